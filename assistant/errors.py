@@ -1,0 +1,112 @@
+"""Every error this program raises on purpose, in one tree.
+
+::
+
+    AssistantError            one line: what went wrong; `cure` says what to do about it
+    ├── UsageError            the command line is wrong (exit 2)
+    ├── ConfigError           a setting is unknown, of the wrong type, or contradicts another
+    ├── WorkspaceError        no workspace here, or not one that can be used
+    ├── StorageError          a file cannot be read or written (permissions, full disk, not UTF-8)
+    ├── MemoryFailure         recall or the index failed
+    │   ├── EmbedderError     the embedding model is missing, damaged, or does not fit the index
+    │   ├── LedgerError       a memory write was refused (ambiguous target, the file changed)
+    │   └── DaemonError       the memory daemon does not answer, or will not yield the index
+    ├── ModelError            the language model failed; `kind` says how
+    ├── SessionError          a transcript is open elsewhere, missing, or damaged
+    └── ToolError             a tool refused or failed; the model sees the message
+
+Adapters translate foreign exceptions into these at the border; the command line prints them
+in one place (`cli/main.py`).
+"""
+
+from enum import StrEnum
+
+
+class AssistantError(Exception):
+    """What went wrong, in one line, and the cure: the thing its reader can do about it."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.cure}".strip() if self.cure else self.message
+
+
+class UsageError(AssistantError):
+    """The command line is wrong."""
+
+    exit_code = 2
+
+
+class ConfigError(AssistantError):
+    """A setting is unknown, of the wrong type, or contradicts another."""
+
+
+class WorkspaceError(AssistantError):
+    """There is no workspace here, or not one that can be used."""
+
+
+class StorageError(AssistantError):
+    """A file cannot be read or written."""
+
+
+class MemoryFailure(AssistantError):
+    """Recall or the index failed."""
+
+
+class EmbedderError(MemoryFailure):
+    """The embedding model is missing, damaged, or does not fit the index."""
+
+
+class LedgerError(MemoryFailure):
+    """A memory write was refused."""
+
+
+class DaemonError(MemoryFailure):
+    """The memory daemon does not answer, or will not yield the index."""
+
+
+class ModelFailure(StrEnum):
+    """How a language model failed; what may be done about it depends on this alone."""
+
+    AUTH = "auth"  # 401, 403: the key is missing, wrong, or not allowed this model
+    BILLING = "billing"  # 402, or a quota that is used up
+    RATE_LIMIT = "rate_limit"  # 429
+    OVERFLOW = "overflow"  # 413, or the provider's own words for "too many tokens"
+    NOT_FOUND = "not_found"  # no such model or endpoint
+    CONNECTION = "connection"  # refused, reset, no such host
+    TIMEOUT = "timeout"
+    SERVER = "server"  # 5xx
+    BAD_REQUEST = "bad_request"  # any other 4xx: the request itself is at fault
+    PROTOCOL = "protocol"  # the answer could not be understood
+
+
+class ModelError(AssistantError):
+    """The language model failed.
+
+    `retry_after` is the provider's own wish in seconds, if it named one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        cure: str = "",
+        *,
+        kind: ModelFailure,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, cure)
+        self.kind = kind
+        self.retry_after = retry_after
+
+
+class SessionError(AssistantError):
+    """A transcript is open elsewhere, missing, or damaged."""
+
+
+class ToolError(AssistantError):
+    """A tool refused or failed; its message is what the model sees."""

@@ -1,0 +1,184 @@
+"""The closed set of events a turn yields. The terminal, `--json` and the tests consume them.
+
+A turn is `turn_started`, then any of the others, then exactly one of `turn_finished` or
+`turn_failed`. Anything an event shows is already in the transcript when it is yielded.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from assistant.messages import Usage
+
+
+class State(StrEnum):
+    """Where a turn stands."""
+
+    INITIALIZING = "initializing"  # recall and the prompt are being made
+    THINKING = "thinking"  # the model is answering
+    EXECUTING_TOOL = "executing_tool"
+    FINALIZING = "finalizing"  # the reply is whole; usage, compaction
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The owner's message is in the transcript."""
+
+    name: ClassVar[str] = "turn_started"
+    session: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The turn moved to another state."""
+
+    name: ClassVar[str] = "state_changed"
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The passages that went into this turn's prompt; `citations` are `file:line`, best first.
+
+    An empty tuple with `abstained` means memory was asked and holds nothing on this.
+    """
+
+    name: ClassVar[str] = "recalled"
+    citations: tuple[str, ...]
+    tokens: int
+    abstained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the reply."""
+
+    name: ClassVar[str] = "text_delta"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the model's reasoning, kept apart from the reply."""
+
+    name: ClassVar[str] = "reasoning_delta"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool call is about to run. `compact` is its one-line form."""
+
+    name: ClassVar[str] = "tool_started"
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    compact: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call has its result, also if it was refused or never ran (`error`)."""
+
+    name: ClassVar[str] = "tool_finished"
+    call_id: str
+    tool: str
+    content: str
+    error: bool
+    compact: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write."""
+
+    name: ClassVar[str] = "approval_requested"
+    call_id: str
+    tool: str
+    compact: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the owner should know that is not an error."""
+
+    name: ClassVar[str] = "notice"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The model call failed and is tried again, after `delay` seconds, on `model`."""
+
+    name: ClassVar[str] = "retrying"
+    model: str
+    reason: str
+    delay: float
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """`turns` older turns now stand as a summary; token counts of the history sent."""
+
+    name: ClassVar[str] = "compacted"
+    turns: int
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactsCaptured:
+    """Facts that compaction wrote to memory, and how many wait for the owner's review."""
+
+    name: ClassVar[str] = "facts_captured"
+    facts: tuple[str, ...]
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The turn is over and its reply is in the transcript."""
+
+    name: ClassVar[str] = "turn_finished"
+    reply: str
+    usage: Usage = field(default_factory=Usage)
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailed:
+    """The turn could not be finished; the transcript is valid and a next turn may follow."""
+
+    name: ClassVar[str] = "turn_failed"
+    message: str
+    cure: str = ""
+
+
+Event = (
+    TurnStarted
+    | StateChanged
+    | Recalled
+    | TextDelta
+    | ReasoningDelta
+    | ToolStarted
+    | ToolFinished
+    | ApprovalRequested
+    | Notice
+    | Retrying
+    | Compacted
+    | FactsCaptured
+    | TurnFinished
+    | TurnFailed
+)
+
+
+def to_json(event: Event) -> str:
+    """The event as one line of JSON, its name under `event`."""
+    return json.dumps({"event": event.name, **asdict(event)}, ensure_ascii=False)

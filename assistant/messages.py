@@ -1,0 +1,76 @@
+"""What passes between the conversation and a language model: messages, tool calls, usage."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model asks for a tool.
+
+    `arguments` is the decoded JSON object. A call whose arguments did not decode has `fault`,
+    one line the model can act on, and is never run.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request.
+
+    A `tool` message answers the call `tool_call_id`. `cache` marks the end of a stable prefix,
+    for providers that take such marks.
+    """
+
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one or more model calls cost.
+
+    `input_tokens` counts the whole prompt, cached part included. `cached_tokens` is the part the
+    provider served from its cache in the *latest* call: the same prefix is reported anew by each
+    call, so sums of it mean nothing. `cost` is US dollars, None where no price is known.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, later: "Usage") -> "Usage":
+        costs = [cost for cost in (self.cost, later.cost) if cost is not None]
+        return Usage(
+            self.input_tokens + later.input_tokens,
+            self.output_tokens + later.output_tokens,
+            later.cached_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's whole answer to one request. `reasoning` is kept apart from `text`."""
+
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    finish_reason: str = "stop"
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens in `text`, estimated as ceil(characters / 4), OpenAI's rule of thumb for English."""
+    return -(-len(text) // 4)

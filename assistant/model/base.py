@@ -1,0 +1,69 @@
+"""The `ChatModel` protocol: a language model that streams an answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from assistant.messages import Message, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is told of it; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Some more of the reply's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPiece:
+    """Some more of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPiece:
+    """A call failed before its first token; the next is to `model`, after `delay` seconds."""
+
+    model: str
+    reason: str
+    delay: float
+    attempt: int
+
+
+Piece = TextPiece | ReasoningPiece | RetryPiece | Reply
+"""A stream is pieces and then, last and once, the whole `Reply`."""
+
+
+class ChatModel(Protocol):
+    """A language model.
+
+    `context_window` is in tokens, None where the provider reports none. `extracts` is False for
+    a model that cannot summarise or extract facts (the offline responder).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def context_window(self) -> int | None: ...
+
+    @property
+    def extracts(self) -> bool: ...
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> Iterator[Piece]:
+        """Stream the answer. Closing the iterator cancels the request.
+
+        Raises ModelError, with its `kind`, before the first piece or in the middle.
+        """

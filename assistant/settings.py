@@ -1,0 +1,151 @@
+"""The settings, validated. Their sources are in `config.py`; an unknown key is an error."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assistant.errors import ConfigError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, protected_namespaces=()
+    )
+
+
+class ModelSettings(_Section):
+    """[model]: the language model that answers."""
+
+    name: str | None = None
+    """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-4-5`.
+    Unset: the offline responder."""
+    api_base: str | None = None
+    """The address of the provider's API, for a local server or a proxy."""
+    context_window: int | None = Field(default=None, ge=1024)
+    """Tokens the model can take. Unset: what the provider reports, else 32,000."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """The longest reply to ask for, in tokens. Unset: the provider's own limit."""
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    """How long to wait for the next piece of a reply."""
+    tool_calls: Literal["all", "one"] = "all"
+    """Run all tool calls of a reply in order, or only the first."""
+    tool_format: Literal["auto", "native", "xml"] = "auto"
+    """How tools are offered: by the provider's own tool calling, or as XML in the prompt."""
+
+
+class ProfileSettings(_Section):
+    """[[profiles]]: models to fall back on, in order, when the one before it is not available."""
+
+    name: str
+    """A model as litellm names it."""
+    api_base: str | None = None
+    """The address of its API."""
+    api_key_env: str | None = None
+    """The environment variable that holds its key. Unset: the provider's usual one."""
+    context_window: int | None = Field(default=None, ge=1024)
+    """Tokens the model can take."""
+
+
+class MemorySettings(_Section):
+    """[memory]: what recall returns."""
+
+    k: int = Field(default=8, ge=1)
+    """The most passages a recall returns."""
+    budget: int = Field(default=1000, ge=1)
+    """The most tokens they may cost together."""
+    abstain: bool = True
+    """Return nothing rather than passages whose match is too weak to mean anything."""
+    reranker: str | None = None
+    """A sentence-transformers cross-encoder (name or path) to rerank with. Unset: none."""
+
+
+class EmbeddingSettings(_Section):
+    """[embedding]: the model that turns text into vectors."""
+
+    model: str = "all-MiniLM-L6-v2"
+    """`all-MiniLM-L6-v2`, which is installed with this program, or the path of a
+    sentence-transformers model."""
+
+
+class IndexSettings(_Section):
+    """[index]: where the vectors are kept."""
+
+    url: str | None = None
+    """A Chroma server, `http://host:port`. Unset: Chroma inside the workspace."""
+    api_key_env: str | None = None
+    """The environment variable that holds the server's token."""
+    tenant: str = "default_tenant"
+    """Chroma's tenant."""
+    database: str = "default_database"
+    """Chroma's database."""
+
+
+class DaemonSettings(_Section):
+    """[daemon]: the resident process that owns the index."""
+
+    idle_seconds: float = Field(default=900.0, gt=0)
+    """How long it stays when nobody asks."""
+    polling: Literal["auto", "always", "never"] = "auto"
+    """Watch files by polling: where native events do not work, always, or never."""
+
+
+class PolicySettings(_Section):
+    """[policy]: which tool calls run, ask, or never run. A rule is `tool` or `tool:pattern`."""
+
+    allow: tuple[str, ...] = ()
+    """Calls that run unasked, such as `shell:git status*`."""
+    ask: tuple[str, ...] = ()
+    """Calls that ask, whatever their danger level."""
+    deny: tuple[str, ...] = ()
+    """Calls that never run; this list wins over the others."""
+
+
+class ContextSettings(_Section):
+    """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
+
+    compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
+    """The share of the room for history at which compaction starts."""
+    keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
+    """The share of the history, newest turns first, that compaction keeps word for word."""
+    reserve_tokens: int = Field(default=4096, ge=0)
+    """Tokens of the window kept free for the reply."""
+
+
+class SkillsSettings(_Section):
+    """[skills]: which skills the prompt's index lists. May also stand in assistant.toml."""
+
+    disabled: tuple[str, ...] = ()
+    """Names of skills to leave out."""
+
+
+class Settings(_Section):
+    """Every setting, by section."""
+
+    model: ModelSettings = ModelSettings()
+    profiles: tuple[ProfileSettings, ...] = ()
+    memory: MemorySettings = MemorySettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    index: IndexSettings = IndexSettings()
+    daemon: DaemonSettings = DaemonSettings()
+    policy: PolicySettings = PolicySettings()
+    context: ContextSettings = ContextSettings()
+    skills: SkillsSettings = SkillsSettings()
+
+
+def validate(raw: Mapping[str, Any]) -> Settings:
+    """The settings that `config.load` gathered. Raises ConfigError that names the first fault."""
+    try:
+        return Settings.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(
+                f"there is no setting {key!r}",
+                "Run `assistant config show` for those there are",
+            ) from error
+        raise ConfigError(
+            f"the setting {key!r} cannot be {first['input']!r}: {first['msg']}",
+            f"Correct it with `assistant config set {key} VALUE`",
+        ) from error

@@ -1,0 +1,162 @@
+"""Files that survive a crash: atomic replace, append, and locks that die with their holder.
+
+Every durable write of the program goes through here, and every system call that can fail goes
+through `DISK`, which the tests replace by one that fails on purpose.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistant.errors import StorageError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+PRIVATE_DIRECTORY = 0o700
+PRIVATE_FILE = 0o600
+
+
+class Disk:
+    """The system calls that can fail: write, flush to the device, rename."""
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        """Write all of `data`."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+    def sync(self, descriptor: int) -> None:
+        """Return when what was written is on the device."""
+        os.fsync(descriptor)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Put `source` in the place of `target` at once."""
+        source.replace(target)
+
+
+DISK = Disk()
+
+
+@contextlib.contextmanager
+def reported(action: str, path: Path) -> Iterator[None]:
+    """Translate an OSError into a StorageError that says what failed on which file."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path} cannot be {action}: {error.strerror}", _cure(error)) from error
+
+
+def _cure(error: OSError) -> str:
+    match error.errno:
+        case errno.EACCES | errno.EPERM:
+            return "Check who may read and write it"
+        case errno.EROFS:
+            return "The disk is read-only; use a workspace elsewhere with -w"
+        case errno.ENOSPC | errno.EDQUOT:
+            return "The disk is full; make room and try again"
+        case errno.ENOENT:
+            return "Check that the folder is still there"
+        case _:
+            return "Nothing was changed; try again"
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file. Raises StorageError; a missing file is FileNotFoundError."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}", _cure(error)) from error
+
+
+def private_directory(path: Path) -> Path:
+    """Make `path` with mode 0700 if it is missing; its parents as usual."""
+    with reported("made", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+    return path
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Put `data` in the place of the file at once, keeping its mode; a symbolic link stays one.
+
+    After a crash the file holds the old bytes or the new, and no temporary file is left by an
+    error. Raises StorageError.
+    """
+    target = path.resolve()
+    with reported("written", path):
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else PRIVATE_FILE
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            try:
+                os.fchmod(descriptor, mode)
+                DISK.write(descriptor, data)
+                DISK.sync(descriptor)
+            finally:
+                os.close(descriptor)
+            DISK.rename(Path(name), target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                Path(name).unlink()
+            raise
+        sync_directory(target.parent)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add `data` to the end of a file, made with mode 0600 if it is missing, and flush it.
+
+    On an error the file is cut back to what it held. Raises StorageError.
+    """
+    with reported("written", path):
+        made = not path.exists()
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+        try:
+            before = os.fstat(descriptor).st_size
+            try:
+                DISK.write(descriptor, data)
+                DISK.sync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, before)
+                raise
+        finally:
+            os.close(descriptor)
+        if made:
+            sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Flush a directory's entries, so that a rename in it survives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        DISK.sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lock(path: Path) -> "FileLock":
+    """A lock on a file of its own, for `with`; the kernel drops it when its holder dies.
+
+    It keeps other processes and threads of this program out, never an editor.
+    """
+    from filelock import FileLock  # 0.1 s: not for clients
+
+    return FileLock(path, mode=PRIVATE_FILE, thread_local=False)
+
+
+def try_lock(path: Path) -> "FileLock | None":
+    """The lock, held, or None if another holds it. Let go with `release()`."""
+    from filelock import Timeout
+
+    held = lock(path)
+    try:
+        held.acquire(timeout=0)
+    except Timeout:
+        return None
+    return held

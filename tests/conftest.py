@@ -1,0 +1,33 @@
+"""Every test has a home of its own; only compiled embedding models are shared between them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assistant.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parent.parent
+KEYS = ("_API_KEY", "_TOKEN", "_SECRET")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty HOME, and an environment without settings or keys."""
+    place = tmp_path / "home"
+    place.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("ASSISTANT_", "XDG_")) or name.endswith(KEYS):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / ".cache"))
+    return place
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A workspace with an empty MEMORY.md."""
+    root = tmp_path / "workspace"
+    root.mkdir()
+    (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+    return Workspace(root)
