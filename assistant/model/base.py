@@ -1,6 +1,6 @@
 """The `ChatModel` protocol: a language model that streams an answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -62,8 +62,8 @@ class ChatModel(Protocol):
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
-    ) -> Iterator[Piece]:
-        """Stream the answer. Closing the iterator cancels the request.
+    ) -> Generator[Piece, None, None]:
+        """Stream the answer. Closing the generator cancels the request.
 
         Raises ModelError, with its `kind`, before the first piece or in the middle.
         """

@@ -1,0 +1,99 @@
+"""A model that says what it was told to: the deterministic `ChatModel` for tests and examples."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from assistant.errors import ModelError
+from assistant.messages import Message, Reply
+from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
+
+Answer = str | Reply | ModelError | Sequence[Piece | ModelError]
+"""What one request gets: a text, a whole reply (streamed word by word), an error, or the very
+pieces to stream, with an error among them to break off there."""
+Responder = Callable[[Sequence[Message], Sequence[ToolSpec]], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the model was asked."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+
+
+class ScriptedModel:
+    """Plays a script: each request takes the next step, then `respond` answers what follows.
+
+    A step is an `Answer`, or a function that makes one from the messages and the tools.
+    `requests` holds what was asked; `cancelled` counts the streams closed before their end.
+    Raises RuntimeError when asked with nothing left to say.
+    """
+
+    def __init__(
+        self,
+        *steps: Answer | Responder,
+        respond: Responder | None = None,
+        name: str = "scripted",
+        context_window: int | None = None,
+        extracts: bool = True,
+    ) -> None:
+        self.name = name
+        self.context_window = context_window
+        self.extracts = extracts
+        self.requests: list[Request] = []
+        self.cancelled = 0
+        self._steps = deque(steps)
+        self._respond = respond
+
+    def enqueue(self, *steps: Answer | Responder) -> None:
+        """Add steps to the end of the script."""
+        self._steps.extend(steps)
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> Generator[Piece, None, None]:
+        """Stream the next answer of the script."""
+        self.requests.append(Request(tuple(messages), tuple(tools)))
+        answer = self._next(messages, tools)
+        try:
+            for piece in _pieces(answer):
+                if isinstance(piece, ModelError):
+                    raise piece
+                yield piece
+        except GeneratorExit:
+            self.cancelled += 1
+            raise
+
+    def _next(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Answer:
+        step = self._steps.popleft() if self._steps else self._respond
+        if step is None:
+            raise RuntimeError(f"the script has no answer for request {len(self.requests)}")
+        return step(messages, tools) if callable(step) else step
+
+
+def _pieces(answer: Answer) -> Iterator[Piece | ModelError]:
+    match answer:
+        case ModelError():
+            yield answer
+        case str():
+            yield from _pieces(Reply(answer))
+        case Reply():
+            yield from (ReasoningPiece(word) for word in _words(answer.reasoning))
+            yield from (TextPiece(word) for word in _words(answer.text))
+            yield answer
+        case _:
+            yield from answer
+            if not any(isinstance(piece, Reply | ModelError) for piece in answer):
+                yield _whole(answer)
+
+
+def _whole(pieces: Sequence[Piece | ModelError]) -> Reply:
+    text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+    reasoning = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningPiece))
+    return Reply(text=text, reasoning=reasoning)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\s*\S+|\s+$", text)
