@@ -1,0 +1,101 @@
+"""The command line: the tree of commands, and the one place that prints an error."""
+
+import os
+import sys
+from pathlib import Path
+
+import typer
+from typer.exceptions import Abort, Exit, TyperException
+
+from assistant import __version__
+from assistant.cli import chat, memory, sessions, setup
+from assistant.cli.options import Globals
+from assistant.errors import AssistantError
+
+INTERRUPTED = 130  # 128 + SIGINT, the shell's convention
+
+cli = typer.Typer(
+    name="assistant",
+    help="A personal assistant whose long-term memory is plain markdown.",
+    epilog="-w, --no-daemon and --debug may stand before or after the command.",
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"assistant {__version__}")
+        raise Exit()
+
+
+@cli.callback()
+def options(
+    context: typer.Context,
+    workspace: Path | None = typer.Option(
+        None, "-w", "--workspace", metavar="DIR", help="The workspace to use."
+    ),
+    no_daemon: bool = typer.Option(
+        False, "--no-daemon", help="Work in this process, without the memory daemon."
+    ),
+    debug: bool = typer.Option(False, "--debug", help="Show the whole trace of an error."),
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """Keep the global options for the command."""
+    context.obj = Globals(workspace, no_daemon, debug)
+
+
+setup.register_init(cli)
+chat.register(cli)
+memory.register(cli)
+sessions.register(cli)
+setup.register(cli)
+
+
+def run() -> None:
+    """The entry point: run the command, print an error in one place, exit with its code."""
+    arguments = hoisted(sys.argv[1:])
+    try:
+        cli(arguments, prog_name="assistant", standalone_mode=False)
+        sys.stdout.flush()
+    except Exit as done:
+        sys.exit(done.exit_code)
+    except AssistantError as error:
+        if "--debug" in arguments:
+            raise
+        typer.echo(f"assistant: {error}", err=True)
+        sys.exit(error.exit_code)
+    except TyperException as error:
+        typer.echo(f"assistant: {error.format_message()} Try `assistant --help`.", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, Abort):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def hoisted(arguments: list[str]) -> list[str]:
+    """The arguments with the global options moved to the front, wherever they stood."""
+    front: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return [*front, *rest, word, *words]
+        if word in ("-w", "--workspace"):
+            front += [word, *(value for value in [next(words, None)] if value is not None)]
+        elif word in ("--no-daemon", "--debug") or word.startswith("--workspace="):
+            front.append(word)
+        else:
+            rest.append(word)
+    return front + rest
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,257 @@
+"""`remember`, `recall`, `forget` and `memory …`: long-term memory from the shell."""
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from assistant.cli.options import Globals, confirmed, given, print_json
+from assistant.errors import LedgerError, UsageError
+from assistant.memory.base import Fact, Memory, Passage, Query, Recall, Remembered
+
+JSON = typer.Option(False, "--json", help="Print JSON, for programs.")
+memory_commands = typer.Typer(
+    help="Look after memory itself.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the memory commands to the tree."""
+    cli.command()(remember)
+    cli.command()(recall)
+    cli.command()(forget)
+    cli.add_typer(memory_commands, name="memory")
+
+
+def remember(
+    context: typer.Context,
+    fact: str | None = typer.Argument(None, help="The fact; `-` reads standard input."),
+    section: str = typer.Option("Remembered", "--section", help="The dated heading's name."),
+    replaces: str | None = typer.Option(
+        None, "--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."
+    ),
+    as_json: bool = JSON,
+) -> None:
+    """Write a fact to MEMORY.md; it can be recalled at once."""
+    text = given(fact, "fact")
+    with context.obj.memory() as memory:
+        (written,) = memory.remember([Fact(text, section, replaces)])
+    if as_json:
+        print_json(_written(written))
+        return
+    place = f"{written.source}:{written.line}"
+    said = {
+        "stored": "Remembered",
+        "exists": "Already known",
+        "superseded": "Remembered, and the old fact struck through",
+        "waiting": "Waits for your review (`assistant memory review`)",
+    }[written.status]
+    typer.echo(f"{said}: {place}" if written.source else said)
+    if written.similar:
+        typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
+        for passage in written.similar:
+            typer.echo(f"  {passage.citation}  {_one_line(passage.text)}")
+
+
+def recall(
+    context: typer.Context,
+    query: str | None = typer.Argument(None, help="The question; `-` reads one a line."),
+    k: int | None = typer.Option(None, "-k", min=1, help="At most so many passages."),
+    budget: int | None = typer.Option(None, "--budget", min=1, help="At most so many tokens."),
+    as_of: str | None = typer.Option(
+        None, "--as-of", metavar="DATE", help="Answer from what was recorded by then."
+    ),
+    everything: bool = typer.Option(False, "--all", help="Superseded facts too."),
+    why: bool = typer.Option(False, "--why", help="Show what each passage owes its place to."),
+    as_json: bool = JSON,
+) -> None:
+    """Find what memory holds on a question."""
+
+    def ask(memory: Memory, text: str) -> Recall:
+        return memory.recall(Query(text, k, budget, as_of, everything, why))
+
+    _check_date(as_of)
+    if query == "-" or (query is None and not sys.stdin.isatty()):
+        with context.obj.memory() as memory:
+            for line in sys.stdin:
+                print_json(_recalled(ask(memory, line.strip())))
+        return
+    text = given(query, "query")
+    with context.obj.memory() as memory:
+        found = ask(memory, text)
+    if as_json:
+        print_json(_recalled(found))
+    else:
+        _show(found, why=why)
+
+
+def forget(
+    context: typer.Context,
+    target: str = typer.Argument(..., metavar='ID|FILE:LINE|"QUERY"', help="What to forget."),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+    purge: bool = typer.Option(
+        False, "--purge", help="Also from the journal and every copy; cannot be undone."
+    ),
+    as_json: bool = JSON,
+) -> None:
+    """Remove a fact from its file and from everything made of it."""
+    with context.obj.memory() as memory:
+        found = memory.locate(target)
+        _check_one(target, found)
+        for passage in found:
+            typer.echo(f"{passage.citation}  {_one_line(passage.text)}", err=True)
+        cure = "Run it again with --yes once you have seen what it removes"
+        if not confirmed("Forget this?", yes=yes, cure=cure):
+            raise typer.Exit(1)
+        gone = memory.forget(found, purge=purge)
+    if as_json:
+        removed = [_passage(passage) for passage in gone.removed]
+        print_json({"entry": gone.entry, "purged": gone.purged, "removed": removed})
+    else:
+        typer.echo(
+            "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
+        )
+
+
+@memory_commands.command()
+def status(context: typer.Context, as_json: bool = JSON) -> None:
+    """Show what is indexed, by which model, and who owns the index."""
+    with context.obj.memory() as memory:
+        state = memory.status()
+    if as_json:
+        print_json(asdict(state))
+        return
+    typer.echo(f"{state.chunks} chunks, {state.index_bytes / 1e6:.1f} MB, {state.embedder}")
+    for source in state.sources:
+        typer.echo(f"  {source.source}  {source.chunks} chunks, indexed {source.indexed_at}")
+    typer.echo(f"{state.embedded_total} texts embedded since the index was made")
+    if state.waiting_for_review:
+        typer.echo(f"{state.waiting_for_review} facts wait for `assistant memory review`")
+    if state.daemon:
+        rss = state.daemon.rss_bytes / 1e6
+        typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
+    for notice in state.notices:
+        typer.echo(f"note: {notice}")
+
+
+@memory_commands.command()
+def log(
+    context: typer.Context,
+    limit: int = typer.Option(20, "-n", min=1, help="How many of the latest writes."),
+    as_json: bool = JSON,
+) -> None:
+    """Show the latest writes to memory, newest first."""
+    with context.obj.memory() as memory:
+        entries = memory.log(limit)
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    for entry in entries:
+        undone = " (undone)" if entry.undone else ""
+        typer.echo(
+            f"{entry.time[:16]}  {entry.action:<9} {entry.source}  "
+            f"{_one_line(entry.text)}  [{entry.origin.kind}]{undone}"
+        )
+
+
+@memory_commands.command()
+def undo(context: typer.Context, as_json: bool = JSON) -> None:
+    """Reverse the latest write to memory."""
+    with context.obj.memory() as memory:
+        entry = memory.undo()
+    if as_json:
+        print_json(asdict(entry))
+    else:
+        typer.echo(f"Undone: {entry.action} {entry.source}  {_one_line(entry.text)}")
+
+
+@memory_commands.command()
+def rebuild(context: typer.Context, as_json: bool = JSON) -> None:
+    """Make the derived index again; vectors that are cached are not embedded again."""
+    with context.obj.memory() as memory:
+        state = memory.rebuild()
+    if as_json:
+        print_json(asdict(state))
+    else:
+        typer.echo(f"Rebuilt: {state.chunks} chunks")
+
+
+def _check_date(text: str | None) -> None:
+    from datetime import date
+
+    try:
+        date.fromisoformat(text or "2000-01-01")
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a date", "Write it as 2026-05-08") from error
+
+
+def _check_one(target: str, found: tuple[Passage, ...]) -> None:
+    if not found:
+        raise LedgerError(f"memory holds nothing for {target!r}", "Try `assistant recall` first")
+    if len(found) > 1:
+        places = ", ".join(passage.citation for passage in found[:5])
+        raise LedgerError(f"{len(found)} facts match {target!r}: {places}", "Name one by FILE:LINE")
+
+
+def _show(found: Recall, *, why: bool) -> None:
+    for passage in found.passages:
+        _show_passage(passage, why=why)
+    if not found.passages:
+        reason = "nothing that is close enough" if found.abstained else "nothing on this"
+        typer.echo(f"Memory holds {reason}.", err=True)
+    if why and found.near_misses:
+        typer.echo(typer.style("\nNear misses, below the cut:", dim=True))
+        for passage in found.near_misses:
+            _show_passage(passage, why=True)
+
+
+def _show_passage(passage: Passage, *, why: bool) -> None:
+    marks = [passage.date or "", " › ".join(passage.heading)]
+    marks += ["superseded"] if passage.status == "superseded" else []
+    head = " · ".join(mark for mark in marks if mark)
+    typer.echo(typer.style(passage.citation, bold=True) + typer.style(f"  {head}", dim=True))
+    for line in passage.text.strip().splitlines():
+        typer.echo(f"  {line}")
+    if why:
+        shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
+        origin = f"from {passage.origin or 'the file'}"
+        facts = f"score {passage.score:.2f} = {shares} · {passage.tokens} tokens · {origin}"
+        typer.echo(typer.style(f"  {facts}", dim=True))
+
+
+def _one_line(text: str, width: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _recalled(found: Recall) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "query": found.query,
+        "tokens": found.tokens,
+        "passages": [_passage(passage) for passage in found.passages],
+    }
+    if found.abstained:
+        value["abstained"] = True
+    if found.near_misses:
+        value["near_misses"] = [_passage(passage) for passage in found.near_misses]
+    return value
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in asdict(passage).items()
+        if value is not None or name == "date"
+    }
+
+
+def _written(written: Remembered) -> dict[str, Any]:
+    similar = [_passage(passage) for passage in written.similar]
+    return {
+        "status": written.status,
+        "id": written.id,
+        "source": written.source,
+        "line": written.line,
+        "similar": similar,
+    }

@@ -1,0 +1,66 @@
+"""What every command shares: the global options, standard input, and the door to memory."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assistant import app, config, workspace
+from assistant.cli.progress import ProgressLine
+from assistant.errors import UsageError
+from assistant.memory.base import Memory
+
+
+@dataclass(slots=True)
+class Globals:
+    """The options that may stand before or after the subcommand."""
+
+    directory: Path | None = None
+    no_daemon: bool = False
+    debug: bool = False
+
+    def place(self) -> workspace.Workspace:
+        """The workspace chosen. Raises WorkspaceError if there is none."""
+        return workspace.find(self.directory)
+
+    @contextlib.contextmanager
+    def memory(self) -> Iterator[Memory]:
+        """The chosen workspace's memory, with progress on standard error for a person."""
+        with ProgressLine() as progress:
+            memory = app.open_memory(
+                self.place(), config.load(), no_daemon=self.no_daemon, progress=progress
+            )
+            try:
+                yield memory
+            finally:
+                memory.close()
+
+
+def given(text: str | None, what: str) -> str:
+    """The argument, or standard input for `-` or when it is absent and not a terminal."""
+    if text is None and sys.stdin.isatty():
+        raise UsageError(f"no {what} given", f"Write it as an argument, or `-` to read {what}")
+    if text is None or text == "-":
+        text = sys.stdin.read()
+    if not text.strip():
+        raise UsageError(f"the {what} is empty", "Give some words")
+    return text.strip()
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, as programs read it."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def confirmed(question: str, *, yes: bool, cure: str) -> bool:
+    """The owner's yes at a terminal; without a terminal only `--yes` will do."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError("this needs a yes", cure)
+    return typer.confirm(question, err=True)

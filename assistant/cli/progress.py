@@ -1,0 +1,46 @@
+"""Progress on standard error: a bar for a person who waits, nothing for a program."""
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class ProgressLine:
+    """Called as `progress(what, done, total)`; shows itself at the first call, then goes away."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if not sys.stderr.isatty():
+            return
+        bar = self._bar or self._start()
+        if what not in self._tasks:
+            self._tasks[what] = bar.add_task(what, total=None)
+        bar.update(self._tasks[what], completed=done, total=total or None)
+
+    def _start(self) -> "Progress":
+        from rich.console import Console  # 0.1 s, and only when there is something to wait for
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import TimeElapsedColumn as Elapsed
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed())
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._bar.start()
+        return self._bar
+
+    def __enter__(self) -> "ProgressLine":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,1 @@
+"""`sessions list` and `sessions show`: the transcripts of past conversations."""

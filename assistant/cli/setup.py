@@ -1,0 +1,100 @@
+"""`init`, `config`, `daemon` and `doctor`: what is done once, or when something is wrong."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assistant import config, storage, workspace
+from assistant.cli.options import print_json
+from assistant.errors import AssistantError, ConfigError, UsageError
+
+config_commands = typer.Typer(
+    help="Show and change settings.", rich_markup_mode=None, no_args_is_help=True
+)
+daemon_commands = typer.Typer(
+    help="Look after the memory daemon.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+def register_init(cli: typer.Typer) -> None:
+    """Add `init`, the first command of the tree."""
+    cli.command()(init)
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the commands of set-up to the tree."""
+    cli.add_typer(config_commands, name="config")
+    cli.add_typer(daemon_commands, name="daemon")
+    cli.command()(doctor)
+
+
+def init(
+    context: typer.Context,
+    directory: Path | None = typer.Argument(None, help="Where; else the default workspace."),
+) -> None:
+    """Create a workspace from the template; what is there already stays as it is."""
+    root = directory or context.obj.directory or workspace.default_root()
+    created = workspace.create(root)
+    for name in created.added:
+        typer.echo(f"added {name}")
+    for name in created.kept:
+        typer.echo(f"kept  {name}")
+    typer.echo(f"The workspace is at {root}. Edit SOUL.md and USER.md to make it yours.")
+
+
+@config_commands.command("show")
+def config_show(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+    """Show every setting in force and where it comes from."""
+    from assistant import settings
+
+    raw = config.load()
+    values = settings.validate(raw).model_dump(mode="json")
+    if as_json:
+        print_json(values)
+        return
+    typer.echo(typer.style(f"# {config.config_file()}", dim=True))
+    for section, entries in values.items():
+        if not isinstance(entries, dict):
+            typer.echo(f"{section} = {entries}")
+            continue
+        for key, value in entries.items():
+            given = key in raw.get(section, {})
+            shown = "unset" if value is None else value
+            line = f"{section}.{key} = {shown}"
+            typer.echo(line if given else typer.style(f"{line}  (default)", dim=True))
+
+
+@config_commands.command("set")
+def config_set(
+    key: str = typer.Argument(..., help="Such as `model.name`; `model` is short for it."),
+    value: str = typer.Argument(..., help="The value; an empty one removes the setting."),
+) -> None:
+    """Change a setting in the configuration file, keeping its comments."""
+    import tomlkit
+
+    from assistant import settings
+
+    section, _, name = ("model.name" if key == "model" else key).partition(".")
+    if not name:
+        raise UsageError(f"{key!r} names a section", f"Write {key}.SETTING, see `config show`")
+    path = config.config_file()
+    document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
+    table = document.setdefault(section, tomlkit.table())
+    if value:
+        table[name] = _literal(value)
+    else:
+        table.pop(name, None)
+    settings.validate(document.unwrap())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    storage.replace(path, tomlkit.dumps(document).encode())
+    typer.echo(f"{section}.{name} = {value or 'unset'}  ({path})")
+
+
+def _literal(text: str) -> Any:
+    """The TOML value that `text` writes, or `text` itself: `8`, `true`, `["a"]`, `any words`."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
