@@ -1,4 +1,9 @@
-"""What a tool is. A tool returns a result; it writes no transcript and prints nothing."""
+"""What a tool is. A tool plans, then runs; it writes no transcript and prints nothing.
+
+A call goes through two steps, so that an approval is bound to what was shown: `Tool.plan` checks
+the arguments and works out what the call would do, changing nothing; `Plan.run` does that and
+nothing else, and refuses if what it was planned on has changed since.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,6 +11,9 @@ from enum import StrEnum
 from typing import Any
 
 from assistant.model.base import ToolSpec
+
+CORE = "core"
+"""The group of tools that is always offered; others are fetched with `load_tools`."""
 
 
 class Danger(StrEnum):
@@ -29,9 +37,43 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """One call, worked out and not yet done.
+
+    `run` may raise ToolError. `subjects` are what the owner's rules match: paths, a command.
+    `detail` is what an approval shows, a diff for a write. A `guarded` plan touches what steers
+    or remembers: a rule that names no pattern does not let it run unasked.
+    """
+
+    run: Callable[[], ToolResult]
+    danger: Danger = Danger.SAFE
+    subjects: tuple[str, ...] = ()
+    detail: str = ""
+    guarded: bool = False
+
+
+def always() -> bool:
+    """Available, whatever happens."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool the model may call: what it is told, how it is run, how dangerous it is."""
+    """A tool the model may call. Made from a typed function by `schema.tool`.
+
+    `plan` raises ToolError for arguments it cannot take. `writes` keeps a tool out of
+    conversations that are off the record. `restores` puts secrets back in the place of their
+    placeholders before it plans.
+    """
 
     spec: ToolSpec
-    run: Callable[[Mapping[str, Any]], ToolResult]
-    danger: Danger = Danger.SAFE
+    plan: Callable[[Mapping[str, Any]], Plan]
+    group: str = CORE
+    writes: bool = False
+    restores: bool = True
+    available: Callable[[], bool] = always
+
+    @property
+    def name(self) -> str:
+        """The name the model calls it by."""
+        return self.spec.name

@@ -1,0 +1,69 @@
+"""`recall` and `remember`: the model's own way into long-term memory."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from assistant.memory.base import Fact, Memory, Origin, Query, Recall, Remembered
+from assistant.tools.base import Danger, Tool, ToolResult
+from assistant.tools.schema import tool
+
+
+def memory_tools(memory: Memory, *, session: str | None = None) -> list[Tool]:
+    """`recall` and `remember` over this memory; facts name `session` as their origin."""
+
+    def recall(
+        query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
+        k: Annotated[int, Field(ge=1, le=50, description="The most passages to return.")] = 8,
+    ) -> ToolResult:
+        """Search long-term memory. Each passage comes with its file, line and date."""
+        found = memory.recall(Query(query, k=k))
+        return ToolResult(_passages(found), compact=f"recalled {len(found.passages)}")
+
+    def remember(
+        fact: Annotated[str, Field(min_length=1, description="One fact, a sentence of its own.")],
+        replaces: Annotated[
+            str, Field(description="The FILE:LINE or id of the fact that this one supersedes.")
+        ] = "",
+    ) -> ToolResult:
+        """Write one lasting fact to long-term memory, when the owner wants it kept."""
+        origin = Origin("assistant", session)
+        (stored,) = memory.remember([Fact(fact, replaces=replaces or None, origin=origin)])
+        return ToolResult(_stored(stored), compact=f"{stored.status} {_place(stored)}".strip())
+
+    return [
+        tool(recall, restores=False),
+        tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
+    ]
+
+
+def _passages(found: Recall) -> str:
+    if not found.passages:
+        return "Memory holds nothing on this."
+    return "\n".join(
+        f"{passage.citation} ({passage.date or 'undated'}{_mark(passage.status)}): {passage.text}"
+        for passage in found.passages
+    )
+
+
+def _mark(status: str) -> str:
+    return ", superseded" if status == "superseded" else ""
+
+
+def _stored(stored: Remembered) -> str:
+    match stored.status:
+        case "exists":
+            answer = f"Already there, at {_place(stored)}; nothing was written."
+        case "waiting":
+            answer = "It waits for the owner's review and is not in memory yet."
+        case _:
+            answer = f"Stored at {_place(stored)}."
+    similar = [f"- {passage.citation}: {passage.text}" for passage in stored.similar]
+    if not similar:
+        return answer
+    listed = "\n".join(similar)
+    return f"{answer}\nSimilar facts; if this supersedes one, pass its FILE:LINE:\n{listed}"
+
+
+def _place(stored: Remembered) -> str:
+    return f"{stored.source}:{stored.line}" if stored.source else ""

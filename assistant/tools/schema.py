@@ -1,0 +1,163 @@
+"""A typed function as a tool: its JSON schema, the coercion of arguments, clear refusals.
+
+The function's docstring is the tool's description, its annotations are the schema (a parameter is
+described by `Annotated[int, Field(description="…")]`), and pydantic checks each call.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from assistant.errors import ToolError
+from assistant.model.base import ToolSpec
+from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult, always
+
+Function = Callable[..., Plan | ToolResult | str]
+
+COMPACT_VALUE = 80
+"""Characters of an argument shown in a call's one-line form."""
+CONTAINERS = ("list_type", "dict_type", "tuple_type", "set_type", "model_type", "dataclass_type")
+"""pydantic's error types for "this should have been a container"; models send those as JSON."""
+
+
+def tool(
+    function: Function,
+    *,
+    danger: Danger = Danger.SAFE,
+    group: str = CORE,
+    writes: bool = False,
+    restores: bool = True,
+    available: Callable[[], bool] = always,
+) -> Tool:
+    """A tool named, described and called as `function` is.
+
+    A function that returns a `Plan` decides its danger call by call; of any other, the call
+    itself is the plan, at the level `danger`, and the owner's rules match its first argument.
+    """
+    model = _arguments_model(function)
+    spec = ToolSpec(
+        function.__name__,
+        inspect.cleandoc(function.__doc__ or ""),
+        _without_titles(model.model_json_schema()),
+    )
+    return Tool(
+        spec,
+        partial(_plan, function, model, danger),
+        group,
+        writes,
+        restores,
+        available,
+    )
+
+
+def compact_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """One line for a person: the tool, its first argument bare, the others named."""
+    shown = [_short(value) for value in list(arguments.values())[:1]]
+    shown += [f"{key}={_short(value)}" for key, value in list(arguments.items())[1:]]
+    return " ".join([name, *shown])[: 2 * COMPACT_VALUE]
+
+
+def coerce(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the types of `model`. Raises ToolError that names each wrong parameter.
+
+    Models send "5", "true", JSON in a string, and null for what they leave out.
+    """
+    optional = {name for name, field in model.model_fields.items() if not field.is_required()}
+    given = {k: v for k, v in arguments.items() if not (v is None and k in optional)}
+    try:
+        checked = model.model_validate(given)
+    except ValidationError as error:
+        decoded = _decoded(given, error)
+        if decoded is None:
+            raise ToolError(_explained(model, error)) from error
+        return coerce(model, decoded)
+    return {name: getattr(checked, name) for name in model.model_fields}
+
+
+def _plan(
+    function: Function, model: type[BaseModel], danger: Danger, arguments: Mapping[str, Any]
+) -> Plan:
+    values = coerce(model, arguments)
+    if get_type_hints(function)["return"] is Plan:
+        plan = function(**values)
+        assert isinstance(plan, Plan)
+        return plan
+    subjects = tuple(str(value) for value in list(values.values())[:1])
+    return Plan(lambda: _result(function(**values)), danger, subjects)
+
+
+def _result(answer: Plan | ToolResult | str) -> ToolResult:
+    if isinstance(answer, str):
+        return ToolResult(answer, compact=_short(answer))
+    assert isinstance(answer, ToolResult)
+    return answer
+
+
+def _arguments_model(function: Function) -> type[BaseModel]:
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
+    settings = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    return create_model(function.__name__, __config__=settings, **fields)
+
+
+def _decoded(arguments: Mapping[str, Any], error: ValidationError) -> dict[str, Any] | None:
+    """The arguments with JSON strings decoded where a container was wanted; None if none were."""
+    decoded = dict(arguments)
+    for fault in error.errors():
+        name, value = fault["loc"][0], fault["input"]
+        if len(fault["loc"]) == 1 and fault["type"] in CONTAINERS and isinstance(value, str):
+            try:
+                decoded[str(name)] = json.loads(value)
+            except ValueError:
+                return None
+    changed = any(decoded[name] is not arguments[name] for name in arguments)
+    return decoded if changed else None
+
+
+def _explained(model: type[BaseModel], error: ValidationError) -> str:
+    faults = []
+    for fault in error.errors():
+        name = ".".join(str(part) for part in fault["loc"])
+        match fault["type"]:
+            case "missing":
+                faults.append(f"`{name}` is required")
+            case "extra_forbidden":
+                faults.append(f"there is no parameter `{name}`")
+            case _:
+                faults.append(f"`{name}`: {fault['msg']}, not {_short(fault['input'])!r}")
+    return f"{'; '.join(faults)}. {model.__name__} takes {_signature(model)}."
+
+
+def _signature(model: type[BaseModel]) -> str:
+    schema = model.model_json_schema()
+    required = schema.get("required", [])
+    return ", ".join(
+        f"{name}: {shape.get('type', 'value')}{' (required)' if name in required else ''}"
+        for name, shape in schema.get("properties", {}).items()
+    )
+
+
+def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    """pydantic's schema less its titles, which repeat the names and cost the prompt tokens."""
+    return {
+        key: {name: _without_titles(shape) for name, shape in value.items()}
+        if key in ("properties", "$defs")
+        else _without_titles(value)
+        if isinstance(value, dict)
+        else value
+        for key, value in schema.items()
+        if key != "title"
+    }
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    line = " ".join(text.split())
+    return line if len(line) <= COMPACT_VALUE else line[: COMPACT_VALUE - 1] + "…"

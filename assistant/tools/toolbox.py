@@ -1,0 +1,160 @@
+"""The tools of one conversation: which are offered, whether a call may run, and running it.
+
+The loop's three steps: `review` a call; if it asks, put the verdict before the owner and `settle`
+it; `run` it. None of them raises for a mistake of the model's: it gets an error result.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Annotated
+
+from pydantic import Field
+
+from assistant.errors import AssistantError, ToolError
+from assistant.messages import ToolCall
+from assistant.model.base import ToolSpec
+from assistant.secrets import Redactor
+from assistant.tools.base import CORE, Plan, Tool, ToolResult
+from assistant.tools.policy import Action, Decision, Policy
+from assistant.tools.schema import compact_call, tool
+
+RESULT_LIMIT = 50_000
+"""Characters of a result that the model is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to happen to a call.
+
+    `detail` is what the owner is shown when it asks; `reason` is what the model is told when it
+    is denied.
+    """
+
+    call: ToolCall
+    action: Action
+    compact: str
+    detail: str = ""
+    reason: str = ""
+    plan: Plan | None = None
+
+
+class Toolbox:
+    """Tools under a policy. `off_the_record` leaves only those that write nothing."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        policy: Policy | None = None,
+        redactor: Redactor | None = None,
+        *,
+        off_the_record: bool = False,
+    ) -> None:
+        self._tools = {each.name: each for each in tools}
+        self._policy = policy or Policy()
+        self._redactor = redactor or Redactor()
+        self._off_the_record = off_the_record
+        self._groups = {CORE}
+
+    def specs(self) -> list[ToolSpec]:
+        """What the model is offered in this round."""
+        offered = [each for each in self._available().values() if each.group in self._groups]
+        return [each.spec for each in (*offered, *self._loader())]
+
+    def review(self, call: ToolCall) -> Verdict:
+        """Whether the call runs, asks or is denied; changes nothing."""
+        compact = self._redactor.redact(compact_call(call.name, call.arguments))
+        try:
+            plan = self._plan(call)
+        except Exception as error:  # the border: whatever a tool raises, the model is told
+            return Verdict(call, "deny", compact, reason=self._told(error))
+        action = self._policy.judge(call.name, plan)
+        reason = "The owner's rules deny this call." if action == "deny" else ""
+        return Verdict(call, action, compact, self._redactor.redact(plan.detail), reason, plan)
+
+    def settle(self, verdict: Verdict, decision: Decision) -> Verdict:
+        """The verdict on a call that asked, after the owner's decision."""
+        if decision.kind == "no" or verdict.plan is None:
+            why = f": {decision.reason}" if decision.reason else ""
+            return replace(verdict, action="deny", reason=f"The owner did not allow this call{why}")
+        if decision.kind == "always":
+            self._policy.grant(verdict.call.name, verdict.plan)
+        return replace(verdict, action="run")
+
+    def run(self, verdict: Verdict) -> ToolResult:
+        """Carry out a verdict. KeyboardInterrupt passes through; nothing else does."""
+        if verdict.action != "run" or verdict.plan is None:
+            reason = verdict.reason or "This call waits for the owner's approval."
+            return ToolResult(reason, error=True, compact=_first_line(reason))
+        try:
+            result = verdict.plan.run()
+        except Exception as error:  # the border: whatever a tool raises, the model is told
+            told = self._told(error)
+            return ToolResult(told, error=True, compact=_first_line(told))
+        redact = self._redactor.redact
+        return replace(result, content=cut(redact(result.content)), compact=redact(result.compact))
+
+    def _plan(self, call: ToolCall) -> Plan:
+        if call.fault:
+            raise ToolError(call.fault)
+        found = self._available() | {each.name: each for each in self._loader()}
+        if call.name not in found:
+            raise ToolError(_unknown(call.name, list(found)))
+        chosen = found[call.name]
+        self._groups.add(chosen.group)
+        given = dict(call.arguments)
+        return chosen.plan(self._redactor.restore_all(given) if chosen.restores else given)
+
+    def _available(self) -> dict[str, Tool]:
+        return {
+            name: each
+            for name, each in self._tools.items()
+            if each.available() and not (each.writes and self._off_the_record)
+        }
+
+    def _loader(self) -> list[Tool]:
+        """`load_tools`, while there are groups left to fetch."""
+        waiting: dict[str, list[str]] = {}
+        for each in self._available().values():
+            if each.group not in self._groups:
+                waiting.setdefault(each.group, []).append(each.name)
+        if not waiting:
+            return []
+        listed = "; ".join(f"{group} ({', '.join(names)})" for group, names in waiting.items())
+
+        def load_tools(
+            group: Annotated[str, Field(description="The name of a group.")],
+        ) -> ToolResult:
+            if group not in waiting:
+                raise ToolError(f"there is no group {group!r}; there are {listed}")
+            self._groups.add(group)
+            names = ", ".join(waiting[group])
+            return ToolResult(f"You can now call {names}.", compact=f"loaded {names}")
+
+        load_tools.__doc__ = f"Fetch more tools, by group: {listed}."
+        return [tool(load_tools)]
+
+    def _told(self, error: Exception) -> str:
+        if isinstance(error, AssistantError):
+            return self._redactor.redact(str(error))
+        return self._redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
+
+
+def cut(text: str) -> str:
+    """The text within `RESULT_LIMIT`, with a notice if that is not all of it."""
+    if len(text) <= RESULT_LIMIT:
+        return text
+    return (
+        f"{text[:RESULT_LIMIT]}\n[Cut: the first {RESULT_LIMIT:,} of {len(text):,} characters. "
+        "Ask for less at a time.]"
+    )
+
+
+def _unknown(name: str, names: list[str]) -> str:
+    nearest = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else "."
+    return f"There is no tool {name!r}{hint} The tools are {', '.join(sorted(names))}."
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0][:160]
