@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from typer.exceptions import Abort, Exit, TyperException
@@ -35,16 +36,19 @@ def _show_version(asked: bool) -> None:
 @cli.callback()
 def options(
     context: typer.Context,
-    workspace: Path | None = typer.Option(
-        None, "-w", "--workspace", metavar="DIR", help="The workspace to use."
-    ),
-    no_daemon: bool = typer.Option(
-        False, "--no-daemon", help="Work in this process, without the memory daemon."
-    ),
-    debug: bool = typer.Option(False, "--debug", help="Show the whole trace of an error."),
-    version: bool = typer.Option(
-        False, "--version", callback=_show_version, is_eager=True, help="Show the version."
-    ),
+    workspace: Annotated[
+        Path | None, typer.Option("-w", "--workspace", metavar="DIR", help="The workspace to use.")
+    ] = None,
+    no_daemon: Annotated[
+        bool, typer.Option("--no-daemon", help="Work in this process, without the memory daemon.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole trace of an error.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
 ) -> None:
     """Keep the global options for the command."""
     context.obj = Globals(workspace, no_daemon, debug)

@@ -2,15 +2,14 @@
 
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from assistant.cli.options import Globals, confirmed, given, print_json
+from assistant.cli.options import AsJson, confirmed, given, print_json
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import Fact, Memory, Passage, Query, Recall, Remembered
 
-JSON = typer.Option(False, "--json", help="Print JSON, for programs.")
 memory_commands = typer.Typer(
     help="Look after memory itself.", rich_markup_mode=None, no_args_is_help=True
 )
@@ -26,12 +25,17 @@ def register(cli: typer.Typer) -> None:
 
 def remember(
     context: typer.Context,
-    fact: str | None = typer.Argument(None, help="The fact; `-` reads standard input."),
-    section: str = typer.Option("Remembered", "--section", help="The dated heading's name."),
-    replaces: str | None = typer.Option(
-        None, "--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."
-    ),
-    as_json: bool = JSON,
+    fact: Annotated[str | None, typer.Argument(help="The fact; `-` reads standard input.")] = None,
+    section: Annotated[
+        str, typer.Option("--section", help="The dated heading's name.")
+    ] = "Remembered",
+    replaces: Annotated[
+        str | None,
+        typer.Option(
+            "--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a fact to MEMORY.md; it can be recalled at once."""
     text = given(fact, "fact")
@@ -56,15 +60,20 @@ def remember(
 
 def recall(
     context: typer.Context,
-    query: str | None = typer.Argument(None, help="The question; `-` reads one a line."),
-    k: int | None = typer.Option(None, "-k", min=1, help="At most so many passages."),
-    budget: int | None = typer.Option(None, "--budget", min=1, help="At most so many tokens."),
-    as_of: str | None = typer.Option(
-        None, "--as-of", metavar="DATE", help="Answer from what was recorded by then."
-    ),
-    everything: bool = typer.Option(False, "--all", help="Superseded facts too."),
-    why: bool = typer.Option(False, "--why", help="Show what each passage owes its place to."),
-    as_json: bool = JSON,
+    query: Annotated[str | None, typer.Argument(help="The question; `-` reads one a line.")] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="At most so many passages.")] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, help="At most so many tokens.")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE", help="Answer from what was recorded by then."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Superseded facts too.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show what each passage owes its place to.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find what memory holds on a question."""
 
@@ -88,12 +97,13 @@ def recall(
 
 def forget(
     context: typer.Context,
-    target: str = typer.Argument(..., metavar='ID|FILE:LINE|"QUERY"', help="What to forget."),
-    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
-    purge: bool = typer.Option(
-        False, "--purge", help="Also from the journal and every copy; cannot be undone."
-    ),
-    as_json: bool = JSON,
+    target: Annotated[str, typer.Argument(metavar='ID|FILE:LINE|"QUERY"', help="What to forget.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    purge: Annotated[
+        bool,
+        typer.Option("--purge", help="Also from the journal and every copy; cannot be undone."),
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Remove a fact from its file and from everything made of it."""
     with context.obj.memory() as memory:
@@ -115,7 +125,7 @@ def forget(
 
 
 @memory_commands.command()
-def status(context: typer.Context, as_json: bool = JSON) -> None:
+def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and who owns the index."""
     with context.obj.memory() as memory:
         state = memory.status()
@@ -138,8 +148,8 @@ def status(context: typer.Context, as_json: bool = JSON) -> None:
 @memory_commands.command()
 def log(
     context: typer.Context,
-    limit: int = typer.Option(20, "-n", min=1, help="How many of the latest writes."),
-    as_json: bool = JSON,
+    limit: Annotated[int, typer.Option("-n", min=1, help="How many of the latest writes.")] = 20,
+    as_json: AsJson = False,
 ) -> None:
     """Show the latest writes to memory, newest first."""
     with context.obj.memory() as memory:
@@ -156,7 +166,7 @@ def log(
 
 
 @memory_commands.command()
-def undo(context: typer.Context, as_json: bool = JSON) -> None:
+def undo(context: typer.Context, as_json: AsJson = False) -> None:
     """Reverse the latest write to memory."""
     with context.obj.memory() as memory:
         entry = memory.undo()
@@ -167,7 +177,7 @@ def undo(context: typer.Context, as_json: bool = JSON) -> None:
 
 
 @memory_commands.command()
-def rebuild(context: typer.Context, as_json: bool = JSON) -> None:
+def rebuild(context: typer.Context, as_json: AsJson = False) -> None:
     """Make the derived index again; vectors that are cached are not embedded again."""
     with context.obj.memory() as memory:
         state = memory.rebuild()

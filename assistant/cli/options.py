@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,8 @@ from assistant import app, config, workspace
 from assistant.cli.progress import ProgressLine
 from assistant.errors import UsageError
 from assistant.memory.base import Memory
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @dataclass(slots=True)

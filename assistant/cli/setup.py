@@ -1,14 +1,15 @@
 """`init`, `config`, `daemon` and `doctor`: what is done once, or when something is wrong."""
 
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from assistant import config, storage, workspace
-from assistant.cli.options import print_json
-from assistant.errors import AssistantError, ConfigError, UsageError
+from assistant.cli.options import AsJson, print_json
+from assistant.errors import AssistantError, UsageError
 
 config_commands = typer.Typer(
     help="Show and change settings.", rich_markup_mode=None, no_args_is_help=True
@@ -32,7 +33,9 @@ def register(cli: typer.Typer) -> None:
 
 def init(
     context: typer.Context,
-    directory: Path | None = typer.Argument(None, help="Where; else the default workspace."),
+    directory: Annotated[
+        Path | None, typer.Argument(help="Where; else the default workspace.")
+    ] = None,
 ) -> None:
     """Create a workspace from the template; what is there already stays as it is."""
     root = directory or context.obj.directory or workspace.default_root()
@@ -45,7 +48,7 @@ def init(
 
 
 @config_commands.command("show")
-def config_show(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+def config_show(as_json: AsJson = False) -> None:
     """Show every setting in force and where it comes from."""
     from assistant import settings
 
@@ -68,8 +71,8 @@ def config_show(as_json: bool = typer.Option(False, "--json", help="Print JSON."
 
 @config_commands.command("set")
 def config_set(
-    key: str = typer.Argument(..., help="Such as `model.name`; `model` is short for it."),
-    value: str = typer.Argument(..., help="The value; an empty one removes the setting."),
+    key: Annotated[str, typer.Argument(help="Such as `model.name`; `model` is short for it.")],
+    value: Annotated[str, typer.Argument(help="The value; an empty one removes the setting.")],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments."""
     import tomlkit
@@ -98,3 +101,50 @@ def _literal(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+@daemon_commands.command("start")
+def daemon_start(context: typer.Context) -> None:
+    """Start the memory daemon, if it is not running."""
+    with context.obj.memory() as memory:
+        state = memory.status().daemon
+    typer.echo(f"running: process {state.pid}" if state else "running in this process")
+
+
+@daemon_commands.command("stop")
+def daemon_stop(context: typer.Context) -> None:
+    """Stop the memory daemon; the next command starts another."""
+    from assistant.memory import client
+
+    stopped = client.stop(context.obj.place())
+    typer.echo("stopped" if stopped else "not running")
+
+
+@daemon_commands.command("status")
+def daemon_status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show whether a memory daemon runs for this workspace; starts none."""
+    from assistant.memory import client
+
+    state = client.running(context.obj.place())
+    if as_json:
+        print_json(asdict(state) if state else None)
+    elif state is None:
+        typer.echo("not running")
+    else:
+        rss = state.rss_bytes / 1e6
+        typer.echo(f"running: process {state.pid}, {rss:.0f} MB, {state.uptime_s:.0f} s")
+
+
+def doctor(context: typer.Context) -> None:
+    """Check every part, and say what to do about those that are not well."""
+    from assistant.cli import doctor as checks
+
+    healthy = True
+    for name, check in checks.CHECKS.items():
+        try:
+            typer.echo(f"✓ {name}: {check(context.obj)}")
+        except AssistantError as error:
+            healthy = False
+            typer.echo(f"✗ {name}: {error}")
+    if not healthy:
+        raise typer.Exit(1)

@@ -1,0 +1,99 @@
+"""The tree of commands: what it loads, where options may stand, how errors end."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.cli.main import hoisted
+
+HEAVY = """
+    chromadb onnxruntime litellm torch transformers sentence_transformers tokenizers numpy
+    pydantic pydantic_settings rich prompt_toolkit filelock asyncio
+"""
+COMMANDS = """
+    init chat ask remember recall forget memory context sessions daemon config doctor
+"""
+
+PROBE = """
+import sys
+sys.argv = ["assistant", *{arguments!r}]
+from assistant.cli.main import run
+try:
+    run()
+finally:
+    print("LOADED", *(name for name in {heavy!r} if name in sys.modules), file=sys.stderr)
+"""
+
+
+def run_assistant(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own; the last line of stderr names heavy imports."""
+    program = PROBE.format(arguments=list(arguments), heavy=HEAVY.split())
+    return subprocess.run(
+        [sys.executable, "-c", program], input=stdin, capture_output=True, text=True, timeout=120
+    )
+
+
+def loaded(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return done.stderr.strip().splitlines()[-1].split()[1:]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["recall", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    done = run_assistant(*arguments)
+    assert done.returncode == 0
+    assert loaded(done) == []
+
+
+def test_help_names_every_command() -> None:
+    shown = run_assistant("--help").stdout
+    for name in [
+        "init",
+        "chat",
+        "ask",
+        "remember",
+        "recall",
+        "forget",
+        "memory",
+        "context",
+        "sessions",
+        "daemon",
+        "config",
+    ]:
+        assert f"\n  {name} " in shown
+
+
+def test_global_options_may_stand_anywhere() -> None:
+    assert hoisted(["recall", "x", "-w", "here", "--debug"]) == [
+        "-w",
+        "here",
+        "--debug",
+        "recall",
+        "x",
+    ]
+    assert hoisted(["recall", "--workspace=here"]) == ["--workspace=here", "recall"]
+    assert hoisted(["remember", "--", "-w is a flag"]) == ["remember", "--", "-w is a flag"]
+
+
+def test_wrong_usage_is_one_line_and_exit_2() -> None:
+    done = run_assistant("recall", "--nonsense")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0].startswith("assistant: ")
+    assert "--nonsense" in done.stderr
+
+
+def test_a_missing_workspace_is_one_line_with_the_cure(tmp_path: Path) -> None:
+    done = run_assistant("-w", str(tmp_path / "none"), "recall", "anything")
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("LOADED")]
+    assert lines == [
+        f"assistant: there is no workspace at {tmp_path / 'none'}. "
+        f"Run `assistant init {tmp_path / 'none'}`"
+    ]
+
+
+def test_a_date_that_is_none_is_wrong_usage() -> None:
+    done = run_assistant("recall", "x", "--as-of", "last week")
+    assert done.returncode == 2
+    assert "2026-05-08" in done.stderr
