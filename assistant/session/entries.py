@@ -1,0 +1,273 @@
+"""The entries of a transcript, and their JSON: one frozen value a line.
+
+Every entry has an `id`, unique in its session, a `time` (ISO 8601, UTC) and a `type`. A field that
+holds its default is left out of the JSON. Types that this version does not know are read as
+`OtherEntry`: kept in the file, ignored in the history.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, asdict, dataclass, fields
+from typing import Any, ClassVar, Literal, get_args
+
+from assistant.messages import ToolCall, Usage
+
+FORMAT = (1, 0)
+"""Version of the format. A newer major is refused; a newer minor only adds types and fields."""
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    id: str = ""
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderEntry(_Entry):
+    """The first line: which format, and which session."""
+
+    type: ClassVar[str] = "header"
+    version: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserEntry(_Entry):
+    """A message of the owner. It begins a turn, unless it `joins` the one that is running."""
+
+    type: ClassVar[str] = "user"
+    text: str
+    joins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantEntry(_Entry):
+    """One answer of the model, or what had come of it when it was interrupted."""
+
+    type: ClassVar[str] = "assistant"
+    text: str
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = NO_USAGE
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalEntry(_Entry):
+    """A call waits for the owner (`decision` empty), or the owner has decided on it."""
+
+    type: ClassVar[str] = "approval"
+    call_id: str
+    decision: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultEntry(_Entry):
+    """The result of a call. `synthetic`: the call did not run, or its result was lost."""
+
+    type: ClassVar[str] = "tool_result"
+    call_id: str
+    tool: str
+    content: str
+    error: bool = False
+    compact: str = ""
+    synthetic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPassage:
+    """A passage as it was put into the prompt."""
+
+    id: str
+    citation: str
+    text: str
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledEntry(_Entry):
+    """What recall found for the turn, best first. `abstained`: memory holds nothing on this."""
+
+    type: ClassVar[str] = "recalled"
+    passages: tuple[CitedPassage, ...] = ()
+    tokens: int = 0
+    abstained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderEntry(_Entry):
+    """Something the program tells the model in the middle of a turn."""
+
+    type: ClassVar[str] = "reminder"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeEntry(_Entry):
+    """Something the owner was told; the model never sees it."""
+
+    type: ClassVar[str] = "notice"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedFact:
+    """A fact found by compaction, with the entries it comes from and who is behind them."""
+
+    text: str
+    kind: str
+    entries: tuple[str, ...]
+    replaces: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureEntry(_Entry):
+    """The facts found in the entries up to `through`, noted before they go to memory.
+
+    A compaction that was cut off repeats the writing of these, which is harmless, and not the
+    finding, which might word them anew.
+    """
+
+    type: ClassVar[str] = "capture"
+    through: str
+    facts: tuple[CapturedFact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionEntry(_Entry):
+    """From here on, `summary` stands for the entries up to and with `through`.
+
+    `method` says who wrote it: the model, or the program with one line a turn.
+    """
+
+    type: ClassVar[str] = "compaction"
+    summary: str
+    through: str
+    turns: int
+    tokens_before: int
+    tokens_after: int
+    method: Literal["model", "lines"] = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedEntry(_Entry):
+    """The turn or the answer ended here, before it was whole; `text` says why."""
+
+    type: ClassVar[str] = "interrupted"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEntry(_Entry):
+    """An entry of a type that a later version has added."""
+
+    type: ClassVar[str] = "other"
+    data: Mapping[str, Any]
+
+
+Entry = (
+    HeaderEntry
+    | UserEntry
+    | AssistantEntry
+    | ApprovalEntry
+    | ToolResultEntry
+    | RecalledEntry
+    | ReminderEntry
+    | NoticeEntry
+    | CaptureEntry
+    | CompactionEntry
+    | InterruptedEntry
+    | OtherEntry
+)
+
+_TYPES: dict[str, type[Any]] = {
+    kind.type: kind for kind in get_args(Entry) if kind is not OtherEntry
+}
+
+
+def encode(entry: Entry) -> bytes:
+    """The entry as one line of JSON with its line end.
+
+    A lone surrogate, which UTF-8 cannot hold, is written as its JSON escape.
+    """
+    values: dict[str, Any] = {"type": entry.type, "id": entry.id, "time": entry.time}
+    for field in fields(entry):
+        value = getattr(entry, field.name)
+        if field.name not in values and value != field.default:
+            values[field.name] = _plain(value)
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def decode(line: bytes) -> Entry:
+    """The entry of one line. Raises ValueError that says what is wrong with it."""
+    values = json.loads(line)
+    if not isinstance(values, dict) or not all(
+        isinstance(values.get(name), str) for name in ("type", "id", "time")
+    ):
+        raise ValueError("it is no object with a type, an id and a time")
+    kind = _TYPES.get(values["type"])
+    if kind is None:
+        return OtherEntry(values, id=values["id"], time=values["time"])
+    entry: Entry = kind(
+        **{
+            field.name: _value(values["type"], field, values[field.name])
+            for field in fields(kind)
+            if field.name in values or _required(values["type"], field)
+        }
+    )
+    return entry
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, ToolCall):
+        call = {"id": value.id, "name": value.name, "arguments": dict(value.arguments)}
+        return call | ({"fault": value.fault} if value.fault else {})
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def _required(kind: str, field: "Field[Any]") -> bool:
+    if field.default is MISSING:
+        raise ValueError(f"a {kind} entry needs {field.name!r}")
+    return False
+
+
+def _known(kind: type[Any], values: Any) -> Any:
+    known = {field.name for field in fields(kind)}
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return kind(**{name: value for name, value in (values | lists).items() if name in known})
+
+
+def _one(kind: type[Any]) -> Callable[[Any], Any]:
+    return lambda values: _known(kind, values)
+
+
+def _many(kind: type[Any]) -> Callable[[Any], Any]:
+    return lambda values: tuple(_known(kind, value) for value in values)
+
+
+_NESTED: dict[str, Callable[[Any], Any]] = {
+    "tool_calls": _many(ToolCall),
+    "passages": _many(CitedPassage),
+    "facts": _many(CapturedFact),
+    "usage": _one(Usage),
+}
+_PLAIN: dict[Any, type] = {str: str, bool: bool, int: int}
+
+
+def _value(kind: str, field: "Field[Any]", value: Any) -> Any:
+    nested = _NESTED.get(field.name)
+    if nested is not None:
+        try:
+            return nested(value)
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"{field.name!r} of a {kind} entry is malformed") from error
+    plain = _PLAIN.get(field.type, str)
+    if not isinstance(value, plain):
+        raise ValueError(f"{field.name!r} of a {kind} entry is not of type {plain.__name__}")
+    return value

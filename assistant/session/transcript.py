@@ -1,0 +1,238 @@
+"""A session's transcript: an append-only file of JSON lines, or a list off the record.
+
+`create` makes no file: the first entry does. A transcript is locked while it is open, by a lock
+file beside it. A last line that a crash tore is cut off with a notice; any other line that cannot
+be read is named and refused, never skipped. Reading (`read`, `sessions`) takes no lock.
+"""
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from assistant import storage
+from assistant.errors import SessionError
+from assistant.session import entries as entry_types
+from assistant.session import turns
+from assistant.session.entries import Entry
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+SUFFIX = ".jsonl"
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Of the end of a session's id: no characters that look alike."""
+
+E = TypeVar("E", bound=Entry)
+
+
+class Transcript:
+    """The entries of one session, in order. `path` is None off the record: nothing is written.
+
+    `notices` are what opening it had to mend, for the owner.
+    """
+
+    def __init__(
+        self,
+        session: str,
+        path: Path | None = None,
+        entries: Sequence[Entry] = (),
+        notices: Sequence[str] = (),
+        lock: "FileLock | None" = None,
+    ) -> None:
+        self.session = session
+        self.path = path
+        self.notices = tuple(notices)
+        self._entries = list(entries)
+        self._size = path.stat().st_size if path and entries else 0
+        self._lock = lock
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All entries so far; the header, if there is one, is the first."""
+        return self._entries
+
+    @property
+    def off_the_record(self) -> bool:
+        """Whether nothing of this session may be written anywhere."""
+        return self.path is None
+
+    def append(self, entry: E) -> E:
+        """Give the entry its id and time, write it, return it.
+
+        Raises StorageError, or SessionError if the file was changed from outside.
+        """
+        self._catch_up()
+        new: list[Entry] = []
+        if not self._entries:
+            version = ".".join(map(str, entry_types.FORMAT))
+            new.append(_stamped(entry_types.HeaderEntry(version, self.session), 0))
+        stamped = _stamped(entry, len(self._entries) + len(new))
+        self._write([*new, stamped])
+        return stamped
+
+    def settle(self, reason: str) -> None:
+        """End a turn that was left in the middle: its calls get results, it gets its end."""
+        self._catch_up()
+        for result in list(turns.lost_results(self._entries, turns.NOT_RUN)):
+            self.append(result)
+        begun = turns.group(self._entries)
+        if begun and not begun[-1].finished:
+            self.append(entry_types.InterruptedEntry(reason))
+
+    def close(self) -> None:
+        """Let others open the session."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _write(self, entries: Sequence[Entry]) -> None:
+        if self.path is not None:
+            if self._lock is None:
+                self._lock = _locked(storage.private_directory(self.path.parent), self.session)
+            data = b"".join(map(entry_types.encode, entries))
+            storage.append(self.path, data)
+            self._entries.extend(entries)
+            self._size += len(data)
+        else:
+            self._entries.extend(entries)
+
+    def _catch_up(self) -> None:
+        """Take in what a write that was interrupted (Ctrl-C) left, and cut off half a line."""
+        if self.path is None or not self._size:
+            return
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size < self._size:
+            raise SessionError(
+                f"{self.path} was changed or removed while it was open", "Begin a new session"
+            )
+        if size > self._size:
+            whole, torn = _whole_lines(storage.read(self.path))
+            if torn:
+                storage.replace(self.path, whole)
+            known = {entry.id for entry in self._entries}
+            late = map(entry_types.decode, whole[self._size :].split(b"\n")[:-1])
+            self._entries.extend(entry for entry in late if entry.id not in known)
+            self._size = len(whole)
+
+
+def _stamped(entry: E, number: int) -> E:
+    return replace(
+        entry, id=f"e{number}", time=datetime.now(UTC).isoformat(timespec="milliseconds")
+    )
+
+
+def create(directory: Path) -> Transcript:
+    """A new session, whose file in `directory` its first entry makes."""
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    session = f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
+    return Transcript(session, directory / f"{session}{SUFFIX}")
+
+
+def off_the_record() -> Transcript:
+    """A session that lives in this process alone."""
+    return Transcript("off-the-record")
+
+
+def reopen(directory: Path, name: str) -> Transcript:
+    """Open a session to go on with it; a torn last line is mended.
+
+    `name` is its id or a beginning or end of it. Raises SessionError if it is open elsewhere,
+    missing, ambiguous, damaged, or of a later format.
+    """
+    session = find(directory, name)
+    path = directory / f"{session}{SUFFIX}"
+    lock = _locked(directory, session)
+    try:
+        data = storage.read(path)
+        whole, torn = _whole_lines(data)
+        notices = []
+        if torn:
+            storage.replace(path, whole)
+            notices.append(f"The last line of session {session} was torn by a crash and is gone")
+        transcript = Transcript(session, path, _parse(path, whole), notices, lock)
+        if not turns.awaiting_approval(transcript.entries):
+            for result in list(turns.lost_results(transcript.entries)):
+                transcript.append(result)
+        return transcript
+    except BaseException:
+        lock.release()
+        raise
+
+
+def read(directory: Path, name: str) -> tuple[Entry, ...]:
+    """The entries of a session, open elsewhere or not. Raises SessionError."""
+    path = directory / f"{find(directory, name)}{SUFFIX}"
+    return tuple(_parse(path, _whole_lines(storage.read(path))[0]))
+
+
+def find(directory: Path, name: str) -> str:
+    """The id of the one session that begins or ends with `name`. Raises SessionError."""
+    ids = session_ids(directory)
+    if name in ids:
+        return name
+    found = [each for each in ids if name and (each.startswith(name) or each.endswith(name))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SessionError(
+            f"{len(found)} sessions match {name!r}: {', '.join(found[:5])}", "Type more of its id"
+        )
+    raise SessionError(
+        f"there is no session {name!r}", "Run `assistant sessions list` for those there are"
+    )
+
+
+def session_ids(directory: Path) -> list[str]:
+    """The ids of the sessions there are, oldest first."""
+    return sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
+
+
+def _locked(directory: Path, session: str) -> "FileLock":
+    """The session's lock, held, this process's id in its file. Raises SessionError."""
+    path = directory / f"{session}.lock"
+    with storage.reported("locked", path):
+        lock = storage.try_lock(path)
+        if lock is None:
+            raise SessionError(
+                f"session {session} is open in another chat (process {path.read_text() or '?'})",
+                "Close it there, or begin a new one",
+            )
+        path.write_text(str(os.getpid()))
+    return lock
+
+
+def _whole_lines(data: bytes) -> tuple[bytes, bool]:
+    """The bytes up to the last line end, and whether there were more."""
+    whole = data[: data.rfind(b"\n") + 1]
+    return whole, len(whole) < len(data)
+
+
+def _parse(path: Path, data: bytes) -> list[Entry]:
+    """The entries of whole lines. Raises SessionError that names the line."""
+    parsed: list[Entry] = []
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            parsed.append(entry_types.decode(line))
+        except (ValueError, RecursionError) as error:
+            raise SessionError(
+                f"line {number} of {path} cannot be read: {error}",
+                "Correct that line, or remove it",
+            ) from error
+        if number == 1:
+            _check_header(path, parsed[0])
+    return parsed
+
+
+def _check_header(path: Path, first: Entry) -> None:
+    if not isinstance(first, entry_types.HeaderEntry):
+        raise SessionError(f"line 1 of {path} is no header", "Restore it, or begin a new session")
+    major = first.version.partition(".")[0]
+    if not major.isdigit() or int(major) > entry_types.FORMAT[0]:
+        raise SessionError(
+            f"{path} is of format {first.version}, which this version cannot read",
+            "Update the assistant",
+        )

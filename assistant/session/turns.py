@@ -1,0 +1,157 @@
+"""From entries to turns, and from turns to messages. Pure.
+
+A turn is a message of the owner and all that follows until the next. What `messages` returns is
+valid for OpenAI's and Anthropic's rules after any interruption: user and assistant alternate, the
+owner comes first, and each tool call is followed at once by its result.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assistant.messages import Message, Role, ToolCall
+from assistant.session.entries import (
+    ApprovalEntry,
+    AssistantEntry,
+    CompactionEntry,
+    Entry,
+    InterruptedEntry,
+    ReminderEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+
+LOST = "The session ended while this call ran; its result is lost and it may have taken effect."
+NOT_RUN = "This call was not run: the turn was interrupted before it."
+EMPTY = "(no output)"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The entries of one turn; the first is the owner's message."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def request(self) -> str:
+        """What the owner asked."""
+        return next(entry.text for entry in self.entries if isinstance(entry, UserEntry))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the turn came to its end: a reply without tool calls, or an interruption."""
+        for entry in reversed(self.entries):
+            match entry:
+                case AssistantEntry(tool_calls=calls):
+                    return not calls
+                case InterruptedEntry():
+                    return True
+                case UserEntry() | ToolResultEntry() | ReminderEntry() | ApprovalEntry():
+                    return False
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is left to show the model: the turns since the last compaction, and its entry.
+
+    `first` is the session's first request, which survives compaction word for word.
+    """
+
+    first: str
+    compaction: CompactionEntry | None
+    turns: tuple[Turn, ...]
+
+
+def group(entries: Iterable[Entry]) -> tuple[Turn, ...]:
+    """The turns, in order. Entries before the first message belong to none."""
+    turns: list[list[Entry]] = []
+    for entry in entries:
+        if isinstance(entry, UserEntry) and not entry.joins:
+            turns.append([entry])
+        elif turns:
+            turns[-1].append(entry)
+    return tuple(Turn(tuple(turn)) for turn in turns)
+
+
+def history(entries: Sequence[Entry]) -> History:
+    """The session as it stands after its last compaction."""
+    turns = group(entries)
+    first = turns[0].request if turns else ""
+    for entry in reversed(entries):
+        if isinstance(entry, CompactionEntry):
+            return History(first, entry, group(_after(entries, entry.through)))
+    return History(first, None, turns)
+
+
+def messages(turns: Iterable[Turn]) -> list[Message]:
+    """The turns as messages."""
+    said: list[Message] = []
+    for turn in turns:
+        for index, entry in enumerate(turn.entries):
+            match entry:
+                case UserEntry(text=text):
+                    say(said, "user", text)
+                case ReminderEntry(text=text):
+                    say(said, "user", f"[Reminder: {text}]")
+                case AssistantEntry(text=text, tool_calls=calls):
+                    say(said, "assistant", text, calls)
+                    said += _results(calls, turn.entries[index + 1 :])
+                case InterruptedEntry(text=text):
+                    say(said, "assistant", f"[{text}]")
+    return said
+
+
+def say(said: list[Message], role: Role, text: str, calls: tuple[ToolCall, ...] = ()) -> None:
+    """Add a message; what follows a message of the same role continues it."""
+    if not text and not calls:
+        return
+    if said and said[-1].role == role and not said[-1].tool_calls:
+        before = said.pop().content
+        text = f"{before}\n\n{text}" if text else before
+    said.append(Message(role, text, calls))
+
+
+def unanswered(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
+    """The calls of the latest answer that have no result yet, in order."""
+    answered = set()
+    for entry in reversed(entries):
+        match entry:
+            case ToolResultEntry(call_id=call_id):
+                answered.add(call_id)
+            case AssistantEntry(tool_calls=calls):
+                return tuple(call for call in calls if call.id not in answered)
+            case UserEntry(joins=False):
+                break
+    return ()
+
+
+def awaiting_approval(entries: Sequence[Entry]) -> bool:
+    """Whether the first unanswered call waits for the owner: it and those after it never ran."""
+    calls = unanswered(entries)
+    asked = [entry for entry in entries if isinstance(entry, ApprovalEntry)]
+    return bool(calls and asked and asked[-1].call_id == calls[0].id and not asked[-1].decision)
+
+
+def lost_results(entries: Sequence[Entry], reason: str = LOST) -> Iterator[ToolResultEntry]:
+    """A result for each unanswered call: `reason` for the first, which alone may have run."""
+    for index, call in enumerate(unanswered(entries)):
+        content = NOT_RUN if index else reason
+        yield ToolResultEntry(call.id, call.name, content, error=True, synthetic=True)
+
+
+def _results(calls: Sequence[ToolCall], later: Sequence[Entry]) -> Iterator[Message]:
+    """The results of these calls; ids are unique within an answer only, so the next one ends it."""
+    found: dict[str, str] = {}
+    for entry in later:
+        match entry:
+            case AssistantEntry():
+                break
+            case ToolResultEntry(call_id=call_id, content=content):
+                found.setdefault(call_id, content)
+    for call in calls:
+        yield Message("tool", found.get(call.id, LOST) or EMPTY, tool_call_id=call.id)
+
+
+def _after(entries: Sequence[Entry], through: str) -> Sequence[Entry]:
+    position = next(index for index, entry in enumerate(entries) if entry.id == through)
+    return entries[position + 1 :]
