@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from markdown_it.token import Token
 
@@ -67,7 +66,7 @@ def chunk(
     text = text.removeprefix("\ufeff")
     document = _Document(text, _fitting(count_tokens, max_tokens))
     identify = _Identifier(source)
-    found = []
+    found: list[Chunk] = []
     for section, unit in _units(document):
         status: Status = "superseded" if unit.words.struck else "current"
         own = text[unit.start : unit.end]
@@ -186,68 +185,71 @@ def _blocks(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[in
 
 
 def _block_units(document: _Document, first: int, last: int) -> Iterator[_Unit]:
+    """The units of one block: the items of a list, any other block whole."""
     token = document.tokens[first]
     match token.type:
         case "bullet_list_open" | "ordered_list_open":
             for item_first, item_last in _blocks(document.tokens, first + 1, last - 1):
-                yield from _item_units(document, item_first, item_last)
+                yield from _whole(document, item_first, item_last, _lines(document, item_first))
         case "hr" | "front_matter":
             return
         case _:
-            yield from _whole(document, first, last, token.map or [0, 0])
+            yield from _whole(document, first, last, _lines(document, first))
 
 
-def _item_units(document: _Document, first: int, last: int) -> Iterator[_Unit]:
-    """A list item with all that is nested in it; an over-long one is parted at its nested lists."""
-    tokens = document.tokens
-    lines = tokens[first].map or [0, 0]
-    start, end = document.span(lines[0], lines[1])
-    children = list(_blocks(tokens, first + 1, last - 1))
-    lists = [child for child in children if tokens[child[0]].type.endswith("_list_open")]
-    if end - start <= MAX_CHARS or not lists:
-        unit = _unit(document, start, end, first, last)
-        if not lists or unit is None or document.fits(unit.words.text):
-            yield from _whole(document, first, last, lines)
-            return
-    edges = [(first, first + 1), *lists, (last - 1, last)]
-    for (_, before), (after, until) in pairwise(edges):
-        if before < after:
-            opening = first if before == first + 1 else before
-            top = lines[0] if opening == first else _line(tokens, before)
-            bottom = _line(tokens, after) if (after, until) in lists else lines[1]
-            yield from _whole(document, opening, after, [top, bottom])
-        if (after, until) in lists:
-            yield from _block_units(document, after, until)
+def _lines(document: _Document, index: int) -> tuple[int, int]:
+    """The lines of a block, 0-based, end exclusive."""
+    first, last = document.tokens[index].map or (0, 0)
+    return first, last
 
 
-def _line(tokens: Sequence[Token], index: int) -> int:
-    return (tokens[index].map or [0])[0]
-
-
-def _whole(document: _Document, first: int, last: int, lines: list[int]) -> Iterator[_Unit]:
-    """One unit, or as many pieces as it takes to fit."""
+def _whole(document: _Document, first: int, last: int, lines: tuple[int, int]) -> Iterator[_Unit]:
+    """The tokens from `first` to `last` as one unit, or as many as it takes to fit."""
     token = document.tokens[first]
-    literal = token.type in {"fence", "code_block"}
-    start, end = document.span(lines[0], lines[1], indented=token.type == "code_block")
-    if start >= end:
-        return
+    start, end = document.span(*lines, indented=token.type == "code_block")
     if end - start <= MAX_CHARS:
-        unit = _unit(document, start, end, first, last)
-        if unit is None:
+        words = words_of(document.tokens[first:last], document.text[start:end])
+        if not words.text:
             return
-        if document.fits(unit.words.text):
-            yield unit
+        if document.fits(words.text):
+            yield _Unit(start, end, words)
             return
-    if literal:
+    if lists := _nested_lists(document.tokens, first, last):
+        yield from _item_parts(document, first, last, lists)
+    elif token.type in {"fence", "code_block"}:
         yield from _code_pieces(document, start, end, token.markup)
     else:
         ends = LINES if token.type == "table_open" else SENTENCES
         yield from _text_pieces(document, start, end, ends)
 
 
-def _unit(document: _Document, start: int, end: int, first: int, last: int) -> _Unit | None:
-    words = words_of(document.tokens[first:last], document.text[start:end])
-    return _Unit(start, end, words) if words.text else None
+def _nested_lists(tokens: Sequence[Token], first: int, last: int) -> list[tuple[int, int]]:
+    """The lists right inside an item, as index ranges with the end exclusive."""
+    if tokens[first].type != "list_item_open":
+        return []
+    level = tokens[first].level + 1
+    edges = [
+        index
+        for index in range(first + 1, last)
+        if tokens[index].level == level and "_list_" in tokens[index].type
+    ]
+    return [(opened, closed + 1) for opened, closed in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _item_parts(
+    document: _Document, first: int, last: int, lists: list[tuple[int, int]]
+) -> Iterator[_Unit]:
+    """An over-long item: what stands around its nested lists, and the items of these."""
+    top, bottom = _lines(document, first)
+    opening = first
+    for opened, closed in lists:
+        until = _lines(document, opened)[0]
+        yield from _whole(document, opening, opened, (top, until))
+        yield from _block_units(document, opened, closed)
+        opening = closed
+        top = _lines(document, closed)[0]
+    if opening < last - 1:
+        yield from _whole(document, opening, last - 1, (top, bottom))
 
 
 def _text_pieces(

@@ -25,7 +25,7 @@ def _parser() -> MarkdownIt:
 PARSER = _parser()
 """Yields block tokens only; the inline ones hold their source in `content`."""
 
-_SPECIAL = re.compile(r"[\\`*_~\[<]|&#?\w{1,32};")
+_SPECIAL = re.compile(r"[\\`*_<]|~~|\]\(|&#?\w{1,32};")
 _SUPERSEDED = re.compile(r"~~\s*\(superseded\b(?:\s+(\d{4}-\d\d-\d\d))?")
 _NOTE = re.compile(r"~~\s*\(superseded\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _TAG = re.compile(
