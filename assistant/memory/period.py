@@ -1,0 +1,106 @@
+"""Spans of days, and the arithmetic of a calendar."""
+
+import calendar
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days from `start` to `end`, both included.
+
+    `yearly` means these days of any year ("in May"); start and end are then the latest ones that
+    began by the day of asking.
+    """
+
+    start: date
+    end: date
+    yearly: bool = False
+
+    def covers(self, day: date) -> bool:
+        """Whether a day is one of them."""
+        if not self.yearly:
+            return self.start <= day <= self.end
+        first, at, last = ((d.month, d.day) for d in (self.start, day, self.end))
+        return first <= at <= last if first <= last else at >= first or at <= last
+
+    def overlaps(self, other: "Period") -> bool:
+        """Whether a day is in both; `other` is not yearly."""
+        if not self.yearly:
+            return self.start <= other.end and other.start <= self.end
+        if (other.end - other.start).days >= 365:
+            return True
+        if self.covers(other.start) or self.covers(other.end):
+            return True
+        first = (self.start.month, self.start.day)
+        start, end = (other.start.month, other.start.day), (other.end.month, other.end.day)
+        return start <= first <= end if start <= end else first >= start or first <= end
+
+    @property
+    def iso(self) -> str:
+        """ISO 8601: a day `2023-05-08`, a month `2023-05`, a year `2023`, else `start/end`."""
+        if self.start == self.end:
+            return self.start.isoformat()
+        if self == in_year(self.start.year):
+            return f"{self.start.year:04}"
+        if self == in_month(self.start.year, self.start.month):
+            return self.start.isoformat()[:7]
+        return f"{self.start.isoformat()}/{self.end.isoformat()}"
+
+
+def period(iso: str) -> Period:
+    """The period that `Period.iso` wrote. Raises ValueError."""
+    start, _, end = iso.partition("/")
+    match [int(part) for part in start.split("-")]:
+        case [year]:
+            return in_year(year)
+        case [year, month]:
+            return in_month(year, month)
+    return Period(date.fromisoformat(start), date.fromisoformat(end or start))
+
+
+def on_day(year: int, month: int, day: int) -> Period | None:
+    if not 1 <= day <= calendar.monthrange(year, month)[1]:
+        return None
+    return Period(date(year, month, day), date(year, month, day))
+
+
+def in_month(year: int, month: int) -> Period:
+    last = calendar.monthrange(year, month)[1]
+    return Period(date(year, month, 1), date(year, month, last))
+
+
+def in_year(year: int) -> Period:
+    return Period(date(year, 1, 1), date(year, 12, 31))
+
+
+def in_season(year: int, month: int) -> Period:
+    """Three months from the first one of a season."""
+    last = month + 2
+    return Period(date(year, month, 1), in_month(year + last // 13, (last - 1) % 12 + 1).end)
+
+
+def weekday_near(weekday: int, shift: int, anchor: date) -> Period:
+    """The nearest such day before or after the anchor, or that of its own week."""
+    back = (anchor.weekday() - weekday - 1) % 7 + 1
+    ahead = (weekday - anchor.weekday() - 1) % 7 + 1
+    return days_from(anchor, {-1: -back, 0: weekday - anchor.weekday(), 1: ahead}[shift])
+
+
+def season_near(month: int, shift: int, anchor: date) -> Period | None:
+    around = [in_season(anchor.year + turn, month) for turn in (-2, -1, 0, 1)]
+    if shift < 0:
+        return [each for each in around if each.end < anchor][-1]
+    if shift > 0:
+        return next(each for each in around if each.start > anchor)
+    return next((each for each in around if each.covers(anchor)), around[2])
+
+
+def days_from(anchor: date, days: int) -> Period:
+    day = anchor + timedelta(days=days)
+    return Period(day, day)
+
+
+def months_from(anchor: date, months: int) -> Period:
+    year, month = divmod(anchor.year * 12 + anchor.month - 1 + months, 12)
+    return in_month(year, month + 1)
