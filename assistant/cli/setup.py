@@ -114,9 +114,9 @@ def daemon_start(context: typer.Context) -> None:
 @daemon_commands.command("stop")
 def daemon_stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts another."""
-    from assistant.memory import client
+    from assistant.memory import owner
 
-    stopped = client.stop(context.obj.place())
+    stopped = owner.ask_to_yield(context.obj.place())
     typer.echo("stopped" if stopped else "not running")
 
 
@@ -125,7 +125,7 @@ def daemon_status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show whether a memory daemon runs for this workspace; starts none."""
     from assistant.memory import client
 
-    state = client.running(context.obj.place())
+    state = client.daemon_status(context.obj.place())
     if as_json:
         print_json(asdict(state) if state else None)
     elif state is None:
