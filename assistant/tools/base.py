@@ -41,14 +41,14 @@ class Plan:
     """One call, worked out and not yet done.
 
     `run` may raise ToolError. `subjects` are what the owner's rules match: paths, a command.
-    `detail` is what an approval shows, a diff for a write. A `guarded` plan touches what steers
-    or remembers: a rule that names no pattern does not let it run unasked.
+    `detail` makes what an approval shows, a diff for a write. A `guarded` plan touches what
+    steers or remembers: a rule that names no pattern does not let it run unasked.
     """
 
     run: Callable[[], ToolResult]
     danger: Danger = Danger.SAFE
     subjects: tuple[str, ...] = ()
-    detail: str = ""
+    detail: Callable[[], str] = str
     guarded: bool = False
 
 

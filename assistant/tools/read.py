@@ -30,7 +30,7 @@ def reading_tools(roots: Roots) -> list[Tool]:
         """Read a text file, or some of its lines, exactly as they are."""
         with roots.at(path) as place:
             text, notice = decoded(place.read(), place.shown)
-        lines = text.splitlines(keepends=True) if "\n" not in text else _lines(text)
+        lines = _lines(text)
         if lines and start_line > len(lines):
             raise ToolError(f"{place.shown} has {len(lines)} lines; there is no line {start_line}")
         return _excerpt(lines, start_line, end_line or len(lines), notice, place.shown)

@@ -26,12 +26,9 @@ MAX_LINKS = 40
 MAX_BYTES = 20_000_000
 """The largest file a tool takes into memory."""
 
-STEERING = frozenset(
-    name.casefold()
-    for name in (*ALWAYS_FILES, *INDEXED_FILES, "memory", "skills", "assistant.toml")
-)
+STEERING = (*ALWAYS_FILES, *INDEXED_FILES, "memory", "skills", "assistant.toml")
 """What steers or remembers, by its first name below the workspace."""
-HOOKS = ((".git", "hooks"), (".git", "config"))
+HOOKS = (".git/hooks", ".git/config")
 """What git runs, or takes orders from, outside any sandbox."""
 KINDS = {
     stat.S_IFDIR: "a directory",
@@ -47,24 +44,22 @@ KINDS = {
 class Place:
     """Somewhere inside a root: an open directory and a name in it.
 
-    `name` is None where the place is the directory itself. Valid within `Roots.at`. `path` is
-    where it really is, links resolved; `shown` is that, relative to the workspace if inside it.
+    `name` is None where the place is the directory itself. `missing` says that directories
+    between the two are not there. Valid within `Roots.at`. `path` is where it really is, links
+    resolved; `shown` is that, relative to the workspace if it is inside.
     """
 
     directory: int
     name: str | None
     path: Path
     shown: str
-    guarded: bool
+    missing: bool = False
 
     def status(self) -> os.stat_result | None:
         """The place's own status, a link's not followed; None if nothing is there."""
         if self.name is None:
             return os.fstat(self.directory)
-        try:
-            return os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
-        except FileNotFoundError:
-            return None
+        return None if self.missing else status(self.name, self.directory)
 
     def read(self) -> bytes:
         """The bytes of the regular file here. Raises ToolError for anything else."""
@@ -73,13 +68,20 @@ class Place:
             raise ToolError(f"there is no file {self.shown}")
         check_regular(found, self.shown)
         assert self.name is not None
-        descriptor = opened(self.name, REGULAR, self.directory, self.shown)
-        with os.fdopen(descriptor, "rb") as file:
-            check_regular(os.fstat(descriptor), self.shown)
+        with os.fdopen(os.open(self.name, REGULAR, dir_fd=self.directory), "rb") as file:
+            check_regular(os.fstat(file.fileno()), self.shown)
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise ToolError(f"{self.shown} grew over {MAX_BYTES:,} bytes while it was read")
         return data
+
+
+def status(name: str, directory: int) -> os.stat_result | None:
+    """The status of a name in an open directory, a link's not followed; None if it is missing."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 def check_regular(found: os.stat_result, shown: str) -> None:
@@ -91,20 +93,15 @@ def check_regular(found: os.stat_result, shown: str) -> None:
     if found.st_size > MAX_BYTES:
         raise ToolError(
             f"{shown} has {found.st_size:,} bytes; the most is {MAX_BYTES:,}",
-            "Look at a part of it with shell: head, tail, sed -n",
+            "Look at a part of it with the shell: head, tail, sed -n",
         )
 
 
-def opened(name: str, flags: int, directory: int, shown: str) -> int:
-    """An open descriptor. Raises ToolError in the words of the system."""
-    try:
-        return os.open(name, flags, dir_fd=directory)
-    except OSError as error:
-        raise ToolError(f"{shown} cannot be opened: {error.strerror}") from error
-
-
 class Roots:
-    """The workspace, and the directories the owner added."""
+    """The workspace, and the directories the owner added.
+
+    The program's own directories inside them, `.assistant/` and its configuration, are closed.
+    """
 
     def __init__(self, workspace: Workspace, added: Sequence[Path] = ()) -> None:
         self.workspace = workspace.root
@@ -112,116 +109,136 @@ class Roots:
         self.private = (workspace.private, config_file().parent.resolve())
 
     @contextmanager
-    def at(self, path: str, *, make_parents: bool = False) -> Iterator[Place]:
-        """The place a path leads to. Raises ToolError if that is outside, or cannot be reached."""
+    def at(self, path: str, made: list[Path] | None = None) -> Iterator[Place]:
+        """The place a path leads to. Raises ToolError if that is outside, or cannot be reached.
+
+        With a list `made`, missing directories on the way are made and added to it.
+        """
         with ExitStack() as held:
             try:
-                yield self._walk(path, make_parents, held)
+                yield _Walk(self, path, held).to_end(made)
             except OSError as error:
-                raise ToolError(f"{path}: {error.strerror}") from error
+                raise ToolError(f"{path} cannot be used: {error.strerror}") from error
+
+    def entry(self, path: str) -> tuple[Path, list[str]] | None:
+        """The root a path starts from and the names that lead on, or None if it is outside."""
+        start = Path(path).expanduser() if path.startswith("~") else Path(path)
+        if not start.is_absolute():
+            return self.workspace, path.split("/")
+        for spelled in (start, Path(os.path.realpath(start))):
+            for root in sorted(self.directories, key=lambda each: -len(each.parts)):
+                if spelled.is_relative_to(root):
+                    return root, list(spelled.parts[len(root.parts) :])
+        return None
 
     def guarded(self, path: Path) -> bool:
-        """Whether a real path is of those that steer or remember, or that git runs."""
-        for root in self.directories:
-            if path.is_relative_to(root):
-                parts = path.relative_to(root).parts
-                if any(parts[: len(hook)] == hook for hook in HOOKS):
-                    return True
-        if not path.is_relative_to(self.workspace):
-            return False
-        parts = path.relative_to(self.workspace).parts
-        return bool(parts) and parts[0].casefold() in STEERING
+        """Whether a real path is of those that steer or remember, or that git takes orders from."""
+        return any(_within(path, each) for each in self.guards())
+
+    def guards(self) -> list[Path]:
+        """The files and directories, there or not, whose change always asks."""
+        return [
+            *(self.workspace / name for name in STEERING),
+            *(root / hook for root in self.directories for hook in HOOKS),
+        ]
+
+    def closed(self, path: Path) -> bool:
+        """Whether a real path belongs to the program itself."""
+        return any(_within(path, each) for each in self.private)
 
     def shown(self, path: Path) -> str:
         """A real path as the model is shown it: relative to the workspace where it is inside."""
         inside = path.is_relative_to(self.workspace)
         return path.relative_to(self.workspace).as_posix() if inside else str(path)
 
-    def _walk(self, path: str, make_parents: bool, held: ExitStack) -> Place:
-        root, pending = self._entry(path, path)
-        stack = [self._open_root(root, held)]
-        names: list[str] = []
-        links = 0
-        while pending:
-            name = pending.popleft()
+
+class _Walk:
+    """One walk along a path, from a root to where it leads."""
+
+    def __init__(self, roots: Roots, path: str, held: ExitStack) -> None:
+        self._roots = roots
+        self._path = path
+        self._held = held
+        self._links = 0
+        self._pending: deque[str] = deque()
+        if "\0" in path:
+            raise ToolError("a path holds no NUL character")
+        self._enter(path)
+
+    def to_end(self, made: list[Path] | None) -> Place:
+        while self._pending:
+            name = self._pending.popleft()
             if name in ("", "."):
                 continue
             if name == "..":
-                if not names:
-                    raise ToolError(self._outside(path))
-                stack.pop()
-                names.pop()
+                self._up()
                 continue
-            found = _status(name, stack[-1])
-            if found is None and (not pending or not make_parents):
-                return self._missing(path, root, names, name, pending, stack[-1])
+            found = status(name, self._stack[-1])
             if found is None:
-                os.mkdir(name, dir_fd=stack[-1])
+                if made is None or not any(self._pending):
+                    return self._place(name, *self._pending)
+                made.append(self._place(name).path)
+                os.mkdir(name, dir_fd=self._stack[-1])
+                self._down(name)
             elif stat.S_ISLNK(found.st_mode):
-                links += 1
-                if links > MAX_LINKS:
-                    raise ToolError(f"{path} goes through too many symbolic links")
-                target = os.readlink(name, dir_fd=stack[-1])
-                if target.startswith("/"):
-                    root, rest = self._entry(target, path)
-                    stack, names = [self._open_root(root, held)], []
-                    pending = rest + pending
-                else:
-                    pending = deque(target.split("/")) + pending
-                continue
-            elif not stat.S_ISDIR(found.st_mode):
-                if any(part not in ("", ".") for part in pending):
-                    raise ToolError(f"{path}: {name} is not a directory")
-                return self._place(root, names, stack[-1], name)
-            stack.append(opened(name, DIRECTORY, stack[-1], path))
-            held.callback(os.close, stack[-1])
-            names.append(name)
-        return self._place(root, names, stack[-1], None)
+                self._follow(name)
+            elif stat.S_ISDIR(found.st_mode):
+                self._down(name)
+            elif any(self._pending):
+                raise ToolError(f"{self._path}: {name} is no directory")
+            else:
+                return self._place(name)
+        return self._place()
 
-    def _entry(self, target: str, path: str) -> tuple[Path, deque[str]]:
-        """The root a path starts from, and the names that lead on from it."""
-        if "\0" in target:
-            raise ToolError("a path holds no NUL character")
-        start = Path(target).expanduser() if target.startswith("~") else Path(target)
-        if not start.is_absolute():
-            return self.workspace, deque(target.split("/"))
-        for spelled in (start, Path(os.path.realpath(start))):
-            for root in sorted(self.directories, key=lambda each: -len(each.parts)):
-                if spelled.parts[: len(root.parts)] == root.parts:
-                    return root, deque(spelled.parts[len(root.parts) :])
-        raise ToolError(self._outside(path))
+    def _enter(self, target: str) -> None:
+        """Start over at the root that an absolute path, or the workspace's relative one, names."""
+        entry = self._roots.entry(target)
+        if entry is None:
+            raise self._outside()
+        self._root, names = entry
+        self._pending.extendleft(reversed(names))
+        self._stack = [os.open(self._root, DIRECTORY)]
+        self._held.callback(os.close, self._stack[0])
+        self._names: list[str] = []
 
-    def _open_root(self, root: Path, held: ExitStack) -> int:
-        descriptor = os.open(root, DIRECTORY)
-        held.callback(os.close, descriptor)
-        return descriptor
+    def _follow(self, name: str) -> None:
+        self._links += 1
+        if self._links > MAX_LINKS:
+            raise ToolError(f"{self._path} goes through too many symbolic links")
+        target = os.readlink(name, dir_fd=self._stack[-1])
+        if target.startswith("/"):
+            self._enter(target)
+        else:
+            self._pending.extendleft(reversed(target.split("/")))
 
-    def _missing(
-        self,
-        path: str,
-        root: Path,
-        names: list[str],
-        name: str,
-        pending: deque[str],
-        directory: int,
-    ) -> Place:
-        if pending:
-            raise ToolError(f"there is no directory {'/'.join([*names, name])}", f"In {path}")
-        return self._place(root, names, directory, name)
+    def _up(self) -> None:
+        if not self._names:
+            raise self._outside()
+        self._names.pop()
+        self._stack.pop()
 
-    def _place(self, root: Path, names: list[str], directory: int, name: str | None) -> Place:
-        path = root.joinpath(*names, *([name] if name is not None else []))
-        if any(path.is_relative_to(private) for private in self.private):
-            raise ToolError(f"{self.shown(path)} is private to the program", "Leave it alone")
-        return Place(directory, name, path, self.shown(path), self.guarded(path))
+    def _down(self, name: str) -> None:
+        self._stack.append(os.open(name, DIRECTORY, dir_fd=self._stack[-1]))
+        self._held.callback(os.close, self._stack[-1])
+        self._names.append(name)
 
-    def _outside(self, path: str) -> str:
-        allowed = ", ".join(str(root) for root in self.directories)
-        return f"{path} is outside of what file tools may touch: {allowed}"
+    def _place(self, *names: str) -> Place:
+        """The place that the names below the open directory lead to, all but one missing."""
+        if ".." in names:
+            raise ToolError(f"{self._path}: there is no directory {names[0]}")
+        rest = [name for name in names if name not in ("", ".")]
+        path = self._root.joinpath(*self._names, *rest)
+        if self._roots.closed(path):
+            raise ToolError(f"{self._roots.shown(path)} is private to the program")
+        name = rest[-1] if rest else None
+        return Place(self._stack[-1], name, path, self._roots.shown(path), len(rest) > 1)
+
+    def _outside(self) -> ToolError:
+        allowed = ", ".join(str(root) for root in self._roots.directories)
+        return ToolError(f"{self._path} is outside of what file tools may touch: {allowed}")
 
 
-def _status(name: str, directory: int) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
+def _within(path: Path, parent: Path) -> bool:
+    """Whether a path is `parent` or below it, in capitals or not: some disks fold the case."""
+    folded, above = (tuple(part.casefold() for part in each.parts) for each in (path, parent))
+    return folded[: len(above)] == above

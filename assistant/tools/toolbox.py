@@ -66,11 +66,12 @@ class Toolbox:
         compact = self._redactor.redact(compact_call(call.name, call.arguments))
         try:
             plan = self._plan(call)
+            action = self._policy.judge(call.name, plan)
+            detail = self._redactor.redact(plan.detail()) if action == "ask" else ""
         except Exception as error:  # the border: whatever a tool raises, the model is told
             return Verdict(call, "deny", compact, reason=self._told(error))
-        action = self._policy.judge(call.name, plan)
         reason = "The owner's rules deny this call." if action == "deny" else ""
-        return Verdict(call, action, compact, self._redactor.redact(plan.detail), reason, plan)
+        return Verdict(call, action, compact, detail, reason, plan)
 
     def settle(self, verdict: Verdict, decision: Decision) -> Verdict:
         """The verdict on a call that asked, after the owner's decision."""

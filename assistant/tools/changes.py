@@ -1,0 +1,127 @@
+"""Changes to files, all of them or none, on exactly the bytes they were worked out from."""
+
+import difflib
+import os
+import stat
+import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from secrets import token_hex
+
+from assistant.errors import ToolError
+from assistant.storage import DISK
+from assistant.tools.roots import Place, Roots
+
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_MODE = 0o666
+"""Of a new file, less the owner's umask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file's bytes before and after; None where there is no file.
+
+    `path` is real and absolute. `mode` is the file's permission bits, None for a new file's.
+    """
+
+    path: Path
+    shown: str
+    before: bytes | None
+    after: bytes | None
+    mode: int | None = None
+
+
+def found(place: Place) -> tuple[bytes | None, int | None]:
+    """What a place holds now: bytes and permission bits, or None and None."""
+    status = place.status()
+    if status is None:
+        return None, None
+    return place.read(), stat.S_IMODE(status.st_mode)
+
+
+def commit(roots: Roots, changes: Sequence[Change]) -> None:
+    """Make the changes. Raises ToolError if one cannot be made, and then none has been."""
+    for change in changes:
+        with roots.at(str(change.path)) as place:
+            _check(place, change)
+    done: list[Change] = []
+    made: list[Path] = []
+    try:
+        for change in changes:
+            with roots.at(str(change.path), made) as place:
+                _put(place, change)
+            done.append(change)
+    except BaseException:
+        for change in reversed(done):
+            with roots.at(str(change.path)) as place:
+                _put(place, replace(change, before=change.after, after=change.before))
+        for directory in reversed(made):
+            with suppress(OSError):
+                directory.rmdir()
+        raise
+
+
+def diff(changes: Sequence[Change]) -> str:
+    """The changes as a unified diff, in which nothing can hide."""
+    return "\n".join(_one_diff(change) for change in changes)
+
+
+def visible(text: str) -> str:
+    """The text with control, bidirectional and zero-width characters spelled out."""
+    return "".join(
+        f"\\u{{{ord(char):x}}}" if unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs") else char
+        for char in text
+    )
+
+
+def _one_diff(change: Change) -> str:
+    old, new = (_lines(data) for data in (change.before, change.after))
+    header = (
+        f"--- {change.shown if change.before is not None else '/dev/null'}",
+        f"+++ {change.shown if change.after is not None else '/dev/null'}",
+    )
+    body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
+    return "\n".join(visible(line) for line in (*header, *body))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return data.decode("utf-8", "replace").split("\n") if data else []
+
+
+def _check(place: Place, change: Change) -> None:
+    """Raise ToolError unless the place is the one that was shown, with the bytes shown."""
+    if place.name is None:
+        raise ToolError(f"{place.shown} is a directory")
+    if place.path != change.path or found(place)[0] != change.before:
+        raise ToolError(f"{change.shown} has changed in the meantime", "Read it again")
+
+
+def _put(place: Place, change: Change) -> None:
+    """Put the bytes after in the place of those before; a crash leaves the one or the other."""
+    _check(place, change)
+    assert place.name is not None
+    if change.after is None:
+        os.unlink(place.name, dir_fd=place.directory)
+    else:
+        _replace(place, place.name, change, change.after)
+    DISK.sync(place.directory)
+
+
+def _replace(place: Place, name: str, change: Change, after: bytes) -> None:
+    temporary = f".{token_hex(8)}.tmp"
+    descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=place.directory)
+    try:
+        try:
+            if change.mode is not None:
+                os.fchmod(descriptor, change.mode)
+            DISK.write(descriptor, after)
+            DISK.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        _check(place, change)
+        os.rename(temporary, name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
+    except BaseException:
+        os.unlink(temporary, dir_fd=place.directory)
+        raise

@@ -1,0 +1,82 @@
+"""`note` and `plan`: what the model keeps before its eyes in this session.
+
+Both are replayed from the transcript's own calls when a session is resumed, so nothing else
+stores them.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assistant.errors import ToolError
+from assistant.messages import ToolCall
+from assistant.tools.base import Tool, ToolResult
+from assistant.tools.schema import tool
+
+NOTES_LIMIT = 8_000
+"""Characters of working memory; it is in every request."""
+MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
+
+
+class Task(BaseModel):
+    """One step of a plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    status: Literal["todo", "doing", "done"] = "todo"
+
+
+class Scratch:
+    """A session's working memory: notes and a task list, kept through compaction."""
+
+    def __init__(self) -> None:
+        self.notes = ""
+        self.tasks: list[Task] = []
+
+    def render(self) -> str:
+        """Both, as the model is shown them in every round; empty if there is nothing."""
+        parts = [self.notes.strip(), self.render_plan()]
+        return "\n\n".join(part for part in parts if part)
+
+    def render_plan(self) -> str:
+        """The task list, a line a task."""
+        return "\n".join(f"{MARKS[task.status]} {task.text}" for task in self.tasks)
+
+    def replay(self, calls: Iterable[ToolCall]) -> None:
+        """Take up the calls of an earlier run that did not fail, in order; others are ignored."""
+        tools = {each.name: each for each in scratch_tools(self)}
+        for call in calls:
+            if call.name in tools:
+                tools[call.name].plan(call.arguments).run()
+
+
+def scratch_tools(scratch: Scratch) -> list[Tool]:
+    """`note` and `plan` over a session's working memory."""
+
+    def note(
+        text: Annotated[str, Field(description="What to keep in view.")],
+        replace: Annotated[bool, Field(description="Put it in the place of all notes.")] = False,
+    ) -> ToolResult:
+        """Add to this session's notes, which stay in view however long the session gets."""
+        notes = text if replace or not scratch.notes else f"{scratch.notes}\n{text}"
+        if len(notes) > NOTES_LIMIT:
+            raise ToolError(
+                f"the notes would have {len(notes):,} characters; the most is {NOTES_LIMIT:,}",
+                "Shorten them with replace=true",
+            )
+        scratch.notes = notes
+        return ToolResult("Noted.", compact=f"{len(notes)} characters of notes")
+
+    def plan(
+        tasks: Annotated[list[Task], Field(description="The whole list, in order.")],
+    ) -> ToolResult:
+        """Set the task list of this session, which the owner sees; it replaces the one before."""
+        scratch.tasks = tasks
+        done = sum(task.status == "done" for task in tasks)
+        return ToolResult(
+            scratch.render_plan() or "(no tasks)", compact=f"{done}/{len(tasks)} done"
+        )
+
+    return [tool(note, restores=False), tool(plan, restores=False)]
