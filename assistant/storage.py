@@ -6,6 +6,8 @@ through `DISK`, which the tests replace by one that fails on purpose.
 
 import contextlib
 import errno
+import fcntl
+import glob
 import os
 import stat
 import tempfile
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600
+TEMPORARY = ".assistant-tmp"
+"""How the names of temporary files end."""
 
 
 class Disk:
@@ -41,6 +45,17 @@ class Disk:
 
 
 DISK = Disk()
+
+
+@contextlib.contextmanager
+def using(disk: Disk) -> Iterator[None]:
+    """Go through another disk for a while: how the tests make writes fail."""
+    global DISK
+    usual, DISK = DISK, disk
+    try:
+        yield
+    finally:
+        DISK = usual
 
 
 @contextlib.contextmanager
@@ -84,16 +99,19 @@ def private_directory(path: Path) -> Path:
     return path
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes, *, expected: bytes | None = None) -> bool:
     """Put `data` in the place of the file at once, keeping its mode; a symbolic link stays one.
 
-    After a crash the file holds the old bytes or the new, and no temporary file is left by an
-    error. Raises StorageError.
+    With `expected`, the file is left alone and False returned if it no longer holds these bytes
+    (a missing file counts as empty) just before it would be replaced. After a crash the file
+    holds the old bytes or the new, and no temporary file is left by an error. Raises StorageError.
     """
     target = path.resolve()
     with reported("written", path):
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else PRIVATE_FILE
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        descriptor, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
+        )
         try:
             try:
                 os.fchmod(descriptor, mode)
@@ -101,12 +119,43 @@ def replace(path: Path, data: bytes) -> None:
                 DISK.sync(descriptor)
             finally:
                 os.close(descriptor)
+            if expected is not None and held(target) != expected:
+                Path(name).unlink()
+                return False
             DISK.rename(Path(name), target)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 Path(name).unlink()
             raise
         sync_directory(target.parent)
+    return True
+
+
+def sweep(path: Path) -> None:
+    """Delete the temporary files that a killed `replace` of this file left beside it."""
+    target = path.resolve()
+    with reported("swept", path):
+        for left in target.parent.glob(f".{glob.escape(target.name)}.*{TEMPORARY}"):
+            left.unlink(missing_ok=True)
+
+
+def held(path: Path) -> bytes:
+    """The bytes of a file, none for a missing one. Raises StorageError."""
+    try:
+        return read(path)
+    except FileNotFoundError:
+        return b""
+
+
+def truncate(path: Path, size: int) -> None:
+    """Cut a file to its first `size` bytes, and flush it. Raises StorageError."""
+    with reported("written", path):
+        descriptor = os.open(path, os.O_WRONLY)
+        try:
+            os.ftruncate(descriptor, size)
+            DISK.sync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def append(path: Path, data: bytes) -> None:
@@ -136,6 +185,23 @@ def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         DISK.sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock on a file of its own, waiting in the kernel for as long as it takes.
+
+    Works between threads too; not re-entrant. Waits without polling, unlike `lock`, so that many
+    processes that write at once each get their turn.
+    """
+    with reported("locked", path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    try:
+        with reported("locked", path):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(descriptor)
 

@@ -1,0 +1,94 @@
+"""Which facts did an editor's stale save erase, and which did the owner delete?
+
+An editor that loaded a file before our write and saves it afterwards takes our write back without
+anybody wanting it. Each fact is watched until the first save by somebody else:
+
+- the save holds the fact, or one written later: its editor had loaded our write, so the owner has
+  seen the fact, and whatever is missing from before it was deleted on purpose;
+- it holds the dated heading that came with the fact, or puts a line much like the fact in its
+  place: the owner edited our write;
+- it is byte for byte what the file was before the fact, with nothing else changed and no heading
+  of ours gone: the owner took the fact out and did nothing else. (An editor with nothing typed in
+  it has no cause to save, and most reload such a buffer.)
+- otherwise the editor had not loaded our write: the fact was erased, and is offered again.
+
+What cannot be told apart from contents, a stale save with a line typed and a deletion with a line
+typed in the same first save under an older heading, is taken for the former: an offer can be
+dismissed, a loss cannot be noticed. A later save never erases a fact that the owner has seen.
+"""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from assistant.memory.draft import line_digest
+from assistant.memory.items import item_of
+from assistant.memory.journal import Edit, Verdict, Write, digest
+from assistant.memory.plain import plain
+from assistant.memory.same import key, keys_of
+
+SIMILAR = 0.6
+"""From this share of common characters on, a line is an edited form of another."""
+_LINES = re.compile(r"[^\r\n]+")
+
+
+def judge(text: str, watched: Sequence[Write], source: str) -> dict[str, Verdict]:
+    """What became of watched writes (oldest first) in a file that somebody else saved."""
+    lines = [line.strip() for line in _LINES.findall(text)]
+    present = _present(text, lines, watched, source)
+    loaded = -1  # the latest write that the save shows signs of
+    for number, write in enumerate(watched):
+        if write.id in present or _heading(_added(write, source)) in lines:
+            loaded = number
+    verdicts: dict[str, Verdict] = {}
+    missing: list[Write] = []
+    for number, write in enumerate(watched):
+        if write.id in present:
+            verdicts[write.id] = "seen"
+        elif number <= loaded or _edited(lines, write, _added(write, source)):
+            verdicts[write.id] = "deleted"
+        else:
+            missing.append(write)
+    taken_out = _only_taken_out(text, missing, source)
+    verdicts.update({write.id: "deleted" if taken_out else "erased" for write in missing})
+    return verdicts
+
+
+def _added(write: Write, source: str) -> Edit:
+    """The edit that added the write's fact."""
+    return next(edit for edit in write.edits if edit.source == source and not edit.removed)
+
+
+def _present(text: str, lines: Sequence[str], watched: Sequence[Write], source: str) -> set[str]:
+    there = set(lines)
+    found = {write.id for write in watched if item_of(_added(write, source).inserted) in there}
+    if len(found) < len(watched):
+        said = keys_of(text)
+        found |= {write.id for write in watched if key(write.text) in said}
+    return found
+
+
+def _heading(edit: Edit) -> str | None:
+    """The heading that the edit made, if it made one."""
+    first = str(_LINES.findall(edit.inserted)[0]).strip()
+    return first if first.startswith("## ") else None
+
+
+def _edited(lines: Sequence[str], write: Write, edit: Edit) -> bool:
+    """Whether a line much like the fact stands between the neighbours that the fact had."""
+    digests = ["", *(line_digest(line) for line in lines), ""]
+    above = edit.above[0] if edit.above else ""
+    below = edit.below[0] if edit.below else ""
+    for number, line in enumerate(lines, start=1):
+        if digests[number - 1] == above and digests[number + 1] == below:
+            ratio = SequenceMatcher(None, plain(line), write.text, autojunk=False).ratio()
+            if ratio >= SIMILAR:
+                return True
+    return False
+
+
+def _only_taken_out(text: str, missing: Sequence[Write], source: str) -> bool:
+    if not missing:
+        return False
+    edits = [_added(write, source) for write in missing]
+    return digest(text) == edits[0].before and not any(map(_heading, edits))

@@ -1,0 +1,290 @@
+"""A fact as one list item: escaped text, and where in a file it goes. Pure: text in, edits out.
+
+Texts here are a file's own, decoded, without a byte-order mark.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from itertools import takewhile
+
+from markdown_it.token import Token
+
+from assistant.memory.plain import PARSER, words_of
+
+_BREAKS = re.compile(r"\r\n|\r|\n")
+_REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
+_BULLET = re.compile(r"[-+*][ \t]+(?![-+* \t\r]*$)\S")
+_MARKERS = re.compile(r"(?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)+|[ \t]*")
+_ATX = re.compile(r"^#{1,6}(?:[ \t]|\r?$)", re.MULTILINE)
+_SETEXT = re.compile(r"^ {0,3}(?:=+|-+)[ \t\r]*$", re.MULTILINE)
+_OPAQUE = re.compile(
+    r"^(?P<run>(?P<mark>[`~])(?P=mark){2,})[^\n`]*\n(?:[^\n]*\n)*? {0,3}(?P=run)(?P=mark)*[ \t\r]*$"
+    r"|^<!--(?:(?!-->)[\s\S])*-->[^\n]*$"
+    r"|\A---[ \t\r]*\n(?:[^\n]*\n)*?---[ \t\r]*$",
+    re.MULTILINE,
+)
+_RISKY = re.compile(r"^[ \t>*+\-\d.)]*(?:`{3}|~{3}|<[A-Za-z/!?])|\r(?!\n)|\A---", re.MULTILINE)
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_INLINE = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
+    r"|&(?=#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)"
+    r"|[`\[\]]"
+    r"|\*(?!\s)|(?<=\S)\*"  # emphasis, not a lone star between spaces
+    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis, not snake_case
+    r"|<(?=[A-Za-z/!?])|(?<=<)!"
+    r"|~(?=~)|(?<=~)~"
+)
+_OPENING = re.compile(r"#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|--")
+_ORDERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """`removed` gives way to `inserted` at a character."""
+
+    at: int
+    removed: str
+    inserted: str
+
+    def apply(self, text: str) -> str:
+        """The text after the change."""
+        return text[: self.at] + self.inserted + text[self.at + len(self.removed) :]
+
+    def reverse(self, text: str) -> str:
+        """The text before the change, given the text after it."""
+        return text[: self.at] + self.removed + text[self.at + len(self.inserted) :]
+
+    def shifted(self, offset: int) -> "Splice":
+        """The same change of a text that this one's stands in at `offset`."""
+        return Splice(self.at + offset, self.removed, self.inserted)
+
+
+def clean(text: str) -> str:
+    """One line of visible text: line breaks become spaces; what cannot be seen is dropped.
+
+    Dropped are control, format (bidi, zero-width, tags), surrogate and blank-looking characters
+    and all variation selectors but the emoji one.
+    """
+    return " ".join("".join(map(_visible, text)).split())
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    if character in _INVISIBLE or unicodedata.category(character) in {"Cc", "Cf", "Cs"}:
+        return ""
+    point = ord(character)
+    selector = 0xFE00 <= point <= 0xFE0E or 0xE0100 <= point <= 0xE01EF or 0x180B <= point <= 0x180F
+    return "" if selector else character
+
+
+def escape(text: str) -> str:
+    """One line of clean text as markdown that says exactly that."""
+    escaped = _INLINE.sub(lambda found: "\\" + found[0], text)
+    return _ORDERED.sub(r"\1\\\2", "\\" + escaped if _OPENING.match(escaped) else escaped, count=1)
+
+
+def newline(text: str) -> str:
+    """The line ending that most of the text's lines have; a line feed if there is none."""
+    counted = Counter(_BREAKS.findall(text))
+    return counted.most_common(1)[0][0] if counted else "\n"
+
+
+def dated(section: str, day: date) -> str:
+    """The title of a section's heading for a day, as markdown."""
+    name = escape(clean(section).strip("# ")) or "Remembered"
+    return f"{name} -- {day.isoformat()}"
+
+
+def insertion(text: str, title: str, item: str) -> Splice:
+    """The edit that adds `item` (escaped) as the last list item under the heading `## {title}`.
+
+    The heading is made at the end if it is missing. Whatever the text holds (open fences, HTML,
+    front matter), the edit adds exactly one list item and changes no other block.
+    """
+    end = newline(text)
+    masked = _masked(text)
+    if masked is None:
+        return _careful(text, title, item, end)
+    found = list(re.finditer(rf"^## {re.escape(title)}[ \t]*\r?$", masked, re.MULTILINE))
+    if not found:
+        return _new_section(text, len(text), title, item, end)
+    start = found[-1].start()
+    following = _ATX.search(masked, found[-1].end())
+    stop = following.start() if following else len(text)
+    section = text[start:stop]
+    own = masked[found[-1].end() : stop]
+    last = own.rstrip().rpartition("\n")[2]
+    if _BULLET.match(last) and not _SETEXT.search(own):
+        return _after(section, len(section.rstrip()), f"{last[0]} {item}", end).shifted(start)
+    return _careful(section, title, item, end).shifted(start)
+
+
+def _masked(text: str) -> str | None:
+    """The text with the insides of fences, comments and front matter blotted out, same length.
+
+    In it, a line that starts with `#` is a heading. None if that takes a parser to tell.
+    """
+    if "```" in text or "~~~" in text or "<" in text or text.startswith("---"):
+        text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
+    return None if _RISKY.search(text) else text
+
+
+def _after(text: str, at: int, line: str, end: str) -> Splice:
+    """`line` on a line of its own after the line that ends at `at`."""
+    found = _BREAKS.match(text, at) or _BREAKS.search(text, at)
+    if found is None:
+        return Splice(len(text), "", f"{end}{line}{end}")
+    return Splice(found.end(), "", f"{line}{end}")
+
+
+def _new_section(text: str, at: int, title: str, item: str, end: str) -> Splice:
+    above = text[:at]
+    gap = ""
+    if above.strip():
+        gap = end if _BREAKS.search(above[-1:]) else end * 2
+        if re.search(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)$", above):
+            gap = ""
+    below = end if text[at:].strip() else ""
+    return Splice(at, "", f"{gap}## {title}{end}{end}- {item}{end}{below}")
+
+
+def _careful(text: str, title: str, item: str, end: str) -> Splice:
+    """The first of the places that a parse before and after proves right."""
+    before = _outline(PARSER.parse(text))
+    for splice in _places(text, title, item, end):
+        if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
+            return splice
+    raise AssertionError("a section at the start of a file is always a section")
+
+
+def _places(text: str, title: str, item: str, end: str) -> Iterator[Splice]:
+    starts = [0, *(found.end() for found in _BREAKS.finditer(text)), len(text)]
+    tokens = PARSER.parse(text)
+    top = [index for index, token in enumerate(tokens) if token.level == 0 and token.map]
+    for heading in reversed(top):
+        if tokens[heading].tag == "h2" and tokens[heading + 1].content == title:
+            section = takewhile(
+                lambda n: tokens[n].type != "heading_open", (n for n in top if n > heading)
+            )
+            lists = [tokens[n] for n in section if tokens[n].type == "bullet_list_open"]
+            for found in reversed(lists):
+                first, last = found.map or [0, 0]
+                stop = len(text[: starts[last]].rstrip())
+                indent = re.match(r" {0,3}", text[starts[first] :])
+                line = f"{indent[0] if indent else ''}{found.markup} {item}"
+                yield _after(text, stop, line, end)
+            at = starts[(tokens[heading].map or [0, 0])[1]]
+            lead = "" if _BREAKS.search(text[at - 1 : at]) else end
+            below = end if re.match(r"[ \t]*[^\s]", text[at:]) else ""
+            yield Splice(at, "", f"{lead}{end}- {item}{end}{below}")
+    yield _new_section(text, len(text), title, item, end)
+    for block in (top[-1:], top[1:2], top[:1]):
+        for index in block:
+            yield _new_section(text, starts[(tokens[index].map or [0])[0]], title, item, end)
+
+
+_Outline = list[tuple[str, str, int, str]]
+
+
+def _outline(tokens: list[Token]) -> _Outline:
+    return [(token.type, token.tag, token.level, token.content) for token in tokens]
+
+
+def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
+    """Whether `after` is `before` with one list item more, and perhaps its list and heading."""
+    same = 0
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            break
+        same += 1
+    added = len(after) - len(before)
+    if added <= 0 or before[same:] != after[same + added :]:
+        return False
+    fresh = after[same : same + added]
+    kinds = Counter(kind for kind, *_ in fresh)
+    paragraph = kinds["list_item_open"] == kinds["paragraph_open"] == 1
+    few = kinds["bullet_list_open"] <= 1 and kinds["heading_open"] <= 1
+    wanted = {"list_item", "paragraph", "bullet_list", "heading"}
+    known = all(kind == "inline" or kind.rpartition("_")[0] in wanted for kind in kinds)
+    return paragraph and few and known and any(content == item for *_, content in fresh)
+
+
+def item_of(inserted: str) -> str:
+    """The list item's line in what an insertion added."""
+    return _BREAKS.split(inserted.strip())[-1].strip()
+
+
+def line_of(text: str, line: str) -> int:
+    """The 1-based number of the last line that reads so; 0 if there is none."""
+    at = text.rfind(line)
+    while at >= 0:
+        start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        if not text[start:at].strip() and _REST.match(text, at + len(line)):
+            breaks = (
+                _BREAKS.findall(text, 0, at) if "\r" in text else "\n" * text.count("\n", 0, at)
+            )
+            return len(breaks) + 1
+        at = text.rfind(line, 0, at)
+    return 0
+
+
+def removal(text: str, start: int, end: int) -> Splice:
+    """The edit that takes a passage away: its whole lines, or only its characters where they
+    share a line with others."""
+    first = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    broken = _BREAKS.search(text, end)
+    last = broken.end() if broken else len(text)
+    lead = text[first:start]
+    if _MARKERS.fullmatch(lead) and not text[end:last].strip():
+        return Splice(first, text[first:last], "")
+    spaces = len(text[end:last]) - len(text[end:last].lstrip(" \t"))
+    return Splice(start, text[start : end + spaces], "")
+
+
+def with_emptied_heading(text: str, cut: Splice, title: str) -> Splice:
+    """The cut, widened by the heading `## {title}` if it stands above and nothing is left of it."""
+    above = text[: cut.at].rstrip()
+    below = text[cut.at + len(cut.removed) :]
+    line = re.compile(rf"(?:\A|(?<=[\r\n]))## {re.escape(title)}[ \t]*\Z")
+    heading = line.search(above)
+    if heading is None or not (below.strip() == "" or _ATX.match(below.lstrip())):
+        return cut
+    start = heading.start()
+    kept = text[:start].rstrip()
+    blank = _BREAKS.match(text, len(kept)) if kept else None
+    start = blank.end() if blank else start
+    stop = len(text) if not below.strip() else cut.at + len(cut.removed)
+    return Splice(start, text[start:stop], "")
+
+
+def struck(passage: str, note: str) -> str | None:
+    """A passage (list item with what is nested in it, or paragraph) struck out, the note after
+    its first words; None if it is of another kind or cannot be struck out."""
+    tokens = PARSER.parse(passage)
+    kinds = {token.type for token in tokens if token.nesting >= 0}
+    if kinds - {
+        "bullet_list_open",
+        "ordered_list_open",
+        "list_item_open",
+        "paragraph_open",
+        "inline",
+    }:
+        return None
+    starts = [0, *(found.end() for found in _BREAKS.finditer(passage)), len(passage)]
+    result = passage
+    spans = [token.map for token in tokens if token.type == "inline" and token.map]
+    for number, (first, last) in reversed(list(enumerate(spans))):
+        begin = starts[first]
+        markers = _MARKERS.match(passage, begin)
+        begin = markers.end() if markers else begin
+        stop = len(passage[: starts[last]].rstrip())
+        said = passage[begin:stop]
+        tail = f" {note}" if number == 0 else ""
+        if number == 0 or not said.startswith("~~"):
+            result = f"{result[:begin]}~~{said}~~{tail}{result[stop:]}"
+    return result if words_of(PARSER.parse(result), result).struck else None

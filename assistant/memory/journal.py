@@ -1,0 +1,295 @@
+"""The journal: every write to memory, acknowledged, with its origin and how to reverse it.
+
+`.assistant/journal.jsonl`, one JSON object a line, only ever appended to (a purge rewrites it):
+
+- ``write``: what is about to be done, put down before a file is touched;
+- ``done`` / ``void``: those writes are in the files, or are not;
+- ``verdict``: what became of a fact that the owner's saves were watched for (`erasure.py`).
+
+A write without ``done`` was never acknowledged and is not shown.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from assistant import storage
+from assistant.errors import StorageError
+from assistant.memory.base import JournalEntry, Origin
+
+Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
+OWNER = Origin()
+ADDING = frozenset({"remember", "supersede", "restore"})
+_WRITE, _DONE, _VOID, _VERDICT = "write", "done", "void", "verdict"
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of one file. What it removed is the image `removed` in the history, or "".
+
+    `at` counts characters of the file as it was just before. `before` and `after` are the digests
+    of the whole text; `above` and `below` digests of the lines that were nearest, nearest first.
+    """
+
+    source: str
+    at: int
+    removed: str
+    inserted: str
+    before: str
+    after: str
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write: `action` is remember, supersede, forget, undo or restore.
+
+    `request` and `part` name the client's request and the place in its batch; `undoes` the write
+    that this one reversed. A purged one has lost its words and cannot be reversed.
+    """
+
+    id: str
+    time: str
+    action: str
+    text: str = ""
+    origin: Origin = OWNER
+    edits: tuple[Edit, ...] = ()
+    request: str | None = None
+    part: int = 0
+    undoes: str | None = None
+    purged: bool = False
+
+    @property
+    def source(self) -> str:
+        """The file that the write is filed under: the one it added a fact to, if any."""
+        added = self.added
+        return added.source if added else next((edit.source for edit in self.edits), "")
+
+    @property
+    def added(self) -> Edit | None:
+        """The edit that added the fact, if the write added one."""
+        if self.action not in ADDING:
+            return None
+        return next((edit for edit in self.edits if edit.inserted and not edit.removed), None)
+
+
+def new_id() -> str:
+    """A fresh id of 12 hex digits."""
+    return secrets.token_hex(6)
+
+
+def now() -> str:
+    """The local time, ISO 8601 with offset."""
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
+
+
+@dataclass(slots=True)
+class _State:
+    """What the lines read so far add up to."""
+
+    writes: dict[str, Write] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+    void: set[str] = field(default_factory=set)
+    undone: set[str] = field(default_factory=set)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    requests: dict[str, list[str]] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    saved: dict[str, str] = field(default_factory=dict)
+    lines: int = 0
+    offset: int = 0
+    inode: int = 0
+
+
+class Journal:
+    """The journal of one workspace, kept in step with what other processes append.
+
+    Call `refresh` before reading; append, mend and rewrite only under the ledger's lock.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._state = _State()
+
+    def refresh(self, *, mend: bool = False) -> None:
+        """Read the lines added since the last call; with `mend`, cut off a torn last one.
+
+        Raises StorageError, naming the line, if one in the middle is damaged.
+        """
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            self._state = _State()
+            return
+        if status.st_ino != self._state.inode or status.st_size < self._state.offset:
+            self._state = _State(inode=status.st_ino)
+        if status.st_size == self._state.offset:
+            return
+        with storage.reported("read", self._path), self._path.open("rb") as file:
+            file.seek(self._state.offset)
+            fresh = file.read()
+        whole = fresh.rfind(b"\n") + 1
+        if whole < len(fresh) and mend:
+            storage.truncate(self._path, self._state.offset + whole)
+        for line in fresh[:whole].split(b"\n")[:-1]:
+            self._state.lines += 1
+            self._take(line)
+        self._state.offset += whole
+
+    def _take(self, line: bytes) -> None:
+        state = self._state
+        try:
+            raw = json.loads(line)
+            match raw["type"]:
+                case "write":
+                    write = _write(raw)
+                    state.writes[write.id] = write
+                    if write.request is not None:
+                        state.requests.setdefault(write.request, []).append(write.id)
+                case "done":
+                    for name in raw["ids"]:
+                        self._acknowledge(state.writes[name])
+                case "void":
+                    state.void.update(raw["ids"])
+                case "verdict":
+                    state.verdicts.update(dict.fromkeys(raw["ids"], raw["verdict"]))
+                case other:
+                    raise ValueError(f"an entry of type {other!r}")
+        except (ValueError, KeyError, TypeError) as error:
+            raise StorageError(
+                f"{self._path}:{state.lines} is damaged ({error})",
+                "Put the line right, or remove it if it cannot be",
+            ) from error
+
+    def _acknowledge(self, write: Write) -> None:
+        state = self._state
+        state.done.add(write.id)
+        if write.undoes:
+            state.undone.add(write.undoes)
+        if write.action in ADDING and write.text:
+            state.facts[write.text] = write.id
+        state.saved.update({edit.source: edit.after for edit in write.edits})
+
+    def begin(self, writes: Sequence[Write]) -> None:
+        """Put down what is about to be done."""
+        self._append({"type": _WRITE, **asdict(write)} for write in writes)
+
+    def settle(
+        self,
+        done: Iterable[str],
+        void: Iterable[str] = (),
+        verdicts: Mapping[str, Verdict] | None = None,
+    ) -> None:
+        """Put down which writes are in the files, which are not, and what became of facts."""
+        outcomes = {_DONE: list(done), _VOID: list(void)}
+        entries: list[dict[str, Any]] = [
+            {"type": kind, "ids": ids} for kind, ids in outcomes.items() if ids
+        ]
+        self._append([*entries, *_verdicts(verdicts or {})])
+
+    def _append(self, entries: Iterable[dict[str, Any]]) -> None:
+        data = "".join(_line(entry) for entry in entries)
+        if data:
+            storage.append(self._path, data.encode())
+            self.refresh()
+
+    def rewrite(self, reword: Callable[[Write], Write]) -> None:
+        """Replace the whole journal, at once, by one that tells the same writes in other words."""
+        self.refresh()
+        state = self._state
+        entries: list[dict[str, Any]] = [
+            {"type": _WRITE, **asdict(reword(write))} for write in state.writes.values()
+        ]
+        entries += [{"type": _DONE, "ids": [n for n in state.writes if n in state.done]}]
+        entries += [{"type": _VOID, "ids": [n for n in state.writes if n in state.void]}]
+        entries += _verdicts(state.verdicts)
+        storage.replace(self._path, "".join(map(_line, entries)).encode())
+        self.refresh()
+
+    def pending(self) -> list[Write]:
+        """Writes whose outcome is not known: of a process that died, or that still writes."""
+        settled = self._state.done | self._state.void
+        return [write for name, write in self._state.writes.items() if name not in settled]
+
+    def standing(self) -> list[Write]:
+        """The acknowledged writes, oldest first."""
+        return [write for name, write in self._state.writes.items() if name in self._state.done]
+
+    def of_request(self, request: str) -> dict[int, Write]:
+        """The acknowledged writes of a client's request, by their place in its batch."""
+        ids = self._state.requests.get(request, [])
+        found = (self._state.writes[name] for name in ids if name in self._state.done)
+        return {write.part: write for write in found}
+
+    def write(self, name: str) -> Write | None:
+        """A write by its id."""
+        return self._state.writes.get(name)
+
+    def is_done(self, write: Write) -> bool:
+        """Whether the write was acknowledged."""
+        return write.id in self._state.done
+
+    def recorded(self, words: str) -> Write | None:
+        """The latest write that added a fact with these words."""
+        return self._state.writes.get(self._state.facts.get(words, ""))
+
+    def saved(self, source: str) -> str | None:
+        """The digest of a file as the latest write left it."""
+        return self._state.saved.get(source)
+
+    def is_undone(self, write: Write) -> bool:
+        """Whether a later write reversed this one."""
+        return write.id in self._state.undone
+
+    def verdict(self, write: Write) -> Verdict | None:
+        """What became of the write's fact, if that is known."""
+        return self._state.verdicts.get(write.id)
+
+    def entry(self, write: Write) -> JournalEntry:
+        """The write as it is shown."""
+        return JournalEntry(
+            id=write.id,
+            time=write.time,
+            action=write.action,
+            source=write.source,
+            text=write.text,
+            origin=write.origin,
+            undone=self.is_undone(write),
+        )
+
+
+def scrubbed(write: Write) -> Write:
+    """The write without its words: that something happened, and when."""
+    return replace(write, text="", origin=Origin(write.origin.kind), edits=(), purged=True)
+
+
+def _verdicts(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    ids: dict[Verdict, list[str]] = {}
+    for name, verdict in verdicts.items():
+        ids.setdefault(verdict, []).append(name)
+    return [{"type": _VERDICT, "verdict": found, "ids": ids[found]} for found in ids]
+
+
+def _line(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _write(raw: dict[str, Any]) -> Write:
+    fields = {name: value for name, value in raw.items() if name != "type"}
+    origin = fields.pop("origin")
+    edits = tuple(
+        Edit(**{**edit, "above": tuple(edit["above"]), "below": tuple(edit["below"])})
+        for edit in fields.pop("edits")
+    )
+    entries = tuple(origin["entries"])
+    return Write(**fields, origin=Origin(origin["kind"], origin["session"], entries), edits=edits)

@@ -1,0 +1,460 @@
+"""The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo.
+
+Every write takes the same steps under one lock: put down in the journal what will be done; see
+that each file is still as it was read; put the new one in its place at once; acknowledge. Whatever
+breaks off in between is settled from the files by the next writer. No lock stops an editor: a file
+saved meanwhile is read again and the write made anew.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Literal, TypeVar
+
+from assistant import storage
+from assistant.errors import LedgerError, StorageError
+from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
+from assistant.memory.chunks import Chunk
+from assistant.memory.draft import Draft
+from assistant.memory.erasure import judge
+from assistant.memory.history import History
+from assistant.memory.items import (
+    Splice,
+    clean,
+    dated,
+    escape,
+    insertion,
+    item_of,
+    line_of,
+    removal,
+    struck,
+    with_emptied_heading,
+)
+from assistant.memory.journal import Edit, Journal, Verdict, Write, digest, new_id, now
+from assistant.memory.plain import plain
+from assistant.memory.purge import Words, scrub, unnamed
+from assistant.memory.reversal import applied, reversal
+from assistant.memory.same import chunks_of, key, keys_of, same_fact
+from assistant.workspace import MEMORY_FILE, Workspace
+
+ATTEMPTS = 100
+"""How often a write is made anew because an editor saved the file in between."""
+_T = TypeVar("_T")
+_PLACE = re.compile(r"(.+):(\d+)")
+_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where a fact stands now; `entry` is the journal's id of the write, if there was one."""
+
+    status: Literal["stored", "exists", "superseded"]
+    source: str
+    line: int
+    text: str
+    entry: str | None = None
+
+
+@dataclass(slots=True)
+class _Change:
+    """A write in the making."""
+
+    draft: Draft
+    writes: list[Write] = field(default_factory=list)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+
+class Ledger:
+    """The ledger of one workspace. Safe to use from several threads and processes at once."""
+
+    def __init__(self, workspace: Workspace, today: Callable[[], date] = date.today) -> None:
+        self._workspace = workspace
+        self._today = today
+        self._journal = Journal(workspace.journal)
+        self._history = History(workspace.history)
+
+    def remember(
+        self,
+        facts: Sequence[Fact],
+        *,
+        request: str | None = None,
+        replaced: Mapping[str, Passage] | None = None,
+    ) -> tuple[Written, ...]:
+        """Write facts in order, all or none; each is one list item under its dated heading.
+
+        A fact that stands in a memory file already is answered with its place. `replaced` gives
+        the passages that the facts' `replaces` were resolved to; others are looked up as
+        `FILE:LINE` or an id. The same `request` again returns what it did and writes nothing.
+        Raises LedgerError for an empty fact, or a `replaces` that names no fact that can be
+        superseded; StorageError if a file cannot be read or written.
+        """
+        return self._remember(facts, "remember", request, replaced or {})
+
+    def forget(
+        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
+    ) -> Forgotten:
+        """Remove exactly these passages, and a dated heading of ours that this empties.
+
+        `purge` also takes their words from the journal, the history and the notes of facts that
+        they superseded; it cannot be undone. Raises LedgerError if a file no longer holds the
+        bytes of a passage.
+        """
+
+        def plan(change: _Change) -> Forgotten:
+            if done := self._journal.of_request(request).get(0) if request else None:
+                return Forgotten(done.id, tuple(passages), done.purged)
+            write = Write(new_id(), now(), "forget", request=request, purged=purge)
+            edits = self._removals(change.draft, passages)
+            if purge:
+                words = Words(passages)
+                edits += unnamed(change.draft, self._workspace.sources(), words)
+                scrub(self._journal, self._history, words)
+                edits = [replace(edit, removed="") for edit in edits]
+                change.draft.images.clear()
+            said = "" if purge else "\n".join(plain(passage.text) for passage in passages)
+            change.writes.append(replace(write, text=said, edits=tuple(edits)))
+            change.verdicts.update(self._given_up(passages))
+            return Forgotten(write.id, tuple(passages), purge)
+
+        return self._write(plan)
+
+    def undo(self, *, request: str | None = None) -> JournalEntry:
+        """Reverse the latest write that still stands, to the byte if nothing else changed.
+
+        Raises LedgerError if there is none, or the owner has since changed its lines.
+        """
+
+        def plan(change: _Change) -> JournalEntry:
+            if done := self._journal.of_request(request).get(0) if request else None:
+                return self._entry(done.undoes)
+            latest = next(
+                (write for write in reversed(self._journal.standing()) if self._stands(write)), None
+            )
+            if latest is None:
+                raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
+            edits = tuple(self._reversed(change.draft, edit) for edit in reversed(latest.edits))
+            undoing = Write(
+                new_id(), now(), "undo", latest.text, edits=edits, request=request, undoes=latest.id
+            )
+            change.writes.append(undoing)
+            return replace(self._journal.entry(latest), undone=True)
+
+        return self._write(plan)
+
+    def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
+        """The latest acknowledged writes, newest first."""
+        self._journal.refresh()
+        latest = self._journal.standing()[::-1][:limit]
+        return tuple(map(self._journal.entry, latest))
+
+    def recorded(self, words: str) -> JournalEntry | None:
+        """The latest write that added a fact with these words (a chunk's `plain`)."""
+        self._journal.refresh()
+        write = self._journal.recorded(words)
+        return self._journal.entry(write) if write else None
+
+    def observe(self, source: str) -> None:
+        """Look at a file that may have been saved by somebody else; call it for each change seen.
+
+        Settles for each fact written since the last such save whether the owner has seen it,
+        deleted it, or lost it to an editor's stale buffer.
+        """
+        self._journal.refresh()
+        if self._journal.saved(source) is None or not (self._workspace.root / source).is_file():
+            return
+        if digest(Draft(self._workspace).text(source)) == self._journal.saved(source):
+            return
+        with self._locked():
+            verdicts = self._verdicts(source, Draft(self._workspace).text(source))
+            self._journal.settle((), (), verdicts)
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        """The facts that a stale save erased and that the owner has not decided on."""
+        self._journal.refresh()
+        lost = [
+            write
+            for write in self._journal.standing()
+            if self._journal.verdict(write) == "erased" and self._stands(write)
+        ]
+        if not lost:
+            return ()
+        draft = Draft(self._workspace)
+        said = set().union(*(keys_of(draft.text(source)) for source in self._workspace.sources()))
+        return tuple(self._journal.entry(write) for write in lost if key(write.text) not in said)
+
+    def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
+        """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
+        lost = {entry.id: entry for entry in self.erased()}
+        facts = [Fact(self._lost(lost, name).text, origin=lost[name].origin) for name in ids]
+        verdicts: dict[str, Verdict] = dict.fromkeys(ids, "restored")
+        return self._remember(facts, "restore", request, {}, verdicts)
+
+    def dismiss(self, ids: Sequence[str]) -> None:
+        """Never offer these erased facts again. Raises LedgerError for any other id."""
+        lost = {entry.id: entry for entry in self.erased()}
+        with self._locked():
+            self._journal.settle((), (), {self._lost(lost, name).id: "dismissed" for name in ids})
+
+    def _lost(self, lost: Mapping[str, JournalEntry], name: str) -> JournalEntry:
+        if name not in lost:
+            raise LedgerError(f"{name} is no erased fact", "`assistant memory status` lists them")
+        return lost[name]
+
+    def locate(self, target: str) -> Passage:
+        """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
+        return self._located(Draft(self._workspace), target)
+
+    # How a write is made
+
+    def _write(self, plan: Callable[[_Change], _T]) -> _T:
+        with self._locked():
+            for _ in range(ATTEMPTS):
+                change = _Change(Draft(self._workspace))
+                outcome = plan(change)
+                if not change.writes or self._commit(change):
+                    return outcome
+        raise LedgerError(
+            "the memory files keep changing", "Close the program that writes them and try again"
+        )
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        directory = storage.private_directory(self._workspace.private)
+        with storage.exclusive(directory / "ledger.lock"):
+            self._journal.refresh(mend=True)
+            if self._journal.pending():
+                self._recover()
+            yield
+
+    def _commit(self, change: _Change) -> bool:
+        """Journal, save, acknowledge; False if an editor's save came in between."""
+        verdicts: dict[str, Verdict] = {}
+        for source, text in change.draft.originals().items():
+            verdicts |= self._verdicts(source, text)
+        for image in change.draft.images.values():
+            self._history.keep(image)
+        self._journal.begin(change.writes)
+        try:
+            saved = change.draft.save()
+        except StorageError:
+            with contextlib.suppress(StorageError):  # then the next writer settles it
+                self._recover()
+            raise
+        if saved:
+            ids = [write.id for write in change.writes]
+            self._journal.settle(ids, (), verdicts | change.verdicts)
+            return True
+        self._recover()
+        return all(map(self._journal.is_done, change.writes))
+
+    def _recover(self) -> None:
+        """Settle from the files what was begun and not acknowledged."""
+        pending = self._journal.pending()
+        draft = Draft(self._workspace)
+        shown = {}
+        for source in {edit.source for write in pending for edit in write.edits}:
+            storage.sweep(self._workspace.root / source)
+            edits = [edit for write in pending for edit in write.edits if edit.source == source]
+            removed = self._history.read(edits[-1].removed) if edits[-1].removed else ""
+            shown[source] = applied(draft.text(source), edits, removed or "")
+        done = [write for write in pending if any(shown[edit.source] for edit in write.edits)]
+        for write in done:
+            self._complete(draft, [edit for edit in write.edits if not shown[edit.source]])
+        void = [write.id for write in pending if write not in done]
+        self._journal.settle([write.id for write in done], void)
+
+    def _complete(self, draft: Draft, edits: Sequence[Edit]) -> None:
+        """Make the rest of a write over several files, where its place has not changed."""
+        for edit in edits:
+            removed = self._history.read(edit.removed) if edit.removed else None
+            text = draft.text(edit.source)
+            if removed and text.count(removed) == 1:
+                draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
+        draft.save()
+
+    def _verdicts(self, source: str, text: str) -> dict[str, Verdict]:
+        """What became of the watched facts of a file, if somebody else saved it."""
+        if self._journal.saved(source) in {None, digest(text)}:
+            return {}
+        watched = [
+            write
+            for write in self._journal.standing()
+            if write.added
+            and write.source == source
+            and self._stands(write)
+            and self._journal.verdict(write) is None
+        ]
+        return judge(text, watched, source) if watched else {}
+
+    def _stands(self, write: Write) -> bool:
+        return (
+            bool(write.edits)
+            and write.action != "undo"
+            and not write.purged
+            and not self._journal.is_undone(write)
+        )
+
+    def _entry(self, name: str | None) -> JournalEntry:
+        write = self._journal.write(name or "")
+        assert write is not None, "an undo names what it reversed"
+        return self._journal.entry(write)
+
+    # What a write consists of
+
+    def _remember(
+        self,
+        facts: Sequence[Fact],
+        action: str,
+        request: str | None,
+        replaced: Mapping[str, Passage],
+        verdicts: Mapping[str, Verdict] | None = None,
+    ) -> tuple[Written, ...]:
+        def plan(change: _Change) -> tuple[Written, ...]:
+            known = self._journal.of_request(request) if request else {}
+            change.verdicts.update(verdicts or {})
+            written = []
+            for part, fact in enumerate(facts):
+                if part in known:
+                    written.append(_stored(change.draft, known[part]))
+                    continue
+                base = Write(
+                    new_id(), now(), action, clean(fact.text), fact.origin, (), request, part
+                )
+                written.append(self._add(change, base, fact, replaced))
+            return tuple(written)
+
+        return self._write(plan)
+
+    def _add(
+        self, change: _Change, base: Write, fact: Fact, replaced: Mapping[str, Passage]
+    ) -> Written:
+        if not base.text:
+            raise LedgerError("there is nothing to remember", "Give the fact in words")
+        draft = change.draft
+        old = None
+        if fact.replaces:
+            old = replaced.get(fact.replaces) or self._located(draft, fact.replaces)
+        same = self._standing(draft, base.text)
+        if same and (old is None or key(plain(old.text)) == key(base.text)):
+            return Written("exists", same.source, same.start_line, base.text)
+        edits = []
+        if old:
+            edits.append(self._strike(draft, old, base.text))
+            change.verdicts.update(self._given_up([old]))
+        if not same:
+            title = dated(fact.section, self._today())
+            place = insertion(draft.text(MEMORY_FILE), title, escape(base.text))
+            edits.append(draft.edit(MEMORY_FILE, place))
+        action = "supersede" if old else base.action
+        write = replace(base, action=action, edits=tuple(edits))
+        change.writes.append(write)
+        if same:
+            return Written("superseded", same.source, same.start_line, base.text, write.id)
+        return _stored(draft, write)
+
+    def _standing(self, draft: Draft, fact: str) -> Chunk | None:
+        """The passage of any memory file that says this already."""
+        for source in dict.fromkeys([MEMORY_FILE, *self._workspace.sources()]):
+            if source != MEMORY_FILE and not draft.is_text(source):
+                continue  # nothing in it can be recalled
+            if found := same_fact(draft.text(source), source, fact):
+                return found
+        return None
+
+    def _located(self, draft: Draft, target: str) -> Passage:
+        sources = self._workspace.sources()
+        if found := _PLACE.fullmatch(target):
+            source, line = found[1], int(found[2])
+            if source not in sources:
+                raise LedgerError(
+                    f"{source} is no memory file", "Name one of: " + ", ".join(sources)
+                )
+            chunks = chunks_of(draft.text(source), source)
+            match = next(
+                (each for each in chunks if each.start_line <= line <= each.end_line), None
+            )
+        else:
+            texts = ((source, draft.text(source)) for source in sources)
+            every = (each for source, text in texts for each in chunks_of(text, source))
+            match = next((each for each in every if each.id == target), None)
+        if match is None:
+            raise LedgerError(f"no fact stands at {target}", "`assistant recall` shows FILE:LINE")
+        return _passage(match)
+
+    def _given_up(self, passages: Sequence[Passage]) -> dict[str, Verdict]:
+        """No fact that the owner forgets or supersedes is watched any longer."""
+        writes = (self._journal.recorded(plain(passage.text)) for passage in passages)
+        return {write.id: "deleted" for write in writes if write}
+
+    def _strike(self, draft: Draft, old: Passage, fact: str) -> Edit:
+        text = draft.text(old.source)
+        start, end = _found(text, old)
+        note = f"(superseded {self._today().isoformat()}: {escape(fact)})"
+        said = text[start:end]
+        result = None if said.lstrip("-+* \t").startswith("~~") else struck(said, note)
+        if result is None:
+            raise LedgerError(
+                f"{old.citation} cannot be superseded", "Name a current list item or paragraph"
+            )
+        return draft.edit(old.source, Splice(start, said, result))
+
+    def _removals(self, draft: Draft, passages: Sequence[Passage]) -> list[Edit]:
+        edits = []
+        for passage in sorted(passages, key=lambda each: each.start_char, reverse=True):
+            text = draft.text(passage.source)
+            cut = removal(text, *_found(text, passage))
+            headings = _HEADING.findall(text[: cut.at])
+            if headings and self._made(passage.source, headings[-1]):
+                cut = with_emptied_heading(text, cut, headings[-1])
+            edits.append(draft.edit(passage.source, cut))
+        return edits
+
+    def _made(self, source: str, title: str) -> bool:
+        """Whether a heading is one that the ledger wrote."""
+        edits = (edit for write in self._journal.standing() for edit in write.edits)
+        return any(edit.source == source and f"## {title}" in edit.inserted for edit in edits)
+
+    def _reversed(self, draft: Draft, edit: Edit) -> Edit:
+        removed = self._history.read(edit.removed) if edit.removed else ""
+        if removed is None:
+            raise LedgerError("this cannot be undone: what it removed is no longer kept")
+        return draft.edit(edit.source, reversal(draft.text(edit.source), edit, removed))
+
+
+def _stored(draft: Draft, write: Write) -> Written:
+    """What a write of a fact answers, with the line it stands on; 0 if the owner changed it."""
+    status: Literal["stored", "superseded"] = "stored"
+    if write.action == "supersede":
+        status = "superseded"
+    line = line_of(draft.text(write.source), item_of(write.added.inserted)) if write.added else 0
+    return Written(status, write.source, line, write.text, write.id)
+
+
+def _found(text: str, passage: Passage) -> tuple[int, int]:
+    """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
+    if text[passage.start_char : passage.end_char] == passage.text:
+        return passage.start_char, passage.end_char
+    same = [each for each in chunks_of(text, passage.source) if each.text == passage.text]
+    exact = [each for each in same if each.id == passage.id] if len(same) > 1 else same
+    if not exact:
+        what = "stands there more than once" if same else "has changed since it was shown"
+        raise LedgerError(f"the fact at {passage.citation} {what}", "Recall it and try again")
+    return exact[0].start_char, exact[0].end_char
+
+
+def _passage(chunk: Chunk) -> Passage:
+    return Passage(
+        id=chunk.id,
+        text=chunk.text,
+        source=chunk.source,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        start_char=chunk.start_char,
+        end_char=chunk.end_char,
+        heading=chunk.heading,
+        date=chunk.date,
+        mentions=chunk.mentions,
+        status=chunk.status,
+    )
