@@ -1,0 +1,99 @@
+"""Quoting text that is not ours into a prompt, so that it cannot leave its place. Pure.
+
+Recalled passages, tool results and past messages are data. A tag, a chat template's marker or a
+heading in them must not be read as the prompt's own, in whatever disguise: invisible characters,
+full-width or look-alike letters, characters between the letters.
+"""
+
+import re
+import unicodedata
+
+OUR_TAGS = ("memory", "transcript", "known", "summary", "reminder")
+"""What stands between brackets only in the prompt's own hand, whatever else is in the bracket."""
+ROLES = ("system", "assistant", "user", "owner", "human", "tool", "inst", "sys")
+"""What models take for a speaker if it stands in brackets alone."""
+
+LOOKALIKES = (
+    dict(zip("аверсоуухкмнтіјѕԁһӏɩıⅼ", "abepcoyyxkmhtijsdhliil", strict=True))
+    | dict(zip("αβεικμνορστυχζηΥΡΗΝΖ", "abeikmvopstuxznyphnz", strict=True))
+    | dict(zip("ВНРСУХᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏ", "bhpcyxabcdeghijklmnoprstuvwy", strict=True))
+    | dict.fromkeys("⁄∕⧸⧵∣", "/")
+    | dict.fromkeys("「『【〔〘〚〈《❲❴❬❮⟦⟨⟪⁅‹«", "[")
+    | dict.fromkeys("」』】〕〙〛〉》❳❵❭❯⟧⟩⟫⁆›»", "]")
+)
+"""Letters and brackets that look like ASCII ones, after Unicode's confusables.txt."""
+ANY = "¿"
+"""Stands for any other letter that is not ASCII: it may be a disguise too."""
+
+
+def _word(tags: tuple[str, ...]) -> str:
+    spelled = (" ?".join(f"[{letter}{ANY}]" for letter in tag) for tag in tags)
+    return rf"(?P<word>{'|'.join(spelled)})(?![a-z0-9{ANY}])"
+
+
+FORGED = (
+    re.compile(rf"[\[<{{][\s/|]{{0,9}}{_word(OUR_TAGS)}"),
+    re.compile(rf"[\[<{{][\s|]{{0,9}}{_word(ROLES)}[ |]{{0,9}}(?:[\]>}}]|$)", re.MULTILINE),
+    re.compile(rf"[\[<{{]\s?/[\s/|]{{0,9}}{_word(ROLES)}"),
+    re.compile(r"<\s?(?P<word>\|)"),  # <|im_start|> and its kin
+)
+"""Against the skeleton of `_skeleton`."""
+INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+"""Letters and marks that show nothing; characters of the categories below are added."""
+REMOVED = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+
+
+def visible(text: str) -> str:
+    """The text without control, invisible and direction-changing characters; lines end in LF."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(
+        char
+        for char in lines
+        if char in "\n\t" or (char not in INVISIBLE and unicodedata.category(char) not in REMOVED)
+    )
+
+
+def neutralised(text: str) -> str:
+    """The visible text, its tags and markers opened by a round bracket instead of their own."""
+    shown = visible(text)
+    skeleton, places = _skeleton(shown)
+    chars = list(shown)
+    for pattern in FORGED:
+        for match in pattern.finditer(skeleton):
+            if match["word"].strip(ANY + " "):
+                chars[places[match.start()]] = "("
+    return "".join(chars)
+
+
+def quoted(text: str, indent: str = "  | ") -> str:
+    """The neutralised text, every line after the first behind `indent`.
+
+    No line of it begins where the prompt's own lines do, so none can pass for a heading, a list
+    item or a speaker of the prompt.
+    """
+    lines = re.split(r"[\n\v\f\x1c-\x1e\x85\u2028\u2029]", neutralised(text).strip())
+    return f"\n{indent}".join(lines)
+
+
+def _skeleton(text: str) -> tuple[str, list[int]]:
+    """What the text looks like in lower-case ASCII, and where each character of it comes from.
+
+    Of what is neither letter, digit, bracket, bar nor slash, a run is one space or line end.
+    """
+    letters: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        for letter in unicodedata.normalize("NFKD", LOOKALIKES.get(char, char)).casefold():
+            plain = _plain(LOOKALIKES.get(letter, letter))
+            if plain and not (plain in " \n" and letters[-1:] == [plain]):
+                letters.append(plain)
+                places.append(place)
+    return "".join(letters), places
+
+
+def _plain(letter: str) -> str:
+    if letter in "[]<>{}/|\n" or (letter.isascii() and letter.isalnum()):
+        return letter
+    if letter.isalpha():
+        return ANY
+    return "" if unicodedata.category(letter)[0] == "M" else " "
