@@ -13,6 +13,8 @@ SENTENCES = re.compile(
 LINES = re.compile(r"\r\n|\r|\n")
 _SPACE = re.compile(r"\s+")
 _JOINERS = "\u200d\ufe0e\ufe0f"
+_LONGEST_CHARACTER = 16
+"""Code points that may belong to one visible character; it is not cut in two."""
 
 
 def pieces(
@@ -46,15 +48,15 @@ def _stop(
 
 
 def _cut(text: str, start: int, limit: int, ends: re.Pattern[str]) -> int:
-    """The last good place to cut in the second half before `limit`, or before it at all."""
+    """The last good place to cut at or before `limit`."""
     for pattern in (ends, _SPACE):
         found = [match.end() for match in pattern.finditer(text, start, limit)]
         if found and found[-1] > start:
             return found[-1]
-    stop = limit
-    while stop > start + 1 and (text[stop] in _JOINERS or unicodedata.combining(text[stop])):
-        stop -= 1
-    return stop
+    for stop in range(limit, max(start, limit - _LONGEST_CHARACTER), -1):
+        if text[stop] not in _JOINERS and not unicodedata.combining(text[stop]):
+            return stop
+    return limit
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
