@@ -27,7 +27,7 @@ _OPAQUE = re.compile(
     r"|\A---[ \t\r]*\n(?:[^\n]*\n)*?---[ \t\r]*$",
     re.MULTILINE,
 )
-_RISKY = re.compile(r"^[ \t>*+\-\d.)]*(?:`{3}|~{3}|<[A-Za-z/!?])|\r(?!\n)|\A---", re.MULTILINE)
+_OPENER = re.compile(r"`{3}|~{3}|<[A-Za-z/!?]")
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _INLINE = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
@@ -90,8 +90,11 @@ def escape(text: str) -> str:
 
 def newline(text: str) -> str:
     """The line ending that most of the text's lines have; a line feed if there is none."""
-    counted = Counter(_BREAKS.findall(text))
-    return counted.most_common(1)[0][0] if counted else "\n"
+    if "\r" not in text:
+        return "\n"
+    pairs = text.count("\r\n")
+    counts = {"\n": text.count("\n") - pairs, "\r\n": pairs, "\r": text.count("\r") - pairs}
+    return max(counts, key=lambda ending: counts[ending])
 
 
 def dated(section: str, day: date) -> str:
@@ -107,31 +110,54 @@ def insertion(text: str, title: str, item: str) -> Splice:
     front matter), the edit adds exactly one list item and changes no other block.
     """
     end = newline(text)
-    masked = _masked(text)
-    if masked is None:
+    known = masked(text)
+    if known is None:
         return _careful(text, title, item, end)
-    found = list(re.finditer(rf"^## {re.escape(title)}[ \t]*\r?$", masked, re.MULTILINE))
-    if not found:
+    start = _heading_at(known, title)
+    if start is None:
         return _new_section(text, len(text), title, item, end)
-    start = found[-1].start()
-    following = _ATX.search(masked, found[-1].end())
-    stop = following.start() if following else len(text)
-    section = text[start:stop]
-    own = masked[found[-1].end() : stop]
+    stop = _ATX.search(known, start + 2)
+    section = text[start : stop.start() if stop else len(text)]
+    own = known[start : start + len(section)]
     last = own.rstrip().rpartition("\n")[2]
     if _BULLET.match(last) and not _SETEXT.search(own):
         return _after(section, len(section.rstrip()), f"{last[0]} {item}", end).shifted(start)
     return _careful(section, title, item, end).shifted(start)
 
 
-def _masked(text: str) -> str | None:
+def masked(text: str) -> str | None:
     """The text with the insides of fences, comments and front matter blotted out, same length.
 
-    In it, a line that starts with `#` is a heading. None if that takes a parser to tell.
+    In it, a line that starts with `#` is a heading, and one that starts with `- ` an item of a
+    list that is nested in nothing. None if that takes a parser to tell.
     """
-    if "```" in text or "~~~" in text or "<" in text or text.startswith("---"):
+    if text.startswith("---") or any(mark in text for mark in ("```", "~~~", "<!--")):
         text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
-    return None if _RISKY.search(text) else text
+    if text.startswith("---") or text.count("\r") != text.count("\r\n"):
+        return None
+    return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text
+
+
+def _opens(text: str, mark: str) -> bool:
+    """Whether a line, or what a list item or quote holds, may start with the mark."""
+    at = text.find(mark)
+    while at >= 0:
+        before = text[text.rfind("\n", 0, at) + 1 : at]
+        if not before.strip(" \t>*+-.)0123456789") and _OPENER.match(text, at):
+            return True
+        at = text.find(mark, at + 1)
+    return False
+
+
+def _heading_at(text: str, title: str) -> int | None:
+    """Where the last heading `## {title}` starts."""
+    line = f"## {title}"
+    at = text.rfind(line)
+    while at >= 0:
+        if (at == 0 or text[at - 1] == "\n") and _REST.match(text, at + len(line)):
+            return at
+        at = text.rfind(line, 0, at)
+    return None
 
 
 def _after(text: str, at: int, line: str, end: str) -> Splice:

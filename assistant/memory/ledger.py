@@ -338,7 +338,7 @@ class Ledger:
             old = replaced.get(fact.replaces) or self._located(draft, fact.replaces)
         same = self._standing(draft, base.text)
         if same and (old is None or key(plain(old.text)) == key(base.text)):
-            return Written("exists", same.source, same.start_line, base.text)
+            return Written("exists", *same, base.text)
         edits = []
         if old:
             edits.append(self._strike(draft, old, base.text))
@@ -351,16 +351,16 @@ class Ledger:
         write = replace(base, action=action, edits=tuple(edits))
         change.writes.append(write)
         if same:
-            return Written("superseded", same.source, same.start_line, base.text, write.id)
+            return Written("superseded", *same, base.text, write.id)
         return _stored(draft, write)
 
-    def _standing(self, draft: Draft, fact: str) -> Chunk | None:
-        """The passage of any memory file that says this already."""
+    def _standing(self, draft: Draft, fact: str) -> tuple[str, int] | None:
+        """The file and line of the passage, in any memory file, that says this already."""
         for source in dict.fromkeys([MEMORY_FILE, *self._workspace.sources()]):
             if source != MEMORY_FILE and not draft.is_text(source):
                 continue  # nothing in it can be recalled
-            if found := same_fact(draft.text(source), source, fact):
-                return found
+            if line := same_fact(draft.text(source), source, fact):
+                return source, line
         return None
 
     def _located(self, draft: Draft, target: str) -> Passage:

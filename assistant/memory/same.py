@@ -5,12 +5,14 @@ import sys
 from collections.abc import Iterator
 
 from assistant.memory.chunks import Chunk, chunk
+from assistant.memory.items import escape, masked
 from assistant.memory.plain import fold, plain
 
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _STARTS = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$)", re.MULTILINE)
-_MANY = 64
-"""Candidates beyond which parsing the whole file is cheaper than looking at each."""
+_ITEM = re.compile(r"[-+*][ \t]+\S")
+_FEW = 8
+"""A word that stands so often in a file is rare enough to search by."""
 
 
 def key(words: str) -> str:
@@ -23,13 +25,31 @@ def chunks_of(text: str, source: str) -> list[Chunk]:
     return chunk(text, source, count_tokens=len, max_tokens=sys.maxsize)
 
 
-def same_fact(text: str, source: str, fact: str) -> Chunk | None:
-    """The current passage of a file that says `fact` (clean text) and nothing else."""
+def same_fact(text: str, source: str, fact: str) -> int | None:
+    """The line of the current passage that says `fact` (clean text) and nothing else."""
     wanted = key(fact)
-    if not _may_hold(text, fact, wanted):
-        return None
+    known = masked(text)
+    for start, end in _candidates(text if known is None else known, fact, wanted):
+        if known is None or not _stands_alone(known, start, end):
+            return _parsed(text, source, wanted)
+        (found,) = chunks_of(text[start:end], source)
+        if found.status == "current":
+            return text.count("\n", 0, start) + 1
+    return None
+
+
+def _parsed(text: str, source: str, wanted: str) -> int | None:
     found = (each for each in chunks_of(text, source) if each.status == "current")
-    return next((each for each in found if key(each.plain) == wanted), None)
+    return next((each.start_line for each in found if key(each.plain) == wanted), None)
+
+
+def _stands_alone(known: str, start: int, end: int) -> bool:
+    """Whether a block of a masked text is a list item that is nested in nothing and has nothing
+    nested in it."""
+    if not _ITEM.match(known, start):
+        return False
+    following = known[end : end + 80].lstrip("\r\n")
+    return not following.startswith((" ", "\t"))
 
 
 def keys_of(text: str) -> set[str]:
@@ -43,28 +63,36 @@ def keys_of(text: str) -> set[str]:
     return found
 
 
-def _may_hold(text: str, fact: str, wanted: str) -> bool:
-    """Whether a block of the text reads like the fact; True if only a parse can tell."""
+def _candidates(text: str, fact: str, wanted: str) -> Iterator[tuple[int, int]]:
+    """The blocks of a text that read like the fact; all of it if that is not cheaply told."""
     lowered = text.lower()
     words = set(_WORD.findall(fact.lower()))
-    if not words or len(lowered) != len(text) or ("\r" in text and "\n" not in text):
-        return True
-    counts = {word: lowered.count(word) for word in words}
-    rarest = min(words, key=lambda word: counts[word])
-    if counts[rarest] > _MANY:
-        return True
-    return any(
-        all(word in block.lower() for word in words) and key(plain(block)) == wanted
-        for block in _blocks_with(text, lowered, rarest)
-    )
-
-
-def _blocks_with(text: str, lowered: str, word: str) -> Iterator[str]:
-    at = lowered.find(word)
+    if not words or len(lowered) != len(text):
+        yield 0, len(text)
+        return
+    verbatim = lowered.find(escape(fact).lower())
+    word = _rarest(lowered, words)
+    at = verbatim if verbatim >= 0 else lowered.find(word)
     while at >= 0:
         start, end = _block_around(text, at)
-        yield text[start:end]
-        at = lowered.find(word, end)
+        block = lowered[start:end]
+        if all(word in block for word in words) and key(plain(text[start:end])) == wanted:
+            yield start, end
+        at = lowered.find(word, end if at != verbatim else 0)
+        verbatim = -1
+
+
+def _rarest(text: str, words: set[str]) -> str:
+    """A word that is rare in a text, if not the rarest: numbers and long words are looked at
+    first."""
+    best, least = "", sys.maxsize
+    for word in sorted(words, key=lambda word: (word.isalpha(), -len(word))):
+        count = text.count(word)
+        if count < least:
+            best, least = word, count
+        if count <= _FEW:
+            break
+    return best
 
 
 def _block_around(text: str, at: int) -> tuple[int, int]:
