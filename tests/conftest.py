@@ -1,11 +1,13 @@
 """Every test has a home of its own; only compiled embedding models are shared between them."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from assistant.workspace import Workspace
+from tests.provider import Provider
 
 ROOT = Path(__file__).resolve().parent.parent
 KEYS = ("_API_KEY", "_TOKEN", "_SECRET")
@@ -31,3 +33,10 @@ def workspace(tmp_path: Path) -> Workspace:
     root.mkdir()
     (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
     return Workspace(root)
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    """A language-model provider on a local socket, with an empty script."""
+    with Provider() as server:
+        yield server

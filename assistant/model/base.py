@@ -6,6 +6,9 @@ from typing import Any, Protocol
 
 from assistant.messages import Message, Reply
 
+UNKNOWN_WINDOW = 32_000
+"""Tokens a model is taken to have where neither settings nor provider say."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
