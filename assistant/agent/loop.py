@@ -1,0 +1,298 @@
+"""The agent loop: ask the model, run the tools it calls, feed the results back, until it answers.
+
+The loop keeps no state of its own: what was said is in the transcript, written before it is shown
+and before it is sent. So a turn that broke off anywhere goes on by calling `run_turn` again.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from assistant.agent.interruption import Interruption
+from assistant.errors import ModelError, ModelFailure
+from assistant.events import (
+    ApprovalRequested,
+    Event,
+    Notice,
+    ReasoningDelta,
+    Retrying,
+    State,
+    StateChanged,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from assistant.messages import Message, Reply, ToolCall, Usage
+from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.session.entries import (
+    ApprovalEntry,
+    AssistantEntry,
+    InterruptedEntry,
+    NoticeEntry,
+    ReminderEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from assistant.session.transcript import Transcript
+from assistant.session.turns import group, unanswered
+from assistant.tools.base import ToolResult
+from assistant.tools.policy import Approver, DenyAll
+from assistant.tools.toolbox import Toolbox, Verdict
+
+MAX_ROUNDS = 25
+"""Requests to the model in one turn, before it is told to come to an end."""
+SAME_CALL = 5
+"""The same call this many times is a loop."""
+
+DEFERRED = "Deferred: one call at a time. Make this call again if you still need it."
+STOPPED = "Not run: the owner interrupted."
+LOOPED = f"Not run: you have made this same call {SAME_CALL} times. Answer with what you have."
+OVER = "Not run: the turn is over."
+LAST_ROUND = "The turn is at its end: answer now with what you have, without calling tools"
+
+Prompt = Callable[[Sequence[ToolSpec]], Sequence[Message]]
+"""The messages of the next request, from the transcript as it stands, given the tools offered."""
+Turning = Generator[Event, None, None]
+
+
+class Cancelled(Exception):
+    """The owner ended the turn from another thread; like KeyboardInterrupt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What a turn is run with. `one_call` runs only the first tool call of an answer."""
+
+    model: ChatModel
+    prompt: Prompt
+    toolbox: Toolbox
+    transcript: Transcript
+    approver: Approver = field(default_factory=DenyAll)
+    interruption: Interruption = field(default_factory=Interruption)
+    one_call: bool = False
+    max_rounds: int = MAX_ROUNDS
+
+
+def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
+    """Carry the transcript's last turn to its reply, which is returned.
+
+    Raises ModelError with the transcript as it was before the failed request (plus what had been
+    streamed), and KeyboardInterrupt or Cancelled; `Transcript.settle` then makes it valid.
+    """
+    yield from _finish_calls(agent)
+    while True:
+        _join(agent)
+        last = _rounds(agent.transcript) >= agent.max_rounds - 1 or _told_to_end(agent.transcript)
+        if last and not _told_to_end(agent.transcript):
+            agent.transcript.append(ReminderEntry(LAST_ROUND))
+        yield StateChanged(State.THINKING)
+        answer = yield from _ask(agent)
+        if answer is None:  # the owner said something into it
+            continue
+        if last:
+            yield from _not_run(agent, answer.tool_calls, OVER)
+            return answer
+        if not answer.tool_calls:
+            if not agent.interruption.wanted():
+                return answer
+            _stop_if_cancelled(agent)
+            continue
+        yield StateChanged(State.EXECUTING_TOOL)
+        yield from _run_calls(agent, answer.tool_calls)
+
+
+def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
+    """One request; the answer is in the transcript when this returns. None if interrupted."""
+    specs = agent.toolbox.specs()
+    draft = _Draft()
+    try:
+        with _closing(agent.model.stream(agent.prompt(specs), specs)) as stream:
+            for piece in stream:
+                match piece:
+                    case Reply():
+                        return agent.transcript.append(_entry(piece, agent))
+                    case RetryPiece(model, reason, delay, attempt):
+                        yield Retrying(model, reason, delay, attempt)
+                    case TextPiece(text):
+                        draft.text += text
+                        yield TextDelta(text)
+                    case ReasoningPiece(text):
+                        draft.reasoning += text
+                        yield ReasoningDelta(text)
+                if agent.interruption.wanted():
+                    _stop_if_cancelled(agent)
+                    _keep(agent, draft, "Interrupted: the owner added something")
+                    return None
+        raise ModelError("the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL)
+    except BaseException as stopped:
+        _keep(agent, draft, _why(stopped))
+        raise
+
+
+@contextlib.contextmanager
+def _closing(stream: Iterator[Piece]) -> Iterator[Iterator[Piece]]:
+    """Close the stream at the end, which cancels a request that is not."""
+    try:
+        yield stream
+    finally:
+        close = getattr(stream, "close", None)
+        if close is not None:
+            close()
+
+
+@dataclass(slots=True)
+class _Draft:
+    text: str = ""
+    reasoning: str = ""
+
+
+def _keep(agent: Agent, draft: _Draft, why: str) -> None:
+    """Write what was streamed before an answer broke off; nothing if there was nothing."""
+    if draft.text or draft.reasoning:
+        agent.transcript.append(AssistantEntry(draft.text, draft.reasoning, model=agent.model.name))
+        agent.transcript.append(InterruptedEntry(why))
+
+
+def _why(stopped: BaseException) -> str:
+    if isinstance(stopped, ModelError):
+        return "Broken off: the model failed"
+    return "Interrupted by the owner"
+
+
+def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
+    calls = tuple(_distinct(reply.tool_calls, len(agent.transcript.entries)))
+    return AssistantEntry(reply.text, reply.reasoning, calls, reply.usage, agent.model.name)
+
+
+def _distinct(calls: Iterable[ToolCall], salt: int) -> Iterable[ToolCall]:
+    """The calls, each with an id that no other in this answer has."""
+    seen: set[str] = set()
+    for index, call in enumerate(calls):
+        distinct = (
+            call if call.id and call.id not in seen else replace(call, id=f"call_{salt}_{index}")
+        )
+        seen.add(distinct.id)
+        yield distinct
+
+
+def _finish_calls(agent: Agent) -> Turning:
+    """Go on with calls that a crash left open: they never ran, the first was being asked about."""
+    calls = unanswered(agent.transcript.entries)
+    if calls:
+        yield StateChanged(State.EXECUTING_TOOL)
+        yield from _run_calls(agent, calls)
+
+
+def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:
+    """Run the calls in order; each has its result when this returns or stops."""
+    for index, call in enumerate(calls):
+        if agent.interruption.wanted():
+            _stop_if_cancelled(agent)
+            yield from _not_run(agent, calls[index:], STOPPED)
+            return
+        if agent.one_call and index:
+            yield from _not_run(agent, calls[index:], DEFERRED)
+            return
+        yield from _run_call(agent, call)
+
+
+def _run_call(agent: Agent, call: ToolCall) -> Turning:
+    verdict = agent.toolbox.review(call)
+    if verdict.action == "ask":
+        verdict = yield from _approved(agent, verdict)
+    yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
+    looped = _is_loop(agent.transcript, call)
+    result = ToolResult(LOOPED, error=True) if looped else agent.toolbox.run(verdict)
+    finished = _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
+    if looped:
+        agent.transcript.append(ReminderEntry(LAST_ROUND))
+    yield finished
+
+
+def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
+    """Put a call before the owner; both the question and the decision are written first."""
+    call = verdict.call
+    request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
+    agent.transcript.append(ApprovalEntry(call.id))
+    yield request
+    decision = agent.approver.decide(request)
+    agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
+    return agent.toolbox.settle(verdict, decision)
+
+
+def _not_run(agent: Agent, calls: Iterable[ToolCall], why: str) -> Turning:
+    for call in calls:
+        yield _answer(agent, call, ToolResult(why, error=True, compact=why), synthetic=True)
+
+
+def _answer(
+    agent: Agent, call: ToolCall, result: ToolResult, *, synthetic: bool = False
+) -> ToolFinished:
+    compact, error = result.compact, result.error
+    agent.transcript.append(
+        ToolResultEntry(call.id, call.name, result.content, error, compact, synthetic)
+    )
+    return ToolFinished(call.id, call.name, result.content, error, compact)
+
+
+def _join(agent: Agent) -> None:
+    """Let what the owner said in the meantime join the turn."""
+    _stop_if_cancelled(agent)
+    for text in agent.interruption.take():
+        agent.transcript.append(UserEntry(text, joins=True))
+
+
+def _stop_if_cancelled(agent: Agent) -> None:
+    if agent.interruption.cancelled:
+        raise Cancelled
+
+
+def _rounds(transcript: Transcript) -> int:
+    turn = group(transcript.entries)[-1]
+    return sum(isinstance(entry, AssistantEntry) for entry in turn.entries)
+
+
+def _told_to_end(transcript: Transcript) -> bool:
+    turn = group(transcript.entries)[-1]
+    return any(isinstance(each, ReminderEntry) and each.text == LAST_ROUND for each in turn.entries)
+
+
+def _is_loop(transcript: Transcript, call: ToolCall) -> bool:
+    """Whether this is the same call for the fifth time: in a row, or always with one result.
+
+    A call that is made again between others and answers otherwise each time, such as running the
+    tests after each change, is none.
+    """
+    turn = group(transcript.entries)[-1]
+    calls: dict[str, str] = {}
+    earlier: list[tuple[str, str]] = []
+    for entry in turn.entries:
+        match entry:
+            case AssistantEntry(tool_calls=asked):
+                calls = {each.id: _key(each) for each in asked}
+            case ToolResultEntry(call_id=call_id, content=content):
+                earlier.append((calls.get(call_id, ""), content))
+    key = _key(call)
+    results = [content for each, content in earlier if each == key]
+    in_a_row = len(earlier) >= SAME_CALL - 1 and all(
+        each == key for each, _ in earlier[-(SAME_CALL - 1) :]
+    )
+    return in_a_row or any(results.count(content) >= SAME_CALL - 1 for content in set(results))
+
+
+def _key(call: ToolCall) -> str:
+    return json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
+
+
+def usage_of(entries: Iterable[object]) -> Usage:
+    """What the answers among some entries cost together."""
+    return sum(
+        (entry.usage for entry in entries if isinstance(entry, AssistantEntry)), start=Usage()
+    )
+
+
+def notice(transcript: Transcript, text: str) -> Notice:
+    """A notice, written down and then shown."""
+    transcript.append(NoticeEntry(text))
+    return Notice(text)
