@@ -52,7 +52,7 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_by_line ON chunks (source, start_line);
 CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL);
-CREATE TABLE outbox (chunk TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}');
 CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance');
@@ -336,6 +336,16 @@ class Catalog:
             self._changed()
 
     @_guarded
+    def clear(self) -> None:
+        """Remove everything but the cached vectors."""
+        with self._transaction():
+            for table in ("sources", "sections", "chunks", "outbox"):
+                self._db.execute(f"DELETE FROM {table}")
+            for table in ("words", "headings"):
+                self._db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+            self._changed()
+
+    @_guarded
     def prune_vectors(self, keep: int) -> int:
         """Drop cached vectors that no chunk has, all but the newest `keep`; returns how many."""
         done = self._db.execute(
@@ -357,19 +367,21 @@ class Catalog:
     # Chroma's to-do list
 
     @_guarded
-    def outbox(self, limit: int) -> tuple[list[tuple[str, Vectors]], list[str], int]:
-        """What Chroma must be told next: (id, vector) to upsert, ids to delete, and a mark.
+    def outbox(self, limit: int) -> tuple[tuple[list[str], Vectors], list[str], int]:
+        """What Chroma must be told next: ids and vectors to upsert, ids to delete, and a mark.
 
-        Of one id only the last state counts, so upserts and deletes share none.
+        Of one id only the last state counts, so upserts and deletes share none. The mark is 0
+        when there is nothing.
         """
         rows = self._db.execute(
             "SELECT o.chunk, v.value, o.seq FROM outbox o LEFT JOIN chunks c ON c.id = o.chunk"
             " LEFT JOIN vectors v ON v.id = c.vector ORDER BY o.seq LIMIT ?",
             (limit,),
         ).fetchall()
-        upserts = [(id_, _vector(value)) for id_, value, _ in rows if value is not None]
-        deletes = [id_ for id_, value, _ in rows if value is None]
-        return upserts, deletes, max((seq for _, _, seq in rows), default=0)
+        there = [(id_, value) for id_, value, _ in rows if value is not None]
+        upserts = [id_ for id_, _ in there], _matrix([value for _, value in there])
+        gone = [id_ for id_, value, _ in rows if value is None]
+        return upserts, gone, rows[-1][2] if rows else 0
 
     @_guarded
     def outbox_done(self, mark: int) -> None:
@@ -386,7 +398,7 @@ class Catalog:
         """Have every chunk told again: Chroma's data is gone."""
         with self._transaction():
             self._db.execute("DELETE FROM outbox")
-            self._db.execute("INSERT INTO outbox SELECT id, row_number() OVER () FROM chunks")
+            self._db.execute("INSERT INTO outbox (chunk) SELECT id FROM chunks")
 
     # Reading
 
@@ -602,10 +614,8 @@ class Catalog:
         )
 
     def _tell_chroma(self, ids: Sequence[str]) -> None:
-        seq = int(self._db.execute("SELECT ifnull(max(seq), 0) FROM outbox").fetchone()[0])
         self._db.executemany(
-            "INSERT OR REPLACE INTO outbox VALUES (?, ?)",
-            ((id_, seq + n) for n, id_ in enumerate(ids, 1)),
+            "INSERT OR REPLACE INTO outbox (chunk) VALUES (?)", ((id_,) for id_ in ids)
         )
 
     def _vector_ids(self, keys: Sequence[bytes]) -> dict[bytes, int]:
@@ -762,10 +772,6 @@ def _varint(data: bytes) -> int:
         if not byte & 0x80:
             break
     return value
-
-
-def _vector(value: bytes) -> Vectors:
-    return np.frombuffer(value, dtype=np.float16).astype(np.float32)
 
 
 def _matrix(values: Sequence[bytes]) -> Vectors:

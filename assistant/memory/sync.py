@@ -1,0 +1,418 @@
+"""Make the index say what the files say: read → chunk → embed what is new → one transaction.
+
+File events are only hints. `refresh`, before each recall, compares every source's stat with the
+indexed one, and reads a file again that changed within 2 s of its last reading, since its stat
+may not tell. What an edit costs depends on what it changed: a chunk's id does not name its place.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from assistant import storage
+from assistant.errors import AssistantError
+from assistant.memory import catalog as catalogs
+from assistant.memory.base import Progress, no_progress
+from assistant.memory.catalog import Catalog, CatalogDamaged, Source, Stat, vector_key
+from assistant.memory.chunks import Chunk, chunk
+from assistant.memory.embedder import Embedder
+from assistant.memory.vectors import VectorsDamaged, VectorStore
+from assistant.settings import IndexSettings
+from assistant.workspace import Workspace
+
+RACY_NS = 2_000_000_000
+"""A file changed this shortly before it was read may have changed again without its stat telling:
+the coarsest clock of the file systems in use (FAT) counts in 2 s."""
+SLICE = 256
+"""Texts embedded between two commits of their vectors: what a kill can cost."""
+BACKLOG = 1000
+"""More operations than this are told to Chroma in the background."""
+
+OnChange = Callable[[str, str], None]
+"""Called as `on_change(source, text)` once the new content of a file is indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did. `notices` are one line each, for the owner."""
+
+    changed: tuple[str, ...]
+    embedded: int
+    notices: tuple[str, ...]
+
+
+class Synchronizer:
+    """The index of a workspace, and the only writer of it. Thread-safe; one process at a time.
+
+    Read through `catalog` and `vectors`, afresh each time: a damaged one is replaced. When a read
+    raises CatalogDamaged or VectorsDamaged, call `recover` and `refresh`, then read again.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        embedder: Embedder,
+        settings: IndexSettings,
+        on_change: OnChange | None = None,
+    ) -> None:
+        """Open or make the index; nothing is read of the files yet. Raises StorageError."""
+        self._workspace = workspace
+        self._embedder = embedder
+        self._settings = settings
+        self._on_change = on_change
+        self._lock = threading.RLock()
+        self._delivering = threading.Lock()
+        self._notices: list[str] = []
+        self._faults: dict[str, tuple[Stat | None, str]] = {}
+        self._failure: AssistantError | None = None
+        self._delivery: threading.Thread | None = None
+        self._counted = False
+        self.catalog, self.vectors = self._open()
+
+    # What others call
+
+    def refresh(self, progress: Progress = no_progress) -> Refreshed:
+        """Bring the index up to the files as they are now.
+
+        A file that cannot be read or is no text keeps what was indexed of it and is named in the
+        notices. Raises StorageError when the index cannot be written, MemoryFailure when a Chroma
+        server does not answer.
+        """
+        with self._lock:
+            if _inode(self._catalog_path) != self._inode:
+                self._reopen("The index was deleted; it was made again")
+            try:
+                changed, embedded = self._reconcile(progress)
+            except CatalogDamaged:
+                self.recover()
+                changed, embedded = self._reconcile(progress)
+            self._deliver(progress)
+            notices = (*self._notices, *(message for _, message in self._faults.values()))
+            self._notices.clear()
+            return Refreshed(tuple(changed), embedded, notices)
+
+    @property
+    def dense_ready(self) -> bool:
+        """Whether Chroma holds all of the catalog; until then scan `catalog.all_vectors()`."""
+        return self.vectors.ready and self._counted and not self.catalog.outbox_size()
+
+    def drain(self, progress: Progress = no_progress) -> None:
+        """Return when Chroma holds all of the catalog; it is filled anew if it cannot be used."""
+        try:
+            self._drain(progress)
+        except VectorsDamaged:
+            self._refill("The vector index was damaged; it was filled again from the cache")
+            self._drain(progress)
+
+    def recover(self) -> None:
+        """Throw the index away after damage; the next `refresh` makes it again."""
+        with self._lock:
+            self._reopen("The index was damaged; it was made again", discard=True)
+
+    def rebuild(self, progress: Progress = no_progress) -> Refreshed:
+        """Make the index again from the files; cached vectors are used."""
+        with self._lock:
+            try:
+                self.catalog.clear()
+            except CatalogDamaged:
+                self.recover()
+            self._refill("")
+            self._known, self._faults = {}, {}
+            done = self.refresh(progress)
+            self.drain(progress)
+            return done
+
+    def purge(self) -> None:
+        """Leave no byte in the index of what the files no longer hold."""
+        with self._lock:
+            self.refresh()
+            self.drain()
+            self.catalog.purge()
+            if self.vectors.embedded:  # Chroma's own files keep the vectors of what was deleted
+                self._refill("")
+                self.drain()
+
+    def size(self) -> int:
+        """The bytes of the index on disk."""
+        files = [path for path in self._workspace.index.rglob("*") if path.is_file()]
+        return sum(path.stat().st_size for path in files)
+
+    def close(self) -> None:
+        """Let go of the index."""
+        with self._lock:
+            self.vectors.close()
+            if self._delivery is not None:
+                self._delivery.join()
+            with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
+                self.catalog.prune_vectors(max(BACKLOG, self.catalog.count()))
+                self.catalog.close()
+                self._marker.unlink(missing_ok=True)
+
+    # Opening
+
+    @property
+    def _catalog_path(self) -> Path:
+        return self._workspace.index / "catalog.db"
+
+    @property
+    def _marker(self) -> Path:
+        """There while the catalog is open, and after an exit that was not clean."""
+        return self._workspace.index / "catalog.open"
+
+    @property
+    def _manifest(self) -> Path:
+        return self._workspace.index / "manifest.json"
+
+    def _identity(self) -> dict[str, object]:
+        """Where an index belongs: one that was copied from elsewhere is not this one's."""
+        return {
+            "schema": catalogs.SCHEMA_VERSION,
+            "embedder": self._embedder.fingerprint,
+            "machine": _machine(),
+            "user": os.getuid(),
+            "root": str(self._workspace.root),
+        }
+
+    def _open(self) -> tuple[Catalog, VectorStore]:
+        storage.private_directory(self._workspace.private)
+        storage.private_directory(self._workspace.index)
+        self._check_manifest()
+        unclean = self._marker.exists()
+        with storage.reported("written", self._marker):
+            self._marker.touch(mode=storage.PRIVATE_FILE)
+        try:
+            catalog = Catalog(self._catalog_path, check=unclean)
+        except CatalogDamaged:
+            self._notices.append("The index was damaged; it was made again")
+            self._discard()
+            storage.replace(self._manifest, json.dumps(self._identity()).encode())
+            self._marker.touch(mode=storage.PRIVATE_FILE)
+            catalog = Catalog(self._catalog_path)
+        self._inode = _inode(self._catalog_path)
+        self._counted = False
+        self._known = catalog.sources()
+        name = json.dumps(self._identity(), sort_keys=True)
+        return catalog, VectorStore(self._workspace.index / "chroma", self._settings, name)
+
+    def _check_manifest(self) -> None:
+        try:
+            found = json.loads(storage.read(self._manifest))
+        except (FileNotFoundError, ValueError):
+            found = None
+        wanted = self._identity()
+        if found == wanted:
+            return
+        if isinstance(found, dict):
+            known = ("schema", "embedder")
+            same = all(found.get(key) == value for key, value in wanted.items() if key not in known)
+            why = "by another version or embedding model" if same else "for another place"
+            self._notices.append(f"The index was made {why}; it was made again")
+        self._discard()
+        storage.replace(self._manifest, json.dumps(wanted).encode())
+
+    def _discard(self) -> None:
+        index = self._workspace.index
+        with storage.reported("deleted", index):
+            for path in (*index.glob("catalog.*"), *index.glob("chroma*"), self._manifest):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+
+    def _reopen(self, notice: str, *, discard: bool = False) -> None:
+        self.vectors.close()
+        if self._delivery is not None:
+            self._delivery.join()
+        with contextlib.suppress(CatalogDamaged):
+            self.catalog.close()
+        if discard:
+            self._discard()
+        self._notices.append(notice)
+        self._failure = None
+        self.catalog, self.vectors = self._open()
+
+    # Files to catalog
+
+    def _reconcile(self, progress: Progress) -> tuple[list[str], int]:
+        before = self.catalog.embedded_total
+        names = self._workspace.sources()
+        changed = [name for name in names if self._update(name, progress)]
+        for name in set(self._known) - set(names):
+            self.catalog.delete_source(name)
+            changed.append(name)
+        self._faults = {name: fault for name, fault in self._faults.items() if name in names}
+        if changed:
+            self._known = self.catalog.sources()
+        return changed, self.catalog.embedded_total - before
+
+    def _update(self, name: str, progress: Progress) -> bool:
+        """Index a source if it changed; whether it did."""
+        path = self._workspace.root / name
+        known = self._known.get(name)
+        try:
+            stat = _stat(path)
+            if known and _trusted(known, stat):
+                return False
+            if name in self._faults and self._faults[name][0] == stat:
+                return False
+            stat, data = _read(path)
+        except FileNotFoundError:
+            return False  # deleted since it was listed: the next refresh sees it gone
+        except OSError as error:
+            self._fault(name, None, f"cannot be read ({error.strerror}). Check who may read it")
+            return False
+        return self._index(name, stat, data, known, progress)
+
+    def _index(
+        self, name: str, stat: Stat, data: bytes, known: Source | None, progress: Progress
+    ) -> bool:
+        digest = sha256(data).hexdigest()
+        if known and known.sha256 == digest:
+            self._faults.pop(name, None)
+            self._touch(known, stat)
+            return False
+        try:
+            text = _decode(data)
+        except ValueError as error:
+            self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
+            return False
+        embedder = self._embedder
+        chunks = chunk(
+            text, name, count_tokens=embedder.count_tokens, max_tokens=embedder.max_tokens
+        )
+        self._embed(name, chunks, progress)
+        self.catalog.replace_source(name, stat, digest, chunks, embedder.fingerprint)
+        self._faults.pop(name, None)
+        if self._on_change is not None:
+            self._on_change(name, text)
+        return True
+
+    def _touch(self, known: Source, stat: Stat) -> None:
+        now = time.time_ns()
+        self.catalog.touch(known.name, stat, now)
+        self._known[known.name] = Source(known.name, stat, known.sha256, now, known.chunks)
+
+    def _fault(self, name: str, stat: Stat | None, what: str) -> None:
+        stays = "; what was indexed of it before stays searchable" if name in self._known else ""
+        self._faults[name] = (stat, f"{name} {what}{stays}")
+
+    def _embed(self, name: str, chunks: Sequence[Chunk], progress: Progress) -> None:
+        """Cache a vector for every chunk; each text is embedded once."""
+        fingerprint = self._embedder.fingerprint
+        texts = {vector_key(chunk.plain, fingerprint): chunk.plain for chunk in chunks}
+        missing = self.catalog.missing_vectors(list(texts))
+        wanted = [key for key in texts if key in missing]
+        for start in range(0, len(wanted), SLICE):
+            progress(f"Indexing {name}", start, len(wanted))
+            keys = wanted[start : start + SLICE]
+            vectors = self._embedder.embed([texts[key] for key in keys])
+            self.catalog.put_vectors(keys, vectors, embedded=len(keys))
+        if wanted:
+            progress(f"Indexing {name}", len(wanted), len(wanted))
+
+    # Catalog to Chroma
+
+    def _deliver(self, progress: Progress) -> None:
+        """Tell Chroma what changed: now if it is little, else in the background."""
+        failure, self._failure = self._failure, None
+        if failure is not None and not isinstance(failure, VectorsDamaged):
+            raise failure
+        if self.vectors.lost():
+            self._refill("The vector index was deleted; it was filled again from the cache")
+        small = self.catalog.outbox_size() <= BACKLOG
+        if small and (self.vectors.ready or not self.vectors.embedded):
+            self.drain(progress)
+        elif self._delivery is None or not self._delivery.is_alive():
+            self._delivery = threading.Thread(target=self._deliver_later, name="delivery")
+            self._delivery.daemon = True
+            self._delivery.start()
+
+    def _deliver_later(self) -> None:
+        try:
+            self.drain()
+        except AssistantError as error:  # told by the next refresh
+            self._failure = error
+
+    def _drain(self, progress: Progress) -> None:
+        self.vectors.wait()
+        total, done = self.catalog.outbox_size(), 0
+        while True:
+            with self._delivering:
+                upserts, deletes, mark = self.catalog.outbox(BACKLOG)
+                if mark:
+                    self.vectors.upsert(*upserts)
+                    self.vectors.delete(deletes)
+                    self.catalog.outbox_done(mark)
+                elif self._complete():
+                    return
+            done += len(upserts[0]) + len(deletes)
+            if total > BACKLOG:
+                progress("Filling the vector index", min(done, total), total)
+
+    def _complete(self) -> bool:
+        """Whether Chroma holds as many vectors as there are chunks; counted once after opening."""
+        if not self._counted and self.vectors.count() != self.catalog.count():
+            if self.catalog.outbox_size():
+                return False
+            raise VectorsDamaged("Chroma's data does not match the catalog")
+        self._counted = True
+        return True
+
+    def _refill(self, notice: str) -> None:
+        with self._delivering:
+            self._counted = False
+            self.vectors.reset()
+            self.catalog.outbox_all()
+        if notice:
+            self._notices.append(notice)
+
+
+def _trusted(known: Source, stat: Stat) -> bool:
+    """Whether the stat proves that the file is as it was read."""
+    changed = max(stat.mtime_ns, stat.ctime_ns)
+    return known.stat == stat and known.read_ns - changed > RACY_NS
+
+
+def _stat(path: Path) -> Stat:
+    found = path.stat()
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def _read(path: Path) -> tuple[Stat, bytes]:
+    """The bytes of a file, and its stat from before: a later change shows itself."""
+    with path.open("rb") as file:
+        found = os.fstat(file.fileno())
+        data = file.read()
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data
+
+
+def _decode(data: bytes) -> str:
+    """The text of a file. Raises ValueError that says where it is none."""
+    if (zero := data.find(b"\0")) >= 0:
+        raise ValueError(f"a zero byte at {zero}")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start}") from error
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return -1
+
+
+def _machine() -> str:
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        return platform.node()
