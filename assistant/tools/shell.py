@@ -17,7 +17,8 @@ from typing import IO, Annotated
 
 from pydantic import Field
 
-from assistant.secrets import Redactor
+from assistant.errors import ToolError
+from assistant.secrets import Redactor, stand_ins
 from assistant.tools import sandbox
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.changes import visible
@@ -72,6 +73,8 @@ class Shell:
 
         There is no network, and the files that steer or remember are read-only.
         """
+        if unknown := stand_ins(command):
+            raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
         unsafe = self._why_unsafe(outside)
         run = partial(self._run, command, timeout, confined=not unsafe)
         danger = Danger.DANGEROUS if unsafe else Danger.MODERATE
@@ -234,7 +237,12 @@ def _own_code(roots: Roots) -> list[Path]:
 
 def _hidden(roots: Roots) -> list[Path]:
     """Keys and the program's own files, unless the owner gave that very place as a root."""
-    places = [*roots.private, *(Path.home() / name for name in sandbox.CREDENTIALS.split())]
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "/run")
+    places = [
+        *roots.private,
+        Path(runtime),
+        *(Path.home() / name for name in sandbox.CREDENTIALS.split()),
+    ]
     real = [place.resolve() for place in places]
     return [
         place for place in real if not any(root.is_relative_to(place) for root in roots.directories)

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.errors import ToolError
-from assistant.secrets import Redactor
+from assistant.secrets import Redactor, stand_ins
 from assistant.tools import patch as patches
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.changes import Change, commit, diff, found
@@ -171,8 +171,8 @@ def _current(roots: Roots, path: str, changes: dict[Path, Change]) -> Change:
 def _planned(roots: Roots, redactor: Redactor, changes: list[Change], done: str) -> Plan:
     """The plan of making these changes, which ask if they delete, steer or remember."""
     guarded = [change for change in changes if roots.guarded(change.path)]
-    for change in guarded:
-        _keep_secrets_out(redactor, change)
+    for change in changes:
+        _check_secrets(redactor, change, guarded=change in guarded)
     deletes = any(change.after is None for change in changes)
 
     def run() -> ToolResult:
@@ -188,14 +188,17 @@ def _planned(roots: Roots, redactor: Redactor, changes: list[Change], done: str)
     )
 
 
-def _keep_secrets_out(redactor: Redactor, change: Change) -> None:
-    """Refuse a secret that would newly come into a file that goes into prompts or the index."""
+def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> None:
+    """Refuse a stand-in that stands for nothing here, and a secret new to a guarded file."""
     before, after = (
-        redactor.found((data or b"").decode("utf-8", "replace"))
-        for data in (change.before, change.after)
+        (data or b"").decode("utf-8", "replace") for data in (change.before, change.after)
     )
-    if after - before:
-        names = ", ".join(sorted(after - before))
+    unknown = stand_ins(after) - stand_ins(before)
+    if unknown:
+        raise ToolError(f"{', '.join(sorted(unknown))} is not known here", "Read the file again")
+    exposed = redactor.found(after) - redactor.found(before) if guarded else set()
+    if exposed:
+        names = ", ".join(sorted(exposed))
         raise ToolError(f"{change.shown} would come to hold {names}", "Leave the secret out")
 
 
