@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from markdown_it.token import Token
 
+from assistant.errors import LedgerError
 from assistant.memory.plain import PARSER, words_of
 
 _BREAKS = re.compile(r"\r\n|\r|\n")
@@ -131,9 +132,11 @@ def masked(text: str) -> str | None:
     In it, a line that starts with `#` is a heading, and one that starts with `- ` an item of a
     list that is nested in nothing. None if that takes a parser to tell.
     """
+    if text.count("\r") != text.count("\r\n"):
+        return None
     if text.startswith("---") or any(mark in text for mark in ("```", "~~~", "<!--")):
         text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
-    if text.startswith("---") or text.count("\r") != text.count("\r\n"):
+    if text.startswith("---"):
         return None
     return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text
 
@@ -168,15 +171,12 @@ def _after(text: str, at: int, line: str, end: str) -> Splice:
     return Splice(found.end(), "", f"{line}{end}")
 
 
-def _new_section(text: str, at: int, title: str, item: str, end: str) -> Splice:
+def _new_section(text: str, at: int, title: str, item: str, end: str, marker: str = "-") -> Splice:
     above = text[:at]
-    gap = ""
-    if above.strip():
-        gap = end if _BREAKS.search(above[-1:]) else end * 2
-        if re.search(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)$", above):
-            gap = ""
+    breaks = len(_BREAKS.findall(text, len(above.rstrip()), at)) if above.strip() else 2
+    gap = end * max(0, 2 - breaks)
     below = end if text[at:].strip() else ""
-    return Splice(at, "", f"{gap}## {title}{end}{end}- {item}{end}{below}")
+    return Splice(at, "", f"{gap}## {title}{end}{end}{marker} {item}{end}{below}")
 
 
 def _careful(text: str, title: str, item: str, end: str) -> Splice:
@@ -185,7 +185,9 @@ def _careful(text: str, title: str, item: str, end: str) -> Splice:
     for splice in _places(text, title, item, end):
         if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
             return splice
-    raise AssertionError("a section at the start of a file is always a section")
+    raise LedgerError(
+        "the file holds no place where a fact can be added", "Close what is left open in it"
+    )
 
 
 def _places(text: str, title: str, item: str, end: str) -> Iterator[Splice]:
@@ -209,16 +211,17 @@ def _places(text: str, title: str, item: str, end: str) -> Iterator[Splice]:
             below = end if re.match(r"[ \t]*[^\s]", text[at:]) else ""
             yield Splice(at, "", f"{lead}{end}- {item}{end}{below}")
     yield _new_section(text, len(text), title, item, end)
-    for block in (top[-1:], top[1:2], top[:1]):
-        for index in block:
-            yield _new_section(text, starts[(tokens[index].map or [0])[0]], title, item, end)
+    for index in dict.fromkeys([*top[-1:], *top[:2]]):
+        at = starts[(tokens[index].map or [0])[0]]
+        for marker in "-*":  # the other one if a list follows
+            yield _new_section(text, at, title, item, end, marker)
 
 
 _Outline = list[tuple[str, str, int, str]]
 
 
 def _outline(tokens: list[Token]) -> _Outline:
-    return [(token.type, token.tag, token.level, token.content) for token in tokens]
+    return [(token.type, token.tag, token.level, token.content.rstrip()) for token in tokens]
 
 
 def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
