@@ -316,8 +316,8 @@ class Ledger:
             change.verdicts.update(verdicts or {})
             written = []
             for part, fact in enumerate(facts):
-                if part in known:
-                    written.append(_stored(change.draft, known[part]))
+                if known:  # a batch is all or none: a part without a write existed already
+                    written.append(self._again(change.draft, known.get(part), fact))
                     continue
                 base = Write(
                     new_id(), now(), action, clean(fact.text), fact.origin, (), request, part
@@ -326,6 +326,13 @@ class Ledger:
             return tuple(written)
 
         return self._write(plan)
+
+    def _again(self, draft: Draft, write: Write | None, fact: Fact) -> Written:
+        """What a request that comes a second time is answered for one of its facts."""
+        if write:
+            return _stored(draft, write)
+        said = clean(fact.text)
+        return Written("exists", *(self._standing(draft, said) or (MEMORY_FILE, 0)), said)
 
     def _add(
         self, change: _Change, base: Write, fact: Fact, replaced: Mapping[str, Passage]
