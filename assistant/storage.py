@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.errors import StorageError
+from assistant.exchange import await_writers, swap
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -42,6 +43,10 @@ class Disk:
     def rename(self, source: Path, target: Path) -> None:
         """Put `source` in the place of `target` at once."""
         source.replace(target)
+
+    def exchange(self, source: Path, target: Path) -> bool:
+        """Let the two trade places at once; False where that cannot be done."""
+        return swap(source, target)
 
 
 DISK = Disk()
@@ -103,32 +108,55 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None) -> bool:
     """Put `data` in the place of the file at once, keeping its mode; a symbolic link stays one.
 
     With `expected`, the file is left alone and False returned if it no longer holds these bytes
-    (a missing file counts as empty) just before it would be replaced. After a crash the file
-    holds the old bytes or the new, and no temporary file is left by an error. Raises StorageError.
+    (a missing file counts as empty). A program that saves it in the very instant of the exchange
+    wins too, where the system can swap files. After a crash the file holds the old bytes or the
+    new, and no temporary file is left by an error. Raises StorageError.
     """
     target = path.resolve()
     with reported("written", path):
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else PRIVATE_FILE
-        descriptor, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
-        )
+        fresh = _beside(target, data)
         try:
-            try:
-                os.fchmod(descriptor, mode)
-                DISK.write(descriptor, data)
-                DISK.sync(descriptor)
-            finally:
-                os.close(descriptor)
-            if expected is not None and held(target) != expected:
-                Path(name).unlink()
+            if expected is None:
+                DISK.rename(fresh, target)
+            elif not _exchanged(fresh, target, data, expected):
                 return False
-            DISK.rename(Path(name), target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                Path(name).unlink()
-            raise
+        finally:
+            fresh.unlink(missing_ok=True)
         sync_directory(target.parent)
     return True
+
+
+def _beside(target: Path, data: bytes) -> Path:
+    """A temporary file in the same folder, with the same mode, its bytes on the device."""
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else PRIVATE_FILE
+    descriptor, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
+    )
+    try:
+        os.fchmod(descriptor, mode)
+        DISK.write(descriptor, data)
+        DISK.sync(descriptor)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    return Path(name)
+
+
+def _exchanged(fresh: Path, target: Path, data: bytes, expected: bytes) -> bool:
+    """Put `fresh` in the target's place, unless that holds, or is being given, other bytes."""
+    if held(target) != expected:
+        return False
+    if not target.exists() or not DISK.exchange(fresh, target):
+        DISK.rename(fresh, target)
+        return True
+    await_writers(fresh)
+    if held(fresh) == expected:
+        return True
+    while DISK.exchange(fresh, target) and held(fresh) != data:
+        pass  # yet another save came in between; the later one goes back
+    return False
 
 
 def sweep(path: Path) -> None:

@@ -1,0 +1,183 @@
+"""Files that survive: the old bytes or the new, never a part of either."""
+
+import errno
+import multiprocessing
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from assistant import storage
+from assistant.errors import StorageError
+from tests.faults import FailingDisk
+
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs renameat2 and leases")
+
+
+def names(path: Path) -> list[str]:
+    return sorted(each.name for each in path.iterdir() if each.name != "home")
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_a_replace_that_fails_leaves_one_version_and_no_other_file(
+    tmp_path: Path, code: int
+) -> None:
+    path = tmp_path / "f"
+    for nth in range(1, 100):
+        path.write_bytes(b"old")
+        disk = FailingDisk(nth, code)
+        with storage.using(disk):
+            try:
+                storage.replace(path, b"new!")
+            except StorageError:
+                assert path.read_bytes() in {b"old", b"new!"}
+            else:
+                break
+        assert names(tmp_path) == ["f"]
+    assert nth == 5, "write, sync, rename and the directory's sync can fail"
+    assert path.read_bytes() == b"new!"
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_an_append_that_fails_adds_nothing(tmp_path: Path, code: int) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"one\n")
+    for nth in (1, 2):
+        with storage.using(FailingDisk(nth, code)), pytest.raises(StorageError):
+            storage.append(path, b"two\n")
+        assert path.read_bytes() == b"one\n"
+    storage.append(path, b"two\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_replace_keeps_the_mode_and_the_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"a")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    storage.replace(link, b"b")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"b"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_new_files_are_private(tmp_path: Path) -> None:
+    storage.replace(tmp_path / "a", b"")
+    storage.append(tmp_path / "b", b"")
+    assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "ab"} == {0o600}
+
+
+def test_replace_leaves_a_file_that_is_not_as_expected(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"theirs")
+    assert not storage.replace(path, b"ours", expected=b"old")
+    assert path.read_bytes() == b"theirs"
+    assert storage.replace(path, b"ours", expected=b"theirs")
+    assert storage.replace(tmp_path / "new", b"x", expected=b"")
+    assert names(tmp_path) == ["f", "new"]
+
+
+class SavingDisk(storage.Disk):
+    """An editor saves the file at the last moment: after the last look at it."""
+
+    def __init__(self, path: Path, data: bytes, *, by_rename: bool) -> None:
+        self._path, self._data, self._by_rename = path, data, by_rename
+
+    def exchange(self, source: Path, target: Path) -> bool:
+        self._save()
+        return super().exchange(source, target)
+
+    def _save(self) -> None:
+        if self._data and self._by_rename:
+            saved = self._path.with_name("saved")
+            saved.write_bytes(self._data)
+            saved.replace(self._path)
+        elif self._data:
+            self._path.write_bytes(self._data)
+        self._data = b""
+
+
+@needs_linux
+@pytest.mark.parametrize("by_rename", [True, False])
+def test_a_save_at_the_last_moment_is_put_back(tmp_path: Path, by_rename: bool) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    with storage.using(SavingDisk(path, b"theirs", by_rename=by_rename)):
+        assert not storage.replace(path, b"ours", expected=b"old")
+    assert path.read_bytes() == b"theirs"
+    assert names(tmp_path) == ["f"]
+
+
+@needs_linux
+def test_a_save_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    results: list[bool] = []
+    with path.open("rb+", buffering=0) as editor:  # it has the file open, and writes later
+        replacing = threading.Thread(
+            target=lambda: results.append(storage.replace(path, b"ours", expected=b"old"))
+        )
+        replacing.start()
+        while path.read_bytes() != b"ours":
+            assert replacing.is_alive()
+        editor.write(b"theirs")
+    replacing.join()
+    assert results == [False]
+    assert path.read_bytes() == b"theirs"
+    assert names(tmp_path) == ["f"]
+
+
+def test_sweep_takes_only_what_a_killed_replace_left(tmp_path: Path) -> None:
+    for name in ("a.md", f".a.md.x{storage.TEMPORARY}", ".a.md.swp", f".b.md.x{storage.TEMPORARY}"):
+        (tmp_path / name).touch()
+    storage.sweep(tmp_path / "a.md")
+    assert names(tmp_path) == [".a.md.swp", f".b.md.x{storage.TEMPORARY}", "a.md"]
+
+
+def _add_one(path: Path, times: int) -> None:
+    for _ in range(times):
+        with storage.exclusive(path.with_name("lock")):
+            path.write_text(str(int(path.read_text()) + 1))
+
+
+def test_the_lock_lets_one_in_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "count"
+    path.write_text("0")
+    context = multiprocessing.get_context("fork")
+    workers: list[multiprocessing.process.BaseProcess | threading.Thread] = [
+        context.Process(target=_add_one, args=(path, 50)) for _ in range(4)
+    ]
+    workers += [threading.Thread(target=_add_one, args=(path, 50)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert path.read_text() == "300"
+
+
+def test_a_held_lock_is_not_had_twice(tmp_path: Path) -> None:
+    held = storage.try_lock(tmp_path / "lock")
+    assert held is not None
+    assert storage.try_lock(tmp_path / "lock") is None
+    held.release()
+    again = storage.try_lock(tmp_path / "lock")
+    assert again is not None
+    again.release()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_named_with_a_cure(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o500)
+    with pytest.raises(StorageError, match="Check who may"):
+        storage.replace(folder / "f", b"x")
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="cannot be written"):
+        storage.replace(tmp_path / "gone" / "f", b"x")
+    with pytest.raises(StorageError, match="cannot be read"):
+        storage.read(tmp_path)
