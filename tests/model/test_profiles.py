@@ -1,0 +1,211 @@
+"""Retries, cooldowns and fallbacks, with a clock of the test's own, and once over real HTTP."""
+
+import pytest
+
+from assistant.errors import ModelError, ModelFailure
+from assistant.messages import Message, Reply
+from assistant.model.base import ChatModel, Piece, RetryPiece, TextPiece
+from assistant.model.litellm_model import LitellmModel
+from assistant.model.profiles import LONGEST_COOLDOWN, MOST_TRIES, Breaker, ProfiledModel
+from assistant.model.scripted import ScriptedModel
+from assistant.settings import ModelSettings
+from tests.provider import Cut, Provider, Raw, chunk, fails, sse
+
+ASK = [Message("user", "Hello?")]
+HEALING = [
+    ModelFailure.RATE_LIMIT,
+    ModelFailure.SERVER,
+    ModelFailure.TIMEOUT,
+    ModelFailure.CONNECTION,
+]
+LASTING = [
+    ModelFailure.AUTH,
+    ModelFailure.BILLING,
+    ModelFailure.NOT_FOUND,
+    ModelFailure.BAD_REQUEST,
+    ModelFailure.PROTOCOL,
+]
+
+
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def failed(kind: ModelFailure, after: float | None = None) -> ModelError:
+    return ModelError(f"it was {kind}", "Do it.", kind=kind, retry_after=after)
+
+
+def profiled(clock: Clock, *models: ChatModel) -> ProfiledModel:
+    return ProfiledModel(models, clock=clock, sleep=clock.sleep)
+
+
+def texts(pieces: list[Piece]) -> str:
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+
+
+@pytest.mark.parametrize("kind", HEALING)
+def test_what_heals_is_tried_again_after_a_doubling_cooldown(kind: ModelFailure) -> None:
+    clock, error = Clock(), failed(kind)
+    model = ScriptedModel(error, error, error, "here", name="m")
+    pieces = list(profiled(clock, model).stream(ASK))
+    assert [piece for piece in pieces if isinstance(piece, RetryPiece)] == [
+        RetryPiece("m", f"it was {kind}", 1.0, 1),
+        RetryPiece("m", f"it was {kind}", 2.0, 2),
+        RetryPiece("m", f"it was {kind}", 4.0, 3),
+    ]
+    assert clock.slept == [1, 2, 4]
+    assert pieces[-1] == Reply("here")
+
+
+def test_the_tries_come_to_an_end() -> None:
+    clock, error = Clock(), failed(ModelFailure.SERVER)
+    model = ScriptedModel(respond=lambda *_: error)
+    with pytest.raises(ModelError) as caught:
+        list(profiled(clock, model).stream(ASK))
+    assert caught.value is error
+    assert len(model.requests) == MOST_TRIES
+
+
+@pytest.mark.parametrize("kind", LASTING)
+def test_what_does_not_heal_goes_straight_to_the_next(kind: ModelFailure) -> None:
+    clock = Clock()
+    first, second = ScriptedModel(failed(kind), name="a"), ScriptedModel("here", name="b")
+    model = profiled(clock, first, second)
+    pieces = list(model.stream(ASK))
+    assert pieces[0] == RetryPiece("b", f"it was {kind}", 0, 1)
+    assert (texts(pieces), model.name, len(first.requests)) == ("here", "b", 1)
+    assert clock.slept == [0]
+
+
+def test_a_ready_profile_is_preferred_to_waiting() -> None:
+    clock = Clock()
+    first = ScriptedModel(failed(ModelFailure.RATE_LIMIT, 30), "late", name="a")
+    second = ScriptedModel("here", "here again", name="b")
+    model = profiled(clock, first, second)
+    assert texts(list(model.stream(ASK))) == "here"
+    clock.now += 29
+    assert texts(list(model.stream(ASK))) == "here again"
+    clock.now += 1
+    assert texts(list(model.stream(ASK))) == "late"
+    assert clock.slept == [0]
+
+
+def test_when_all_cool_down_the_soonest_is_waited_for() -> None:
+    clock = Clock()
+    first = ScriptedModel(failed(ModelFailure.RATE_LIMIT, 9), name="a")
+    second = ScriptedModel(failed(ModelFailure.SERVER), "here", name="b")
+    pieces = list(profiled(clock, first, second).stream(ASK))
+    assert texts(pieces) == "here"
+    assert clock.slept == [0, 1]
+
+
+def test_a_wait_too_long_is_an_error_that_names_it() -> None:
+    clock = Clock()
+    model = profiled(clock, ScriptedModel(failed(ModelFailure.RATE_LIMIT, 300)))
+    with pytest.raises(ModelError) as caught:
+        list(model.stream(ASK))
+    assert (caught.value.cure, clock.slept) == ("Try again in 300 s", [])
+    clock.now += 100
+    with pytest.raises(ModelError, match="Try again in 200 s"):
+        list(model.stream(ASK))
+
+
+def test_after_the_first_piece_there_is_no_other_try() -> None:
+    clock = Clock()
+    script: list[Piece | ModelError] = [TextPiece("half"), failed(ModelFailure.SERVER)]
+    second = ScriptedModel("never")
+    stream = profiled(clock, ScriptedModel(script), second).stream(ASK)
+    assert next(stream) == TextPiece("half")
+    with pytest.raises(ModelError, match="it was server"):
+        next(stream)
+    assert second.requests == []
+
+
+def test_overflow_is_raised_at_once_and_counts_against_nobody() -> None:
+    clock = Clock()
+    first = ScriptedModel(failed(ModelFailure.OVERFLOW), "shorter")
+    second = ScriptedModel("never")
+    model = profiled(clock, first, second)
+    with pytest.raises(ModelError, match="overflow"):
+        list(model.stream(ASK))
+    assert texts(list(model.stream(ASK))) == "shorter"
+
+
+def test_when_nobody_answers_the_first_reason_is_given() -> None:
+    clock = Clock()
+    model = profiled(
+        clock,
+        ScriptedModel(failed(ModelFailure.AUTH)),
+        ScriptedModel(failed(ModelFailure.BILLING)),
+    )
+    with pytest.raises(ModelError, match="none of the 2 models answered; the first: it was auth"):
+        list(model.stream(ASK))
+
+
+def test_a_key_set_right_is_tried_at_once() -> None:
+    clock = Clock()
+    model = profiled(clock, ScriptedModel(failed(ModelFailure.AUTH), "here"))
+    with pytest.raises(ModelError):
+        list(model.stream(ASK))
+    assert texts(list(model.stream(ASK))) == "here"
+    assert clock.slept == []
+
+
+def test_closing_closes_the_profiles_stream() -> None:
+    inner = ScriptedModel("one two three")
+    stream = profiled(Clock(), inner).stream(ASK)
+    next(stream)
+    stream.close()
+    assert inner.cancelled == 1
+
+
+def test_the_cooldown_doubles_to_its_limit_and_success_closes() -> None:
+    breaker, now = Breaker(), 0.0
+    waits = []
+    for _ in range(9):
+        breaker.fail(failed(ModelFailure.SERVER), now)
+        waits.append(breaker.wait(now))
+        now = breaker.blocked_until
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, LONGEST_COOLDOWN]
+    breaker.succeed()
+    breaker.fail(failed(ModelFailure.SERVER), now)
+    assert breaker.wait(now) == 1
+
+
+def test_over_http_a_broken_provider_gives_way_to_the_next() -> None:
+    clock = Clock()
+    broken = (fails(503), fails(401), Raw((Cut(),)))
+    with Provider(*broken) as first, Provider("one", "two", "three") as second:
+        model = profiled(clock, *(_model(provider) for provider in (first, second)))
+        answers = []
+        for _ in range(3):
+            answers.append(texts(list(model.stream(ASK))))
+            clock.now += LONGEST_COOLDOWN
+        assert answers == ["one", "two", "three"]
+        assert (len(first.requests), len(second.requests)) == (3, 3)
+
+
+def test_over_http_a_half_shown_answer_is_not_begun_again() -> None:
+    half = Raw((*sse(chunk({"content": "half"})), Cut()))
+    with Provider(half) as first, Provider("never") as second:
+        stream = profiled(Clock(), _model(first), _model(second)).stream(ASK)
+        assert next(stream) == TextPiece("half")
+        with pytest.raises(ModelError) as caught:
+            list(stream)
+        assert caught.value.kind is ModelFailure.CONNECTION
+        assert second.requests == []
+
+
+def _model(provider: Provider) -> LitellmModel:
+    return LitellmModel(ModelSettings(name="openai/test", api_base=provider.url))
