@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from markdown_it.token import Token
 
@@ -55,21 +56,29 @@ class Chunk:
 
 
 def chunk(
-    text: str, source: str, *, count_tokens: Callable[[str], int], max_tokens: int
+    text: str,
+    source: str,
+    *,
+    count_tokens: Callable[[str], int],
+    max_tokens: int,
+    max_chars: int = MAX_CHARS,
 ) -> list[Chunk]:
     """The chunks of a markdown file, in order.
 
     Headings make the path of what stands under them; front matter and comments are left out. A
-    unit over `max_tokens` (or 2,000 characters) is split at its nested items, then at sentence
-    ends. Time is linear in the text.
+    unit over `max_tokens` or `max_chars` is split at its nested items, then at sentence ends. A
+    chunk under no dated heading has the date of the file's name, if that is one, as in
+    `memory/2026-05-08.md`. Time is linear in the text.
     """
     text = text.removeprefix("\ufeff")
-    document = _Document(text, _fitting(count_tokens, max_tokens))
+    document = _Document(text, _fitting(count_tokens, max_tokens), max_chars)
     identify = _Identifier(source)
+    named = heading_date(PurePosixPath(source).stem)
     found: list[Chunk] = []
     for section, unit in _units(document):
         status: Status = "superseded" if unit.words.struck else "current"
         own = text[unit.start : unit.end]
+        date = section.date or named
         found.append(
             Chunk(
                 id=identify(section, own),
@@ -82,8 +91,8 @@ def chunk(
                 end_line=document.line_at(unit.end - 1),
                 start_char=unit.start,
                 end_char=unit.end,
-                date=section.date,
-                mentions=mentions(unit.words.text, section.date),
+                date=date,
+                mentions=mentions(unit.words.text, date),
                 status=status,
                 until=unit.words.until,
             )
@@ -140,9 +149,10 @@ class _Unit:
 class _Document:
     """A text with its tokens and the offsets of its lines."""
 
-    def __init__(self, text: str, fits: Callable[[str], bool]) -> None:
+    def __init__(self, text: str, fits: Callable[[str], bool], max_chars: int) -> None:
         self.text = text
         self.fits = fits
+        self.max_chars = max_chars
         self.starts = [0, *(found.end() for found in LINES.finditer(text))]
         self.tokens = PARSER.parse(text)
 
@@ -158,6 +168,10 @@ class _Document:
         if not indented:
             start += len(own) - len(own.lstrip())
         return start, end - (len(own) - len(own.rstrip()))
+
+    def pieces(self, start: int, end: int, ends: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+        """Ranges between two characters that fit."""
+        return pieces(self.text, start, end, self.fits, ends, self.max_chars)
 
 
 def _units(document: _Document) -> Iterator[tuple[_Section, _Unit]]:
@@ -207,7 +221,7 @@ def _whole(document: _Document, first: int, last: int, lines: tuple[int, int]) -
     """The tokens from `first` to `last` as one unit, or as many as it takes to fit."""
     token = document.tokens[first]
     start, end = document.span(*lines, indented=token.type == "code_block")
-    if end - start <= MAX_CHARS:
+    if end - start <= document.max_chars:
         words = words_of(document.tokens[first:last], document.text[start:end])
         if not words.text:
             return
@@ -259,11 +273,11 @@ def _text_pieces(
     marker = _MARKER.match(document.text, start, end)
     inner = marker.end() if marker else start
     if found := struck(document.text[inner:end]):
-        old = pieces(document.text, inner + found[0], inner + found[1], document.fits, ends)
+        old = document.pieces(inner + found[0], inner + found[1], ends)
         yield from _framed(document, start, end, old, lambda own: _old(own, found[2]))
         return
     for first, last in shown(document.text, start, end):
-        for left, right in pieces(document.text, first, last, document.fits, ends):
+        for left, right in document.pieces(first, last, ends):
             if words := plain(document.text[left:right]):
                 yield _Unit(left, right, Plain(words))
 
@@ -281,7 +295,7 @@ def _code_pieces(document: _Document, start: int, end: int, fence: str) -> Itera
         last = document.text.rfind(fence, inner, end)
         if last >= 0 and not document.text[last:end].strip(fence[0]):
             until = last
-    found = pieces(document.text, inner, until, document.fits, LINES)
+    found = document.pieces(inner, until, LINES)
     yield from _framed(document, start, end, found, lambda own: Plain(own.strip()))
 
 

@@ -34,7 +34,7 @@ _TAG = re.compile(
     r"|tr|tt|u|ul|var)\b[^<>]*>",
     re.IGNORECASE,
 )
-_CHECKBOX = re.compile(r"\[[ xX]\](?:\s+|$)")
+_CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|$)")
 _MARKERS = re.compile(r"^[ \t>*+-]+", re.MULTILINE)
 
 
@@ -67,17 +67,21 @@ def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
     """Each block's words; a table's row is one line, its cells parted by commas."""
     row: list[str] | None = None
     in_item = False
+    number = ""
     for token in tokens:
         match token.type:
             case "list_item_open":
                 in_item = True
+                number = f"{token.info}. " if len(token.info) > 2 else ""  # 4711. is no ordinal
             case "tr_open":
                 row = []
             case "tr_close":
                 yield Plain(", ".join(filter(None, row or ())))
                 row = None
             case "inline":
-                content = _CHECKBOX.sub("", token.content, count=1) if in_item else token.content
+                content = token.content
+                if in_item:
+                    content = number + _CHECKBOX.sub("", content, count=1)
                 in_item = False
                 if row is None:
                     if content.strip():
@@ -153,10 +157,18 @@ def _visible(content: str) -> tuple[str, str]:
     standing: list[str] = []
     gone: list[str] = []
     said = standing
+    marks: list[str] = []
     for token in tokens:
         match token.type:
+            case "em_open" | "strong_open":
+                inside_word = bool(said) and said[-1][-1:].isalnum()
+                marks.append(token.markup if inside_word else "")  # 2*3*4 is not 234
+                said.append(marks[-1])
+            case "em_close" | "strong_close":
+                said.append(marks.pop())
             case "s_open":
                 said = gone
+                said.append(" ")
             case "s_close":
                 said = standing
             case "softbreak" | "hardbreak":

@@ -22,7 +22,8 @@ def key(words: str) -> str:
 
 def chunks_of(text: str, source: str) -> list[Chunk]:
     """The chunks of a file, none split for the sake of an embedding model."""
-    return chunk(text, source, count_tokens=len, max_tokens=sys.maxsize)
+    whole = sys.maxsize
+    return chunk(text, source, count_tokens=len, max_tokens=whole, max_chars=whole)
 
 
 def same_fact(text: str, source: str, fact: str) -> int | None:

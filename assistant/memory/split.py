@@ -18,27 +18,32 @@ _LONGEST_CHARACTER = 16
 
 
 def pieces(
-    text: str, start: int, end: int, fits: Callable[[str], bool], ends: re.Pattern[str]
+    text: str,
+    start: int,
+    end: int,
+    fits: Callable[[str], bool],
+    ends: re.Pattern[str],
+    max_chars: int = MAX_CHARS,
 ) -> Iterator[tuple[int, int]]:
     """Ranges of `text` between `start` and `end` that fit, without white space at their borders.
 
-    Cuts after a match of `ends`, else at white space, else between characters. Each piece is as
-    long as it can be; the time is linear in the text.
+    Cuts after a match of `ends`, else at white space, else between characters. The time is linear
+    in the text.
     """
     while True:
         start, end = _trimmed(text, start, end)
         if start >= end:
             return
-        stop = _stop(text, start, end, fits, ends)
+        room = min(end - start, max_chars)
+        stop = _stop(text, start, end, room, fits, ends)
         yield _trimmed(text, start, stop)
         start = stop
 
 
 def _stop(
-    text: str, start: int, end: int, fits: Callable[[str], bool], ends: re.Pattern[str]
+    text: str, start: int, end: int, room: int, fits: Callable[[str], bool], ends: re.Pattern[str]
 ) -> int:
-    """Where the first piece from `start` ends."""
-    room = min(end - start, MAX_CHARS)
+    """Where the first piece from `start` ends, at most `room` characters on."""
     while room > 1:
         stop = end if start + room >= end else _cut(text, start, start + room, ends)
         if fits(text[start:stop]):
