@@ -13,7 +13,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from assistant.errors import StorageError
 from assistant.exchange import await_writers, swap
@@ -50,15 +50,16 @@ class Disk:
 
 
 DISK = Disk()
+_AnyDisk = TypeVar("_AnyDisk", bound=Disk)
 
 
 @contextlib.contextmanager
-def using(disk: Disk) -> Iterator[None]:
+def using(disk: _AnyDisk) -> Iterator[_AnyDisk]:
     """Go through another disk for a while: how the tests make writes fail."""
     global DISK
     usual, DISK = DISK, disk
     try:
-        yield
+        yield disk
     finally:
         DISK = usual
 
