@@ -41,9 +41,9 @@ class Period:
         """ISO 8601: a day `2023-05-08`, a month `2023-05`, a year `2023`, else `start/end`."""
         if self.start == self.end:
             return self.start.isoformat()
-        if self == in_year(self.start.year):
+        if self.end == in_year(self.start.year).end and self.start.timetuple().tm_yday == 1:
             return f"{self.start.year:04}"
-        if self == in_month(self.start.year, self.start.month):
+        if self.start.day == 1 and self.end == in_month(self.start.year, self.start.month).end:
             return self.start.isoformat()[:7]
         return f"{self.start.isoformat()}/{self.end.isoformat()}"
 
