@@ -19,8 +19,12 @@ MAX_BYTES = 64 * 2**20
 class History:
     """The images of one workspace."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, *, most: int = MAX_IMAGES, most_bytes: int = MAX_BYTES
+    ) -> None:
         self._directory = directory
+        self._most = most
+        self._most_bytes = most_bytes
 
     def keep(self, text: str) -> str:
         """Store a text; returns its name. The same text is stored once."""
@@ -61,5 +65,5 @@ class History:
         total = 0
         for number, (_, _, size, name) in enumerate(sorted(images)):
             total += size
-            if number and (number >= MAX_IMAGES or total > MAX_BYTES):
+            if number and (number >= self._most or total > self._most_bytes):
                 self.drop(name)

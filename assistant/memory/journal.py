@@ -108,7 +108,8 @@ class _State:
     saved: dict[str, str] = field(default_factory=dict)
     lines: int = 0
     offset: int = 0
-    inode: int = 0
+    last: bytes = b""
+    seen: tuple[int, int, int] = (0, 0, 0)
 
 
 class Journal:
@@ -131,23 +132,37 @@ class Journal:
         except FileNotFoundError:
             self._state = _State()
             return
-        if status.st_ino != self._state.inode or status.st_size < self._state.offset:
-            self._state = _State(inode=status.st_ino)
-        if status.st_size == self._state.offset:
+        seen = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if seen == self._state.seen and status.st_size == self._state.offset:
             return
-        with storage.reported("read", self._path), self._path.open("rb") as file:
-            file.seek(self._state.offset)
-            fresh = file.read()
+        fresh = self._unread()
         whole = fresh.rfind(b"\n") + 1
         if whole < len(fresh) and mend:
             storage.truncate(self._path, self._state.offset + whole)
-        for line in fresh[:whole].split(b"\n")[:-1]:
-            self._state.lines += 1
-            self._take(line)
+        try:
+            for line in fresh[:whole].split(b"\n")[:-1]:
+                self._take(line)
+        except StorageError:
+            self._state = _State()
+            raise
         self._state.offset += whole
+        self._state.seen = seen
+
+    def _unread(self) -> bytes:
+        """What comes after the lines that were read; all of it if those are no longer there."""
+        with storage.reported("read", self._path), self._path.open("rb") as file:
+            file.seek(self._state.offset - len(self._state.last))
+            fresh = file.read()
+            if fresh.startswith(self._state.last) and self._state.last:
+                return fresh.removeprefix(self._state.last)
+            self._state = _State()
+            file.seek(0)
+            return file.read()
 
     def _take(self, line: bytes) -> None:
         state = self._state
+        state.lines += 1
+        state.last = line + b"\n"
         try:
             raw = json.loads(line)
             match raw["type"]:
