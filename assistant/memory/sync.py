@@ -18,13 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from assistant import storage
-from assistant.errors import AssistantError
 from assistant.memory import catalog as catalogs
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.catalog import Catalog, CatalogDamaged, Source, Stat, vector_key
 from assistant.memory.chunks import Chunk, chunk
+from assistant.memory.dense import DenseIndex
 from assistant.memory.embedder import Embedder
-from assistant.memory.vectors import VectorsDamaged, VectorStore
 from assistant.settings import IndexSettings
 from assistant.workspace import Workspace
 
@@ -33,8 +32,8 @@ RACY_NS = 2_000_000_000
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
 SLICE = 256
 """Texts embedded between two commits of their vectors: what a kill can cost."""
-BACKLOG = 1000
-"""More operations than this are told to Chroma in the background."""
+SPARE_VECTORS = 1000
+"""Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
 
 OnChange = Callable[[str, str], None]
 """Called as `on_change(source, text)` once the new content of a file is indexed."""
@@ -42,18 +41,20 @@ OnChange = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did. `notices` are one line each, for the owner."""
+    """What a refresh did. `notices` are one line each, for the owner; `faults` those of them that
+    return until the file they name is put right."""
 
     changed: tuple[str, ...]
     embedded: int
     notices: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
 
 class Synchronizer:
     """The index of a workspace, and the only writer of it. Thread-safe; one process at a time.
 
-    Read through `catalog` and `vectors`, afresh each time: a damaged one is replaced. When a read
-    raises CatalogDamaged or VectorsDamaged, call `recover` and `refresh`, then read again.
+    Read through `catalog` and `dense`, afresh each time: a damaged one is replaced. When a read
+    raises CatalogDamaged, call `recover` and `refresh`, then read again.
     """
 
     def __init__(
@@ -69,13 +70,9 @@ class Synchronizer:
         self._settings = settings
         self._on_change = on_change
         self._lock = threading.RLock()
-        self._delivering = threading.Lock()
         self._notices: list[str] = []
         self._faults: dict[str, tuple[Stat | None, str]] = {}
-        self._failure: AssistantError | None = None
-        self._delivery: threading.Thread | None = None
-        self._counted = False
-        self.catalog, self.vectors = self._open()
+        self.catalog, self.dense = self._open()
 
     # What others call
 
@@ -83,8 +80,7 @@ class Synchronizer:
         """Bring the index up to the files as they are now.
 
         A file that cannot be read or is no text keeps what was indexed of it and is named in the
-        notices. Raises StorageError when the index cannot be written, MemoryFailure when a Chroma
-        server does not answer.
+        notices. Raises StorageError when the index cannot be written.
         """
         with self._lock:
             if _inode(self._catalog_path) != self._inode:
@@ -94,23 +90,11 @@ class Synchronizer:
             except CatalogDamaged:
                 self.recover()
                 changed, embedded = self._reconcile(progress)
-            self._deliver(progress)
-            notices = (*self._notices, *(message for _, message in self._faults.values()))
+            self.dense.deliver()
+            faults = tuple(message for _, message in self._faults.values())
+            notices = (*self._notices, *faults)
             self._notices.clear()
-            return Refreshed(tuple(changed), embedded, notices)
-
-    @property
-    def dense_ready(self) -> bool:
-        """Whether Chroma holds all of the catalog; until then scan `catalog.all_vectors()`."""
-        return self.vectors.ready and self._counted and not self.catalog.outbox_size()
-
-    def drain(self, progress: Progress = no_progress) -> None:
-        """Return when Chroma holds all of the catalog; it is filled anew if it cannot be used."""
-        try:
-            self._drain(progress)
-        except VectorsDamaged:
-            self._refill("The vector index was damaged; it was filled again from the cache")
-            self._drain(progress)
+            return Refreshed(tuple(changed), embedded, notices, faults)
 
     def recover(self) -> None:
         """Throw the index away after damage; the next `refresh` makes it again."""
@@ -124,21 +108,20 @@ class Synchronizer:
                 self.catalog.clear()
             except CatalogDamaged:
                 self.recover()
-            self._refill("")
-            self._known, self._faults = {}, {}
+            self.dense.refill()
+            self._known = self.catalog.sources()
+            self._faults.clear()
             done = self.refresh(progress)
-            self.drain(progress)
+            self.dense.drain(progress)
             return done
 
     def purge(self) -> None:
         """Leave no byte in the index of what the files no longer hold."""
         with self._lock:
             self.refresh()
-            self.drain()
             self.catalog.purge()
-            if self.vectors.embedded:  # Chroma's own files keep the vectors of what was deleted
-                self._refill("")
-                self.drain()
+            self.dense.refill()  # Chroma's files keep the vectors of what was deleted
+            self.dense.deliver()
 
     def size(self) -> int:
         """The bytes of the index on disk."""
@@ -148,11 +131,9 @@ class Synchronizer:
     def close(self) -> None:
         """Let go of the index."""
         with self._lock:
-            self.vectors.close()
-            if self._delivery is not None:
-                self._delivery.join()
+            self.dense.close()
             with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
-                self.catalog.prune_vectors(max(BACKLOG, self.catalog.count()))
+                self.catalog.prune_vectors(SPARE_VECTORS)
                 self.catalog.close()
                 self._marker.unlink(missing_ok=True)
 
@@ -181,7 +162,7 @@ class Synchronizer:
             "root": str(self._workspace.root),
         }
 
-    def _open(self) -> tuple[Catalog, VectorStore]:
+    def _open(self) -> tuple[Catalog, DenseIndex]:
         storage.private_directory(self._workspace.private)
         storage.private_directory(self._workspace.index)
         self._check_manifest()
@@ -197,10 +178,11 @@ class Synchronizer:
             self._marker.touch(mode=storage.PRIVATE_FILE)
             catalog = Catalog(self._catalog_path)
         self._inode = _inode(self._catalog_path)
-        self._counted = False
         self._known = catalog.sources()
         name = json.dumps(self._identity(), sort_keys=True)
-        return catalog, VectorStore(self._workspace.index / "chroma", self._settings, name)
+        directory = self._workspace.index / "chroma"
+        dense = DenseIndex(catalog, directory, self._settings, name, self._notices.append)
+        return catalog, dense
 
     def _check_manifest(self) -> None:
         try:
@@ -228,16 +210,13 @@ class Synchronizer:
                     path.unlink(missing_ok=True)
 
     def _reopen(self, notice: str, *, discard: bool = False) -> None:
-        self.vectors.close()
-        if self._delivery is not None:
-            self._delivery.join()
+        self.dense.close()
         with contextlib.suppress(CatalogDamaged):
             self.catalog.close()
         if discard:
             self._discard()
         self._notices.append(notice)
-        self._failure = None
-        self.catalog, self.vectors = self._open()
+        self.catalog, self.dense = self._open()
 
     # Files to catalog
 
@@ -317,62 +296,6 @@ class Synchronizer:
             self.catalog.put_vectors(keys, vectors, embedded=len(keys))
         if wanted:
             progress(f"Indexing {name}", len(wanted), len(wanted))
-
-    # Catalog to Chroma
-
-    def _deliver(self, progress: Progress) -> None:
-        """Tell Chroma what changed: now if it is little, else in the background."""
-        failure, self._failure = self._failure, None
-        if failure is not None and not isinstance(failure, VectorsDamaged):
-            raise failure
-        if self.vectors.lost():
-            self._refill("The vector index was deleted; it was filled again from the cache")
-        small = self.catalog.outbox_size() <= BACKLOG
-        if small and (self.vectors.ready or not self.vectors.embedded):
-            self.drain(progress)
-        elif self._delivery is None or not self._delivery.is_alive():
-            self._delivery = threading.Thread(target=self._deliver_later, name="delivery")
-            self._delivery.daemon = True
-            self._delivery.start()
-
-    def _deliver_later(self) -> None:
-        try:
-            self.drain()
-        except AssistantError as error:  # told by the next refresh
-            self._failure = error
-
-    def _drain(self, progress: Progress) -> None:
-        self.vectors.wait()
-        total, done = self.catalog.outbox_size(), 0
-        while True:
-            with self._delivering:
-                upserts, deletes, mark = self.catalog.outbox(BACKLOG)
-                if mark:
-                    self.vectors.upsert(*upserts)
-                    self.vectors.delete(deletes)
-                    self.catalog.outbox_done(mark)
-                elif self._complete():
-                    return
-            done += len(upserts[0]) + len(deletes)
-            if total > BACKLOG:
-                progress("Filling the vector index", min(done, total), total)
-
-    def _complete(self) -> bool:
-        """Whether Chroma holds as many vectors as there are chunks; counted once after opening."""
-        if not self._counted and self.vectors.count() != self.catalog.count():
-            if self.catalog.outbox_size():
-                return False
-            raise VectorsDamaged("Chroma's data does not match the catalog")
-        self._counted = True
-        return True
-
-    def _refill(self, notice: str) -> None:
-        with self._delivering:
-            self._counted = False
-            self.vectors.reset()
-            self.catalog.outbox_all()
-        if notice:
-            self._notices.append(notice)
 
 
 def _trusted(known: Source, stat: Stat) -> bool:

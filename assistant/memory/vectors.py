@@ -27,7 +27,7 @@ from assistant.settings import IndexSettings
 Client = Any
 """Chroma's own annotations leave out what its clients can do, `close` among it."""
 BATCH = 1000
-"""Vectors sent at once: a query waits for no more than this. Chroma's own limit may be lower."""
+"""Vectors sent at once. Chroma's own limit may be lower."""
 PROBE_SECONDS = 60
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
 
@@ -72,6 +72,8 @@ class VectorStore:
     def wait(self) -> None:
         """Return when it is open; a server that did not answer is tried again."""
         self._opened.wait()
+        if self._failure is None:
+            return
         with self._lock:
             if self._failure is not None and not self.embedded and not self._closed:
                 self._open()
@@ -217,11 +219,12 @@ class VectorStore:
             yield slice(start, start + size)
 
     def _call(self, operation: str, **arguments: Any) -> Any:
-        self.wait()
-        with self._lock, self._translated():
-            if self._collection is None:
-                raise MemoryFailure("the index is closed")
-            return getattr(self._collection, operation)(**arguments)
+        self.wait()  # no lock: a query need not wait for an upsert that persists for seconds
+        collection = self._collection
+        if collection is None:
+            raise MemoryFailure("the index is closed")
+        with self._translated():
+            return getattr(collection, operation)(**arguments)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
