@@ -18,6 +18,14 @@ def no_progress(what: str, done: int, total: int) -> None:
     """Report to nobody."""
 
 
+Notify = Callable[[str], None]
+"""Called with one line that the owner should know, such as that the index was made anew."""
+
+
+def no_notices(notice: str) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A piece of a memory file, verbatim, with where it stands.

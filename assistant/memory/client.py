@@ -23,11 +23,13 @@ from assistant.memory.base import (
     Forgotten,
     JournalEntry,
     MemoryStatus,
+    Notify,
     Passage,
     Progress,
     Query,
     Recall,
     Remembered,
+    no_notices,
     no_progress,
 )
 from assistant.workspace import Workspace
@@ -39,13 +41,17 @@ ATTEMPTS = 3
 
 
 def connect(
-    workspace: Workspace, raw: Mapping[str, Any], progress: Progress = no_progress
+    workspace: Workspace,
+    raw: Mapping[str, Any],
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
 ) -> "DaemonMemory":
     """The memory of a workspace, by its daemon, which is started if none runs.
 
-    `raw` are the settings of `config.load`. Raises what keeps the daemon from starting.
+    `notify` takes what the owner should know, as it comes up. `raw` are the settings of
+    `config.load`. Raises what keeps the daemon from starting.
     """
-    memory = DaemonMemory(workspace, raw, progress)
+    memory = DaemonMemory(workspace, raw, progress, notify)
     memory.open()
     return memory
 
@@ -70,12 +76,17 @@ class DaemonMemory:
     """`Memory` over a socket. Safe to use from several threads, one request at a time."""
 
     def __init__(
-        self, workspace: Workspace, raw: Mapping[str, Any], progress: Progress = no_progress
+        self,
+        workspace: Workspace,
+        raw: Mapping[str, Any],
+        progress: Progress = no_progress,
+        notify: Notify = no_notices,
     ) -> None:
         self._workspace = workspace
         self._raw = raw
         self._digest = config.memory_digest(raw)
         self._progress = progress
+        self._notify = notify
         self._channel: _Channel | None = None
         self._lock = threading.Lock()
 
@@ -120,6 +131,8 @@ class DaemonMemory:
             answer = self._ask(ident, message)
         if "error" in answer:
             raise wire.raised(answer["error"])
+        for notice in answer.get("notices", ()):
+            self._notify(notice)
         return wire.result(op, answer.get("result"))
 
     def _ask(self, ident: str, message: bytes) -> dict[str, Any]:

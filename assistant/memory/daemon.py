@@ -20,10 +20,10 @@ from typing import IO, Any
 import assistant
 from assistant.errors import AssistantError
 from assistant.memory import sockets, wire
-from assistant.memory.base import Memory, Progress
+from assistant.memory.base import Memory, Notify, Progress
 from assistant.memory.owner import claim
 from assistant.memory.server import Server
-from assistant.settings import Settings, validate
+from assistant.settings import validate
 from assistant.workspace import Workspace
 
 LOG_BYTES = 1 << 20
@@ -54,8 +54,10 @@ def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[
     held = claim(workspace)
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, digest, str(workspace.root))
 
-    def opener(progress: Progress) -> Memory:
-        return _open(workspace, settings, progress)
+    def opener(progress: Progress, notify: Notify) -> Memory:
+        from assistant.memory import service  # heavy: loaded while the daemon already listens
+
+        return service.open_memory(workspace, settings, progress, notify)
 
     def tell() -> None:
         logger.info("listening as process %d", os.getpid())
@@ -65,12 +67,6 @@ def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
         server = Server(opener, hello, held, settings.daemon.idle_seconds)
         asyncio.run(server.run(listener, tell))
-
-
-def _open(workspace: Workspace, settings: Settings, progress: Progress) -> Memory:
-    from assistant.memory.service import open_memory  # heavy: while the daemon already listens
-
-    return open_memory(workspace, settings, progress)
 
 
 def _detach(log: Path) -> None:

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,16 +21,21 @@ import assistant
 from assistant import config, storage
 from assistant.errors import DaemonError
 from assistant.memory import sockets, wire
+from assistant.memory.base import Memory, Notify, Progress, no_notices, no_progress
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
     from filelock import FileLock
+
+    from assistant.settings import Settings
 
 CLAIM_SECONDS = 20.0
 """How long a new owner waits for the old one to finish; longer than a daemon takes to notice that
 its workspace was moved."""
 YIELD_SECONDS = 60.0
 """How long a daemon may take over what it is doing before it yields."""
+TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
+"""How often a daemon is asked to yield that others start again, and the wait in between."""
 START_SECONDS = 60.0
 """How long a daemon may take until it listens; it loads nothing heavy before."""
 
@@ -73,15 +78,33 @@ def claim(workspace: Workspace, seconds: float = CLAIM_SECONDS) -> Claim:
     return Claim(path, lock, path.stat().st_ino)
 
 
-@contextlib.contextmanager
-def in_process(workspace: Workspace) -> Iterator[Claim]:
-    """Own the index in this process; a live daemon is asked to yield. Raises DaemonError."""
-    ask_to_yield(workspace)
-    held = claim(workspace)
+def open_in_process(
+    workspace: Workspace,
+    settings: "Settings",
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
+) -> Memory:
+    """Memory in this process, which owns the index until `close`; a live daemon is seen off.
+
+    Raises DaemonError if the owner keeps it, EmbedderError, StorageError.
+    """
+    from assistant.memory import service  # loads onnxruntime: not for clients
+
+    held = _take_over(workspace)
     try:
-        yield held
-    finally:
+        return service.open_memory(workspace, settings, progress, notify, held.release)
+    except BaseException:
         held.release()
+        raise
+
+
+def _take_over(workspace: Workspace) -> Claim:
+    """The claim, once whatever daemon runs has yielded; an open chat may start it again."""
+    for _ in range(TAKE_OVERS):
+        ask_to_yield(workspace)
+        with contextlib.suppress(DaemonError):
+            return claim(workspace, TAKE_OVER_SECONDS)
+    return claim(workspace)
 
 
 def ask_to_yield(workspace: Workspace) -> bool:

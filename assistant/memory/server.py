@@ -22,10 +22,10 @@ from typing import Any
 import assistant
 from assistant.errors import AssistantError, DaemonError
 from assistant.memory import sockets, wire
-from assistant.memory.base import DaemonStatus, Memory, MemoryStatus, Progress
+from assistant.memory.base import DaemonStatus, Memory, MemoryStatus, Notify, Progress
 from assistant.memory.owner import Claim
 
-Opener = Callable[[Progress], Memory]
+Opener = Callable[[Progress, Notify], Memory]
 """Opens the memory. Its writes take a keyword `request`, the request's id."""
 
 ALIVE_SECONDS = 5.0
@@ -70,6 +70,7 @@ class Server:
         self._gone = asyncio.Event()
         self._started = self._last_used = time.monotonic()
         self._reported = 0.0
+        self._notices: list[str] = []
 
     async def run(self, listener: sockets.Listener, ready: Callable[[], None]) -> None:
         """Serve until there is a reason to leave; then finish what runs and let go of the index."""
@@ -189,7 +190,8 @@ class Server:
             work = self._loop.run_in_executor(self._worker, self._perform, ident, op, params)
             while not (await asyncio.wait({work}, timeout=ALIVE_SECONDS))[0]:
                 self._tell(writer, None)
-            await _send(writer, id=ident, result=work.result())
+            notices, self._notices = self._notices, []
+            await _send(writer, id=ident, result=work.result(), notices=notices)
         finally:
             self._last_used = time.monotonic()
             del self._waiting[writer]
@@ -221,8 +223,12 @@ class Server:
 
     def _opened(self) -> Memory:
         if self._memory is None:
-            self._memory = self._opener(self._progress)
+            self._memory = self._opener(self._progress, self._notify)
         return self._memory
+
+    def _notify(self, notice: str) -> None:
+        """Keep what the owner should know for the next answer, whoever asked."""
+        self._notices.append(notice)
 
     def _progress(self, what: str, done: int, total: int) -> None:
         """Tell all who wait, now and then; called on the worker's thread."""

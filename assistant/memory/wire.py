@@ -2,9 +2,10 @@
 
 A request is `{"id", "op", "params"}`. Its answer is any number of `{"id", "progress"}` lines, then
 one of `{"id", "result"}` or `{"id", "error"}`. Progress is `[what, done, total]`, or null to say
-that the daemon is alive and at work. The operations are the methods of `Memory`, with the types
-of its annotations: the protocol in `base.py` is the schema of the wire. Three more concern the
-daemon itself: `hello`, `about` and `yield`; these keep their form in every version.
+that the daemon is alive and at work; a result may bring `notices`, lines for the owner. The
+operations are the methods of `Memory`, with the types of its annotations: the protocol in
+`base.py` is the schema of the wire. Three more concern the daemon itself: `hello`, `about` and
+`yield`; these keep their form in every version.
 """
 
 import functools

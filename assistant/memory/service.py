@@ -1,0 +1,323 @@
+"""The one door to memory, in the process that owns the index.
+
+Before each answer the index is brought up to the files; after each write too, so that a fact can
+be recalled when `remember` returns. Operations run one at a time.
+"""
+
+import functools
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import numpy as np
+
+from assistant.errors import AssistantError
+from assistant.memory import compile
+from assistant.memory.base import (
+    Fact,
+    Forgotten,
+    JournalEntry,
+    MemoryStatus,
+    Notify,
+    Passage,
+    Progress,
+    Query,
+    Recall,
+    Remembered,
+    SourceStatus,
+    no_notices,
+    no_progress,
+)
+from assistant.memory.catalog import CatalogDamaged, Source, StoredChunk
+from assistant.memory.chunks import Chunk
+from assistant.memory.embedder import Embedder
+from assistant.memory.ledger import Ledger, Written
+from assistant.memory.plain import plain
+from assistant.memory.recall import Recaller
+from assistant.memory.same import key
+from assistant.memory.selection import Scored, passage
+from assistant.memory.sync import Refreshed, Synchronizer
+from assistant.settings import Settings
+from assistant.workspace import Workspace
+
+MOST_SIMILAR = 3
+"""Candidates to supersede that `remember` points out."""
+SIMILAR_COSINE = 0.6
+"""How near they are at least; MiniLM gives a true paraphrase about 0.74."""
+MOST_LOCATED = 5
+"""What words name when no fact holds them literally: so many of the best that recall finds."""
+KEPT_NOTICES = 10
+"""The latest events that `status` tells of."""
+_PLACE = re.compile(r"(.+):(\d+)")
+_T = TypeVar("_T")
+
+
+def open_memory(
+    workspace: Workspace,
+    settings: Settings,
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
+    let_go: Callable[[], None] | None = None,
+) -> "LocalMemory":
+    """Memory in this process, which must own the index (`owner.py`); the files are not read yet.
+
+    `let_go` is called when it is closed.
+
+    Raises EmbedderError, StorageError.
+    """
+    embedder = compile.load(settings.embedding, progress)
+    return LocalMemory(workspace, settings, embedder, progress, notify, let_go)
+
+
+class LocalMemory:
+    """`Memory` in this process. Safe to use from several threads.
+
+    A write's `request` names it: the same request again returns what the first one did.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        embedder: Embedder,
+        progress: Progress = no_progress,
+        notify: Notify = no_notices,
+        let_go: Callable[[], None] | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._embedder = embedder
+        self._progress = progress
+        self._notify = notify
+        self._let_go = let_go
+        self._happened: deque[str] = deque(maxlen=KEPT_NOTICES)
+        self._faults: tuple[str, ...] = ()
+        self._closed = False
+        self._lock = threading.RLock()
+        self._ledger = Ledger(workspace)
+        self._index = Synchronizer(workspace, embedder, settings.index, self._observe)
+        self._recaller = Recaller(self._index, embedder, settings.memory)
+
+    def recall(self, query: Query) -> Recall:
+        found = self._fresh(lambda: self._recaller.recall(query))
+        recorded = self._recorded if query.why else self._dated
+        return replace(
+            found,
+            passages=tuple(map(recorded, found.passages)),
+            near_misses=tuple(map(recorded, found.near_misses)),
+        )
+
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        with self._lock:
+            replaced = self._fresh(lambda: self._replaced(facts))
+            written = self._ledger.remember(facts, request=request, replaced=replaced)
+            return self._fresh(lambda: tuple(map(self._remembered, written)))
+
+    def locate(self, target: str) -> tuple[Passage, ...]:
+        def find() -> tuple[Passage, ...]:
+            words = _text(target)
+            named = self._named(words)
+            return self._worded(words) if named is None else named
+
+        return self._fresh(find)
+
+    def forget(
+        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
+    ) -> Forgotten:
+        with self._lock:
+            forgotten = self._ledger.forget(passages, purge=purge, request=request)
+            self._refresh()
+            if purge:
+                self._index.purge()
+            return forgotten
+
+    def status(self) -> MemoryStatus:
+        return self._fresh(self._status)
+
+    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
+        with self._lock:
+            return self._ledger.log(limit)
+
+    def undo(self, *, request: str | None = None) -> JournalEntry:
+        with self._lock:
+            undone = self._ledger.undo(request=request)
+            self._refresh()
+            return undone
+
+    def rebuild(self) -> MemoryStatus:
+        with self._lock:
+            self._note(self._index.rebuild(self._progress))
+            return self._status()
+
+    def refresh(self) -> None:
+        """Bring the index up to the files ahead of the next question."""
+        with self._lock:
+            self._refresh()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._index.close()
+            finally:
+                if self._let_go is not None:
+                    self._let_go()
+
+    # Freshness
+
+    def _fresh(self, read: Callable[[], _T]) -> _T:
+        """What `read` finds in an index that says what the files say, made anew if damaged."""
+        with self._lock:
+            self._refresh()
+            try:
+                return read()
+            except CatalogDamaged:
+                self._index.recover()
+                self._refresh()
+                return read()
+
+    def _refresh(self) -> None:
+        self._note(self._index.refresh(self._progress))
+
+    def _note(self, done: Refreshed) -> None:
+        """Tell each notice when it is new; `status` repeats it, a fault only while it lasts."""
+        for notice in done.notices:
+            if notice not in (*self._happened, *self._faults):
+                self._notify(notice)
+            if notice not in (*self._happened, *done.faults):
+                self._happened.append(notice)
+        self._faults = done.faults
+
+    def _observe(self, source: str, text: str) -> None:
+        """See whether a stale save took facts away; recall goes on if that fails."""
+        try:
+            self._ledger.observe(source)
+        except AssistantError as error:
+            self._happened.append(str(error))
+
+    # Answers
+
+    def _replaced(self, facts: Sequence[Fact]) -> dict[str, Passage]:
+        """The passages that `replaces` names; the ledger refuses what is not among them."""
+        targets = {fact.replaces for fact in facts if fact.replaces}
+        named = {target: self._named(_text(target)) or () for target in targets}
+        return {target: found[0] for target, found in named.items() if len(found) == 1}
+
+    def _remembered(self, written: Written) -> Remembered:
+        stored = self._at(written.source, written.line)
+        similar = self._similar(stored) if stored and written.status != "exists" else ()
+        return Remembered(
+            status=written.status,
+            id=stored.chunk.id if stored else "",
+            source=written.source,
+            line=written.line,
+            text=written.text,
+            similar=similar,
+        )
+
+    def _at(self, source: str, line: int) -> StoredChunk | None:
+        found = self._index.catalog.at_line(source, line)
+        return next((each for each in found if each.chunk.start_line == line), None)
+
+    def _similar(self, fact: StoredChunk) -> tuple[Passage, ...]:
+        """Current facts so near to this one that it may supersede them."""
+        catalog = self._index.catalog
+        vector = catalog.vectors([fact.rowid])[0]
+        rows, cosines = self._index.dense.nearest(vector, 4 * MOST_SIMILAR)
+        near = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+        found = [
+            (stored.chunk, near[stored.rowid])
+            for stored in catalog.chunks(rows.tolist())
+            if stored.rowid != fact.rowid and stored.chunk.status == "current"
+        ]
+        return tuple(_passage(*each) for each in found if each[1] >= SIMILAR_COSINE)[:MOST_SIMILAR]
+
+    def _named(self, target: str) -> tuple[Passage, ...] | None:
+        """The passages at `FILE:LINE`, or with an id; None if the target is neither."""
+        catalog = self._index.catalog
+        place = _PLACE.fullmatch(target)
+        if place and place[1] in catalog.sources():
+            found = catalog.at_line(place[1], int(place[2]))
+            return tuple(_passage(each.chunk) for each in found)
+        return tuple(_passage(each.chunk) for each in catalog.by_id([target])) or None
+
+    def _worded(self, target: str) -> tuple[Passage, ...]:
+        """The facts that say just this, else those that hold it literally, else the likeliest."""
+        wanted = key(target)
+        holding = self._holding(target, wanted)
+        same = [chunk for chunk in holding if key(chunk.plain) == wanted]
+        if holding:
+            return tuple(map(_passage, same or holding))
+        found = self._recaller.recall(Query(target, k=MOST_LOCATED))
+        return found.passages
+
+    def _holding(self, target: str, wanted: str) -> list[Chunk]:
+        """The current chunks that hold all of the target's words, side by side."""
+        catalog = self._index.catalog
+        terms = catalog.terms(target)
+        if not terms:
+            return []
+        rows = [rows for rows, _ in catalog.postings(terms).values()]
+        common = functools.reduce(np.intersect1d, rows)
+        chunks = [stored.chunk for stored in catalog.chunks(common.tolist())]
+        current = [chunk for chunk in chunks if chunk.status == "current"]
+        return [chunk for chunk in current if wanted in key(chunk.plain)]
+
+    def _dated(self, passage: Passage) -> Passage:
+        """With the journal's date, where the file names none."""
+        return passage if passage.date else self._recorded(passage)
+
+    def _recorded(self, passage: Passage) -> Passage:
+        """With what the journal knows of it."""
+        entry = self._ledger.recorded(plain(passage.text))
+        if entry is None:
+            return passage
+        return replace(
+            passage,
+            date=passage.date or entry.time[:10],
+            origin=passage.origin or entry.origin.kind,
+        )
+
+    def _status(self) -> MemoryStatus:
+        sources = self._index.catalog.sources().values()
+        return MemoryStatus(
+            chunks=self._index.catalog.count(),
+            sources=tuple(map(_source_status, sources)),
+            embedded_total=self._index.catalog.embedded_total,
+            embedder=self._embedder.fingerprint,
+            index_bytes=self._index.size(),
+            notices=(
+                *filter(None, [self._embedder.notice]),
+                *self._happened,
+                *self._faults,
+                *self._erased(),
+            ),
+        )
+
+    def _erased(self) -> list[str]:
+        return [
+            f"A save from an older copy of {entry.source} took away: {entry.text}"
+            " (`assistant remember` it again, if it still holds)"
+            for entry in self._ledger.erased()
+        ]
+
+
+def _passage(chunk: Chunk, score: float = 0.0) -> Passage:
+    return passage(Scored(chunk, score, {}, np.empty(0, dtype=np.float32)))
+
+
+def _source_status(source: Source) -> SourceStatus:
+    read = datetime.fromtimestamp(source.read_ns / 1e9, UTC).astimezone()
+    return SourceStatus(source.name, source.chunks, read.isoformat(timespec="seconds"))
+
+
+def _text(given: str) -> str:
+    """Text that UTF-8 can hold: the shell may hand over bytes that are none."""
+    return given.encode("utf-8", "replace").decode()

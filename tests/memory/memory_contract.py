@@ -1,0 +1,252 @@
+"""What every implementation of `Memory` must do. Subclass it and give the fixture `memory`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import LedgerError
+from assistant.memory.base import Fact, Memory, Origin, Passage, Query
+from assistant.workspace import Workspace
+
+FACTS = (
+    "The dentist is Dr. Alvarez on Main Street",
+    "The door code of the office is 4711",
+    "Prefers tea without sugar",
+    "Sister Ana breeds sheep by the sea",
+    "The car is a blue Skoda from 2014",
+)
+
+
+def remember(memory: Memory, *texts: str) -> list[str]:
+    """Write facts; returns their ids."""
+    return [done.id for done in memory.remember([Fact(text) for text in texts])]
+
+
+def found(memory: Memory, words: str) -> list[str]:
+    """The texts that a recall returns, without the list marker."""
+    return [passage.text.removeprefix("- ") for passage in memory.recall(Query(words)).passages]
+
+
+def save_by_rename(path: Path, text: str) -> None:
+    """Save as most editors do: a new file takes the place of the old one."""
+    other = path.with_name(f"{path.name}~")
+    other.write_text(text, encoding="utf-8")
+    other.replace(path)
+
+
+class MemoryContract:
+    def test_a_fact_can_be_recalled_when_remember_returns(self, memory: Memory) -> None:
+        ids = remember(memory, *FACTS)
+        assert len(set(ids)) == len(FACTS)
+        for id_, fact in zip(ids, FACTS, strict=True):
+            best = memory.recall(Query(fact)).passages[0]
+            assert (best.id, best.text, best.source) == (id_, f"- {fact}", "MEMORY.md")
+
+    def test_a_passage_is_the_files_own_text_at_its_place(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        (written,) = memory.remember([Fact("Swims on Tuesdays")])
+        best = memory.recall(Query("when does she swim?")).passages[0]
+        text = (workspace.root / "MEMORY.md").read_text(encoding="utf-8")
+        assert best.text == text[best.start_char : best.end_char] == "- Swims on Tuesdays"
+        assert text.splitlines()[best.start_line - 1] == best.text
+        assert (best.start_line, best.id) == (written.line, written.id)
+
+    def test_the_same_fact_is_answered_with_its_place(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        (first,) = memory.remember([Fact("Prefers tea, without sugar.")])
+        before = (workspace.root / "MEMORY.md").read_bytes()
+        (again,) = memory.remember([Fact("prefers TEA without   sugar")])
+        assert (again.status, again.id, again.line) == ("exists", first.id, first.line)
+        assert (workspace.root / "MEMORY.md").read_bytes() == before
+
+    def test_a_near_twin_is_written_and_pointed_out(self, memory: Memory) -> None:
+        (first,) = remember(memory, "The door code is 4711")
+        remember(memory, "Ana breeds sheep")
+        (second,) = memory.remember([Fact("The door code is 4712")])
+        assert second.status == "stored"
+        assert [passage.id for passage in second.similar] == [first]
+
+    def test_a_superseded_fact_gives_way_to_its_successor(self, memory: Memory) -> None:
+        (old,) = memory.remember([Fact("Lives in Berlin")])
+        (new,) = memory.remember([Fact("Lives in Lisbon", replaces=f"MEMORY.md:{old.line}")])
+        assert new.status == "superseded"
+        assert found(memory, "Where does she live?") == ["Lives in Lisbon"]
+        everything = memory.recall(Query("Where does she live?", include_superseded=True))
+        assert [passage.status for passage in everything.passages] == ["current", "superseded"]
+        (newer,) = memory.remember([Fact("Lives in Porto", replaces=new.id)])
+        assert newer.status == "superseded"
+        assert found(memory, "Where does she live?") == ["Lives in Porto"]
+
+    @pytest.mark.parametrize("target", ["MEMORY.md:99", "0123456789abcdef", "NOTES.md:1"])
+    def test_nothing_is_superseded_by_a_wrong_name(
+        self, memory: Memory, workspace: Workspace, target: str
+    ) -> None:
+        before = (workspace.root / "MEMORY.md").read_bytes()
+        with pytest.raises(LedgerError) as caught:
+            memory.remember([Fact("Lives in Lisbon", replaces=target)])
+        assert caught.value.cure
+        assert (workspace.root / "MEMORY.md").read_bytes() == before
+
+    def test_a_fact_is_located_by_id_place_and_words(self, memory: Memory) -> None:
+        ids = remember(memory, *FACTS)
+        line = memory.locate(ids[1])[0].start_line
+        for target in (ids[1], f"MEMORY.md:{line}", "door code", FACTS[1].upper()):
+            assert [passage.id for passage in memory.locate(target)] == [ids[1]], target
+        assert memory.locate("which animals does the sister keep?")[0].id == ids[3]
+        assert memory.locate("MEMORY.md:9999") == ()
+
+    def test_words_locate_every_fact_that_holds_them(self, memory: Memory) -> None:
+        ids = remember(memory, "Ana likes rye bread", "Ben likes rye bread too", "Likes wheat")
+        assert {passage.id for passage in memory.locate("rye bread")} == set(ids[:2])
+        assert [passage.id for passage in memory.locate("ana likes rye bread!")] == [ids[0]]
+
+    def test_a_forgotten_fact_is_gone_and_undo_restores_every_byte(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        before = (workspace.root / "MEMORY.md").read_bytes()
+        gone = memory.forget(memory.locate("door code"))
+        assert [passage.text for passage in gone.removed] == [f"- {FACTS[1]}"]
+        assert FACTS[1] not in found(memory, "the door code of the office")
+        assert memory.undo().action == "forget"
+        assert (workspace.root / "MEMORY.md").read_bytes() == before
+        assert found(memory, FACTS[1])[0] == FACTS[1]
+
+    def test_what_changed_since_it_was_shown_is_not_forgotten(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        shown = memory.locate("door code")
+        path = workspace.root / "MEMORY.md"
+        path.write_text(path.read_text("utf-8").replace("4711", "4713"), encoding="utf-8")
+        with pytest.raises(LedgerError):
+            memory.forget(shown)
+        assert "4713" in path.read_text("utf-8")
+
+    def test_a_purged_fact_is_in_no_file_of_the_workspace(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS, "The safe's combination is zanzibar-17")
+        memory.forget(memory.locate("zanzibar-17"), purge=True)
+        assert not any("zanzibar" in text for text in found(memory, "combination of the safe"))
+        memory.close()
+        holding = [
+            path
+            for path in workspace.root.rglob("*")
+            if path.is_file() and b"zanzibar" in path.read_bytes()
+        ]
+        assert holding == []
+
+    def test_the_log_names_writes_and_their_origin_newest_first(self, memory: Memory) -> None:
+        origin = Origin("assistant", "s1", ("e1", "e2"))
+        memory.remember([Fact("Ana breeds sheep")])
+        memory.remember([Fact("Ben sails", origin=origin)])
+        memory.forget(memory.locate("Ana breeds sheep"))
+        memory.undo()
+        entries = memory.log()
+        assert [(entry.action, entry.text) for entry in entries[-2:]] == [
+            ("remember", "Ben sails"),
+            ("remember", "Ana breeds sheep"),
+        ]
+        assert entries[-2].origin == origin
+        assert [entry.undone for entry in entries if entry.action == "forget"] == [True]
+        assert memory.log(limit=1) == entries[:1]
+        (why,) = memory.recall(Query("sails", k=1, why=True)).passages
+        assert why.origin == "assistant"
+
+    def test_undo_of_nothing_is_refused(self, memory: Memory) -> None:
+        with pytest.raises(LedgerError):
+            memory.undo()
+
+    def test_status_counts_what_the_files_hold(self, memory: Memory, workspace: Workspace) -> None:
+        remember(memory, *FACTS)
+        (workspace.root / "memory").mkdir()
+        (workspace.root / "memory" / "people.md").write_text("- Ben sails\n", encoding="utf-8")
+        state = memory.status()
+        counts = {source.source: source.chunks for source in state.sources}
+        assert counts == {"MEMORY.md": len(FACTS), "memory/people.md": 1}
+        assert (state.chunks, state.embedded_total) == (6, 6)
+        assert state.index_bytes > 10_000
+        assert state.notices == ()
+
+    def test_rebuilding_embeds_nothing_and_keeps_the_ids(self, memory: Memory) -> None:
+        ids = remember(memory, *FACTS)
+        before = memory.status()
+        after = memory.rebuild()
+        assert (after.chunks, after.embedded_total) == (before.chunks, before.embedded_total)
+        assert [memory.locate(fact)[0].id for fact in FACTS] == ids
+
+    @pytest.mark.parametrize("save", [Path.write_text, save_by_rename])
+    def test_a_line_saved_in_an_editor_is_recalled_at_once(
+        self, memory: Memory, workspace: Workspace, save: object
+    ) -> None:
+        """100 of 100, without a pause between save and question."""
+        assert callable(save)
+        path = workspace.root / "MEMORY.md"
+        for number in range(100):
+            fact = f"The locker number {number} belongs to guest {number * 7919 % 1000}"
+            save(path, f"# Memory\n\n- Has a dog\n- {fact}\n")
+            recalled = memory.recall(Query(f"locker number {number}", k=5)).passages
+            assert f"- {fact}" in [passage.text for passage in recalled]
+            assert memory.status().chunks == 2
+
+    @pytest.mark.parametrize("lost", ["index", "index/chroma", "index/catalog.db"])
+    def test_a_deleted_index_comes_back_by_itself(
+        self, memory: Memory, workspace: Workspace, lost: str
+    ) -> None:
+        remember(memory, *FACTS)
+        memory.rebuild()
+        before = [strip(memory.recall(Query(fact)).passages) for fact in FACTS]
+        embedded = memory.status().embedded_total
+        path = workspace.private / lost
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+        assert [strip(memory.recall(Query(fact)).passages) for fact in FACTS] == before
+        state = memory.status()
+        assert state.chunks == len(FACTS)
+        assert state.embedded_total == embedded
+        assert state.notices
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", " \n", "the of and", "?!…", "🦭🦭", "x" * 100_000, "é " * 50_000, "caf\udce9 \udcff",
+         "' OR 1=1; --", 'a" OR NEAR(b, c) AND NOT plain:*', "\0", "(" * 500],
+    )  # fmt: skip
+    def test_any_query_gets_an_answer(self, memory: Memory, query: str) -> None:
+        remember(memory, *FACTS)
+        assert isinstance(memory.recall(Query(query)).tokens, int)
+        memory.locate(query)
+
+    def test_a_file_that_is_no_text_is_named_and_the_rest_recalled(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        (workspace.root / "AGENTS.md").write_bytes(b"\xff\xfe\x00binary")
+        assert found(memory, FACTS[0])[0] == FACTS[0]
+        assert any("AGENTS.md" in notice for notice in memory.status().notices)
+
+    def test_a_batch_is_written_whole_and_in_order(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        texts = [f"Fact of the number {number}" for number in range(30)]
+        written = memory.remember([Fact(text) for text in texts])
+        assert [done.line for done in written] == sorted(done.line for done in written)
+        lines = (workspace.root / "MEMORY.md").read_text("utf-8").splitlines()
+        assert [line[2:] for line in lines if line.startswith("- ")] == texts
+
+    def test_the_journal_holds_each_acknowledged_write_once(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        remember(memory, *FACTS)
+        lines = workspace.journal.read_text("utf-8").splitlines()
+        writes = [json.loads(line) for line in lines if json.loads(line)["type"] == "write"]
+        assert [write["text"] for write in writes] == list(FACTS)
+
+
+def strip(passages: tuple[Passage, ...]) -> list[tuple[str, str, int]]:
+    """What must be the same after a rebuild."""
+    return [(passage.id, passage.text, passage.start_line) for passage in passages]
