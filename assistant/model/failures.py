@@ -38,7 +38,11 @@ UNKNOWN_MODEL = re.compile(
 MISSING_KEY = re.compile(
     r"missing .{0,20}(api[ _]key|credentials)|unable to locate credentials", re.IGNORECASE
 )
-NO_TOOLS = re.compile(r"does(n't| not) support (tool|function)|support tool use", re.IGNORECASE)
+NO_TOOLS = re.compile(
+    r"(does(n't| not)|that) support (tool|function)|tools? param requires"
+    r"|(tool|function)[ _`]*(choice|use|calling|calls|s)?\b.{0,20} (requires|is not|are not|not) ",
+    re.IGNORECASE,
+)
 """A provider's way of saying that its model cannot call tools."""
 UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 """litellm's words for a name whose provider it cannot tell."""

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from assistant.errors import ModelError
@@ -71,10 +72,14 @@ class LitellmModel:
         return known
 
     @cached_property
-    def calls_tools(self) -> bool | None:
-        """Whether the model has tool calling; None where nothing is known of it."""
-        known: bool | None = self._info.get("supports_function_calling")
-        return known
+    def calls_tools(self) -> bool:
+        """Whether tools may be offered in the provider's own way; it may still refuse them.
+
+        What litellm says of a model on Ollama is guessed from its template, and not taken.
+        """
+        takes = preload().get_supported_openai_params(self.name, self._provider) or ()
+        known = self._endpoint.is_ollama or self._info.get("supports_function_calling")
+        return "tools" in takes and known is not False
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
@@ -178,14 +183,11 @@ class LitellmModel:
         return not missing or any(name.startswith(prefixes) for name in os.environ)
 
     def _wire(self, messages: Sequence[Message]) -> list[Json]:
-        marked = [number for number, message in enumerate(messages) if message.cache]
-        takes = self._provider == "anthropic" or "claude" in self.name
-        kept = set(marked[-MOST_MARKS:]) if takes else set()
-        return [
-            _message(message, mark=number in kept)
-            for number, message in enumerate(messages)
-            if message.content or message.tool_calls or message.role == "tool"
-        ]
+        sent = [message for message in messages if not _says_nothing(message)]
+        if self._provider != "anthropic" and "claude" not in self.name:
+            return [_message(message, mark=False) for message in one_system_message(sent)]
+        marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
+        return [_message(message, mark=number in marked) for number, message in enumerate(sent)]
 
     def _usage(self, usage: Any) -> Usage:
         if usage is None:
@@ -208,6 +210,18 @@ class LitellmModel:
         return float(cost)
 
 
+def one_system_message(messages: Sequence[Message]) -> list[Message]:
+    """The messages with those of the system at their head made one.
+
+    The chat templates of some open models refuse a second; a prefix cached by its text stays one.
+    """
+    head = list(takewhile(lambda message: message.role == "system", messages))
+    if len(head) < 2:
+        return list(messages)
+    whole = Message("system", "\n\n".join(message.content for message in head))
+    return [whole, *messages[len(head) :]]
+
+
 def _message(message: Message, *, mark: bool) -> Json:
     content: Any = message.content
     if mark:
@@ -220,6 +234,10 @@ def _message(message: Message, *, mark: bool) -> Json:
     if message.role == "tool":
         wire["tool_call_id"] = message.tool_call_id
     return wire
+
+
+def _says_nothing(message: Message) -> bool:
+    return not (message.content or message.tool_calls or message.role == "tool")
 
 
 def _call(call: ToolCall) -> Json:

@@ -113,7 +113,8 @@ def test_the_stable_prefix_is_marked_where_marks_are_taken(provider: Provider) -
         {"type": "text", "text": "rules", "cache_control": {"type": "ephemeral"}},
         {"type": "text", "text": "memory"},
     ]
-    assert second.body["messages"][0] == {"role": "system", "content": "rules"}
+    assert second.body["messages"][0] == {"role": "system", "content": "rules\n\nmemory"}
+    assert second.roles == ["system", "user"]
 
 
 def test_usage_counts_the_cached_part_and_has_a_price_where_one_is_known(

@@ -3,17 +3,24 @@
 import subprocess
 import sys
 
-from assistant.model.litellm_model import LitellmModel
+import pytest
+
+from assistant.messages import Message, Reply
+from assistant.model.base import ToolSpec
 from assistant.model.offline import OfflineModel
 from assistant.model.select import create
 from assistant.settings import validate
+from tests.provider import Provider, fails
+
+ASK = [Message("user", "Hello?")]
+LOOK = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})
 
 
 def test_without_a_configured_model_the_offline_responder_answers() -> None:
     assert isinstance(create(validate({})), OfflineModel)
 
 
-def test_a_key_in_the_environment_selects_nothing() -> None:
+def test_a_key_in_the_environment_selects_nothing_and_nothing_heavy_is_imported() -> None:
     script = """
 import os, sys
 os.environ["OPENAI_API_KEY"] = "sk-found"
@@ -26,6 +33,25 @@ assert "litellm" not in sys.modules
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
-def test_a_configured_model_is_litellms() -> None:
-    model = create(validate({"model": {"name": "openai/gpt-5.6"}}))
-    assert isinstance(model, LitellmModel)
+@pytest.mark.parametrize(("form", "native"), [("auto", True), ("native", True), ("xml", False)])
+def test_tools_are_offered_in_the_form_that_is_set(
+    provider: Provider, form: str, native: bool
+) -> None:
+    provider.enqueue("Hello.")
+    model = {"name": "openai/test", "api_base": provider.url, "tool_format": form}
+    list(create(validate({"model": model})).stream(ASK, [LOOK]))
+    assert ("tools" in provider.requests[0].body) is native
+
+
+def test_profiles_are_the_fallbacks_and_share_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECOND_KEY", "second")
+    with Provider(fails(401)) as first, Provider("Hello.") as second:
+        settings = {
+            "model": {"name": "openai/a", "api_base": first.url, "max_output_tokens": 9},
+            "profiles": [{"name": "openai/b", "api_base": second.url, "api_key_env": "SECOND_KEY"}],
+        }
+        *_, reply = create(validate(settings)).stream(ASK)
+    assert isinstance(reply, Reply) and reply.text == "Hello."
+    (request,) = second.requests
+    assert (request.body["model"], request.body["max_tokens"]) == ("b", 9)
+    assert request.headers["authorization"] == "Bearer second"
