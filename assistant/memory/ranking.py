@@ -1,0 +1,123 @@
+"""How a chunk is scored against a question: a linear sum of a few signals. Pure.
+
+The weights were learnt once, by maximising the likelihood that a chunk which holds the answer is
+drawn from a softmax over all chunks (a conditional logit; ListNet's loss, Cao et al., 2007); what
+is the same for all chunks of a memory cancels out, so nothing is scaled per query. `docs/recall.md`
+tells on what, how well they hold elsewhere, and what each signal earns.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.period import Period, period
+
+WEIGHTS = {
+    "dense": 4.4,  # cosine of question and chunk
+    "dense_window": 4.7,  # mean cosine of the chunk and its neighbours
+    "dense_section": 3.1,  # best cosine in the section
+    "bm25": 0.2,
+    "bm25_window": 3.3,
+    "bm25_section": 3.9,
+    "words": 1.5,  # share of the question's telling words that the chunk holds
+    "label": 2.8,  # share of the words of a leading "Label:" that the question holds
+    "date": 5.7,  # how near the chunk's dates are to the times the question names
+    "dated": 0.8,  # it says when something was
+    "asks": -0.7,  # it ends with a question itself
+}
+SIGNALS = tuple(WEIGHTS)
+
+Matrix = NDArray[np.float32]
+"""Shape (chunks, signals), in the order of `SIGNALS`."""
+
+_LABEL = re.compile(r"\W*(\w[^:\n]{0,38}\w|\w):\s")
+_WORD = re.compile(r"\w+")
+_ASKS = re.compile(r"\?[\"')\]*_]*\s*(?:\[[^\]]*\]\s*)?$")
+_MAX_LABEL_WORDS = 4
+_FADING_DAYS = 5.0
+"""A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
+_YEAR_SHARE = 0.5
+"""A year says half as much as a day or a month."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a chunk's text tells of itself, whatever is asked."""
+
+    label: frozenset[str]
+    asks: bool
+    mentions: tuple[Period, ...]
+
+
+def traits(plain: str, mentions: Sequence[str]) -> Traits:
+    """Read the traits of a chunk's words and the dates it mentions."""
+    found = _LABEL.match(plain)
+    label = frozenset(_WORD.findall(found[1].casefold())) if found else frozenset()
+    return Traits(
+        label=label if len(label) <= _MAX_LABEL_WORDS else frozenset(),
+        asks=_ASKS.search(plain) is not None,
+        mentions=tuple(map(_period, mentions)),
+    )
+
+
+def score(matrix: Matrix) -> NDArray[np.float32]:
+    """The score of each row."""
+    result: NDArray[np.float32] = matrix @ np.array(list(WEIGHTS.values()), dtype=np.float32)
+    return result
+
+
+def shares(row: NDArray[np.float32]) -> dict[str, float]:
+    """What each signal adds to the score of a row; they sum up to it."""
+    return {
+        name: round(float(value) * WEIGHTS[name], 4)
+        for name, value in zip(SIGNALS, row, strict=True)
+        if value
+    }
+
+
+def label_match(label: frozenset[str], words: frozenset[str]) -> float:
+    """The share of a label's words that the question holds."""
+    return len(label & words) / len(label) if label else 0.0
+
+
+def date_match(asked: Iterable[Period], recorded: date | None, mentions: Iterable[Period]) -> float:
+    """How near a chunk's dates come to a time that the question names, from 0 to 1."""
+    mentioned = tuple(mentions)
+    return max((_closeness(each, recorded, mentioned) for each in asked), default=0.0)
+
+
+def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period]) -> float:
+    whole = _YEAR_SHARE if (asked.end - asked.start).days > 300 else 1.0
+    if any(asked.overlaps(each) for each in mentions):
+        return whole
+    if recorded is None:
+        return 0.0
+    if asked.covers(recorded):
+        return whole
+    return whole * math.exp(-_days_after(asked, recorded) / _FADING_DAYS)
+
+
+def _days_after(asked: Period, recorded: date) -> float:
+    """Days from the end of the time asked about to a later day; infinite for an earlier one."""
+    end = asked.end
+    if asked.yearly:
+        years = (recorded.year - 1, recorded.year)
+        ends = (day for year in years if (day := _in_year(end, year)) <= recorded)
+        end = max(ends, default=end)
+    days = (recorded - end).days
+    return float(days) if days >= 0 else math.inf
+
+
+def _in_year(day: date, year: int) -> date:
+    return day.replace(year=year, day=min(day.day, 28))
+
+
+@cache
+def _period(iso: str) -> Period:
+    return period(iso)

@@ -1,0 +1,211 @@
+"""Query → ranked, cited passages within a budget.
+
+Candidates come from Chroma and from the words' postings; only they, their neighbours and their
+sections are looked at, so that a recall costs the same whatever the memory holds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory import lexical, ranking
+from assistant.memory.base import Query, Recall
+from assistant.memory.catalog import Catalog, Layout, Postings, Rows
+from assistant.memory.embedder import Embedder
+from assistant.memory.lexical import Grains
+from assistant.memory.question import Question, read
+from assistant.memory.ranking import SIGNALS, Matrix, Traits
+from assistant.memory.selection import Scored, arrange, fill, passage
+from assistant.memory.similarity import Scanner, Similarity
+from assistant.memory.sync import Synchronizer
+from assistant.settings import MemorySettings
+
+NEAREST = 200
+"""Candidates asked of Chroma; as many again come from the words at each of two grains."""
+CANDIDATES = 400
+"""Of all candidates so many are looked at with every signal."""
+SHOWN_MISSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates, best first: where they stand in the layout, their scores and signals."""
+
+    layout: Layout
+    positions: Rows
+    scores: NDArray[np.float32]
+    matrix: Matrix
+
+
+@dataclass(slots=True)
+class _View:
+    """What is derived from one state of the memory."""
+
+    layout: Layout
+    grains: Grains
+    traits: dict[int, Traits] = field(default_factory=dict)
+
+
+class Recaller:
+    """Recall from an index. The caller keeps the index from changing meanwhile."""
+
+    def __init__(
+        self,
+        index: Synchronizer,
+        embedder: Embedder,
+        settings: MemorySettings,
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._settings = settings
+        self._today = today
+        self._scanner = Scanner(index)
+        self._view: _View | None = None
+
+    def recall(self, query: Query) -> Recall:
+        """The passages worth their tokens, best first."""
+        question = read(query.text, self._index.catalog, self._today())
+        if not question.words:
+            return Recall(query.text, 0, ())
+        ranked = self.rank(question, query)
+        k = query.k or self._settings.k
+        budget = query.budget or self._settings.budget
+        found = arrange(self._scored(ranked, 3 * k + 20))
+        taken, others = fill(found, k, budget)
+        passages = tuple(map(passage, taken))
+        return Recall(
+            query=query.text,
+            tokens=sum(each.tokens for each in passages),
+            passages=passages,
+            near_misses=tuple(map(passage, others[:SHOWN_MISSES])) if query.why else (),
+        )
+
+    def rank(self, question: Question, query: Query) -> Ranked:
+        """Score the candidates for a question with every signal."""
+        catalog, view = self._index.catalog, self._current_view()
+        eligible = _eligible(view.layout, query)
+        if not eligible.any():
+            return _ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
+        vector = self._embedder.embed([question.embedded])[0]
+        exact = query.as_of is not None
+        similarity = self._scanner.compare(view.layout, vector, NEAREST, exact=exact)
+        postings = catalog.postings(question.searched)
+        headings = catalog.heading_postings(question.terms)
+        positions = _candidates(view.grains, question, postings, similarity)
+        positions = positions[eligible[positions]]
+        matrix = _empty(len(positions))
+        _put(matrix, "dense", similarity.of(positions))
+        _match_words(matrix, view.grains, question, postings, headings, positions)
+        best = np.argsort(-ranking.score(matrix), kind="stable")[:CANDIDATES]
+        positions, matrix = positions[best], matrix[best]
+        _match_around(matrix, view.grains, similarity, positions)
+        self._match_traits(matrix, view, question, positions)
+        return _ranked(view.layout, positions, matrix)
+
+    def _current_view(self) -> _View:
+        layout = self._index.catalog.layout()
+        if self._view is None or self._view.layout is not layout:
+            self._view = _View(layout, Grains.of(layout))
+        return self._view
+
+    def _match_traits(
+        self, matrix: Matrix, view: _View, question: Question, positions: Rows
+    ) -> None:
+        rows = view.layout.rowid[positions].tolist()
+        days = view.layout.date[positions].tolist()
+        _read_traits(self._index.catalog, view.traits, rows)
+        for place, (row, day) in enumerate(zip(rows, days, strict=True)):
+            own = view.traits[row]
+            recorded = date.fromordinal(day) if day else None
+            label = ranking.label_match(own.label, question.words)
+            near = ranking.date_match(question.periods, recorded, own.mentions)
+            values = {"label": label, "date": near, "dated": own.mentions != (), "asks": own.asks}
+            for name, value in values.items():
+                matrix[place, SIGNALS.index(name)] = value
+
+    def _scored(self, ranked: Ranked, limit: int) -> list[Scored]:
+        rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
+        stored = self._index.catalog.chunks(rows)
+        vectors = self._index.catalog.vectors(rows) if rows else ()
+        return [
+            Scored(each.chunk, float(score), ranking.shares(row), vector)
+            for each, score, row, vector in zip(
+                stored, ranked.scores[:limit], ranked.matrix[:limit], vectors, strict=True
+            )
+        ]
+
+
+def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
+    """What was recorded by then, and was not superseded by then."""
+    as_of = date.fromisoformat(query.as_of).toordinal() if query.as_of else None
+    superseded = layout.superseded
+    if as_of is not None:
+        superseded = superseded & (layout.until <= as_of)
+    eligible = np.ones(len(layout), dtype=np.bool_) if query.include_superseded else ~superseded
+    return eligible if as_of is None else eligible & (layout.date <= as_of)
+
+
+def _candidates(
+    grains: Grains, question: Question, postings: Mapping[str, Postings], similarity: Similarity
+) -> Rows:
+    known = similarity.known()
+    if len(known) == len(grains.layout):
+        return known
+    chunk, around = lexical.everywhere(grains, question.searched, postings)
+    found = [known]
+    for score in (chunk, around):
+        best = np.argpartition(-score, min(NEAREST, len(score) - 1))[:NEAREST]
+        found.append(best[score[best] > 0])
+    return np.unique(np.concatenate(found))
+
+
+def _match_words(
+    matrix: Matrix,
+    grains: Grains,
+    question: Question,
+    postings: Mapping[str, Postings],
+    headings: Mapping[str, Postings],
+    positions: Rows,
+) -> None:
+    found = lexical.match(
+        grains, question.searched, postings, headings, question.telling, positions
+    )
+    whole = np.float32(lexical.total_idf(question.terms, len(grains.layout)))
+    _put(matrix, "bm25", found.chunk / whole)
+    _put(matrix, "bm25_window", found.window / whole)
+    _put(matrix, "bm25_section", found.section / whole)
+    _put(matrix, "words", found.words / np.float32(len(question.telling) or 1))
+
+
+def _match_around(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
+    near = grains.around(positions)
+    there = (near < len(grains.layout)).sum(axis=1).astype(np.float32)
+    _put(matrix, "dense_window", similarity.of(near).sum(axis=1, dtype=np.float32) / there)
+    known = similarity.known()
+    best = np.full(len(grains.sections), -1.0, dtype=np.float32)
+    np.maximum.at(best, grains.section[known], similarity.of(known))
+    _put(matrix, "dense_section", best[grains.section[positions]])
+
+
+def _read_traits(catalog: Catalog, known: dict[int, Traits], rows: list[int]) -> None:
+    missing = [row for row in rows if row not in known]
+    for stored in catalog.chunks(missing):
+        known[stored.rowid] = ranking.traits(stored.chunk.plain, stored.chunk.mentions)
+
+
+def _put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:
+    matrix[:, SIGNALS.index(signal)] = values
+
+
+def _empty(rows: int) -> Matrix:
+    return np.zeros((rows, len(SIGNALS)), dtype=np.float32)
+
+
+def _ranked(layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
+    scores = ranking.score(matrix)
+    order = np.argsort(-scores, kind="stable")
+    return Ranked(layout, positions[order], scores[order], matrix[order])

@@ -1,0 +1,136 @@
+"""From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.base import Passage
+from assistant.memory.chunks import Chunk
+from assistant.memory.plain import fold
+
+TWINS = 0.9
+"""Chunks of this cosine say the same of the same thing, or contradict each other."""
+CLOSE_SCORES = 1.5
+"""Twins whose scores lie closer are told apart by their dates."""
+STEP = 0.001
+"""The least difference between two scores that makes an order."""
+
+_SUCCESSOR = re.compile(r"\(superseded\b[^:]*:\s*(.+)\)\s*$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A chunk with its score, what each signal adds to it, and its vector."""
+
+    chunk: Chunk
+    score: float
+    shares: dict[str, float]
+    vector: NDArray[np.float32]
+
+    def moved(self, reason: str, score: float) -> "Scored":
+        """The same with another score; the difference is a share of its own."""
+        change = round(score - self.score, 4)
+        return replace(self, score=score, shares={**self.shares, reason: change})
+
+
+def arrange(found: Iterable[Scored]) -> list[Scored]:
+    """Best first: each fact once, a superseded one below its successor, the later twin first."""
+    return _later_first(_below_successors(_once(found)))
+
+
+def fill(found: Sequence[Scored], k: int, budget: int) -> tuple[list[Scored], list[Scored]]:
+    """The best that fit, at most `k`, and the others. What does not fit any more is passed over."""
+    taken: list[Scored] = []
+    others: list[Scored] = []
+    left = budget
+    for each in found:
+        cost = passage(each).tokens
+        if len(taken) < k and cost <= left:
+            taken.append(each)
+            left -= cost
+        else:
+            others.append(each)
+    return taken, others
+
+
+def passage(scored: Scored) -> Passage:
+    """What is returned of a chunk."""
+    chunk = scored.chunk
+    return Passage(
+        id=chunk.id,
+        text=chunk.text,
+        source=chunk.source,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        start_char=chunk.start_char,
+        end_char=chunk.end_char,
+        heading=chunk.heading,
+        date=chunk.date,
+        mentions=chunk.mentions,
+        score=round(scored.score, 4),
+        status=chunk.status,
+        signals=scored.shares,
+    )
+
+
+def successor(chunk: Chunk) -> str | None:
+    """What took the place of a superseded fact, folded, if the file tells."""
+    found = _SUCCESSOR.search(chunk.text)
+    return fold(found[1]) if found else None
+
+
+def _sorted(found: Iterable[Scored]) -> list[Scored]:
+    return sorted(found, key=lambda each: -each.score)
+
+
+def _once(found: Iterable[Scored]) -> list[Scored]:
+    kept: dict[tuple[str, str], Scored] = {}
+    for each in _sorted(found):
+        kept.setdefault((each.chunk.status, fold(each.chunk.plain) or each.chunk.text), each)
+    return list(kept.values())
+
+
+def _below_successors(found: list[Scored]) -> list[Scored]:
+    """Nor does it stand above anything, if its successor is not among the found."""
+    current = {
+        fold(each.chunk.plain): each.score for each in found if each.chunk.status == "current"
+    }
+    least = min(current.values(), default=0.0)
+    placed = []
+    for each in found:
+        if each.chunk.status == "superseded":
+            bound = current.get(successor(each.chunk) or "", least) - STEP
+            if each.score > bound:
+                each = each.moved("superseded", bound)
+        placed.append(each)
+    return _sorted(placed)
+
+
+def _later_first(found: list[Scored]) -> list[Scored]:
+    """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
+    if len(found) < 2:
+        return found
+    vectors = np.stack([each.vector for each in found])
+    twins = np.triu(vectors @ vectors.T >= TWINS, k=1)
+    for above, below in np.argwhere(twins):
+        first, second = found[above], found[below]
+        if first.chunk.status != second.chunk.status or not _is_later(second.chunk, first.chunk):
+            continue
+        if second.score <= first.score <= second.score + CLOSE_SCORES:
+            found[below] = second.moved("later", first.score + STEP)
+    return _sorted(found)
+
+
+def _is_later(chunk: Chunk, other: Chunk) -> bool:
+    """By the day of recording; within one day and file by the place, as facts are appended."""
+    if chunk.date != other.date:
+        return _day(chunk) > _day(other)
+    return chunk.source == other.source and chunk.ordinal > other.ordinal
+
+
+def _day(chunk: Chunk) -> date:
+    return date.fromisoformat(chunk.date) if chunk.date else date.min
