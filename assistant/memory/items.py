@@ -295,6 +295,8 @@ def struck(passage: str, note: str) -> str | None:
     """A passage (list item with what is nested in it, or paragraph) struck out, the note after
     its first words; None if it is of another kind or cannot be struck out."""
     tokens = PARSER.parse(passage)
+    if words_of(tokens, passage).struck:
+        return None
     kinds = {token.type for token in tokens if token.nesting >= 0}
     if kinds - {
         "bullet_list_open",

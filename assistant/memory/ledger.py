@@ -7,7 +7,6 @@ saved meanwhile is read again and the write made anew.
 """
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,8 +15,8 @@ from typing import Literal, TypeVar
 from assistant import storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
-from assistant.memory.chunks import Chunk
 from assistant.memory.draft import Draft
+from assistant.memory.edits import located, removals, reversed_edits, standing, strike
 from assistant.memory.erasure import judge
 from assistant.memory.history import History
 from assistant.memory.items import (
@@ -28,22 +27,17 @@ from assistant.memory.items import (
     insertion,
     item_of,
     line_of,
-    removal,
-    struck,
-    with_emptied_heading,
 )
 from assistant.memory.journal import Edit, Journal, Verdict, Write, digest, new_id, now
 from assistant.memory.plain import plain
 from assistant.memory.purge import Words, scrub, unnamed
-from assistant.memory.reversal import applied, reversal
-from assistant.memory.same import chunks_of, key, keys_of, same_fact
+from assistant.memory.reversal import applied
+from assistant.memory.same import key, keys_of
 from assistant.workspace import MEMORY_FILE, Workspace
 
 ATTEMPTS = 100
 """How often a write is made anew because an editor saved the file in between."""
 _T = TypeVar("_T")
-_PLACE = re.compile(r"(.+):(\d+)")
-_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +100,7 @@ class Ledger:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return Forgotten(done.id, tuple(passages), done.purged)
             write = Write(new_id(), now(), "forget", request=request, purged=purge)
-            edits = self._removals(change.draft, passages)
+            edits = removals(change.draft, passages, self._made)
             if purge:
                 words = Words(passages)
                 edits += unnamed(change.draft, self._workspace.sources(), words)
@@ -134,7 +128,7 @@ class Ledger:
             )
             if latest is None:
                 raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
-            edits = tuple(self._reversed(change.draft, edit) for edit in reversed(latest.edits))
+            edits = tuple(reversed_edits(change.draft, self._history, latest.edits))
             undoing = Write(
                 new_id(), now(), "undo", latest.text, edits=edits, request=request, undoes=latest.id
             )
@@ -204,7 +198,7 @@ class Ledger:
 
     def locate(self, target: str) -> Passage:
         """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
-        return self._located(Draft(self._workspace), target)
+        return located(Draft(self._workspace), self._workspace.sources(), target)
 
     # How a write is made
 
@@ -332,23 +326,24 @@ class Ledger:
         if write:
             return _stored(draft, write)
         said = clean(fact.text)
-        return Written("exists", *(self._standing(draft, said) or (MEMORY_FILE, 0)), said)
+        place = standing(draft, self._workspace.sources(), said) or (MEMORY_FILE, 0)
+        return Written("exists", *place, said)
 
     def _add(
         self, change: _Change, base: Write, fact: Fact, replaced: Mapping[str, Passage]
     ) -> Written:
         if not base.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
-        draft = change.draft
+        draft, sources = change.draft, self._workspace.sources()
         old = None
         if fact.replaces:
-            old = replaced.get(fact.replaces) or self._located(draft, fact.replaces)
-        same = self._standing(draft, base.text)
+            old = replaced.get(fact.replaces) or located(draft, sources, fact.replaces)
+        same = standing(draft, sources, base.text)
         if same and (old is None or key(plain(old.text)) == key(base.text)):
             return Written("exists", *same, base.text)
         edits = []
         if old:
-            edits.append(self._strike(draft, old, base.text))
+            edits.append(strike(draft, old, base.text, self._today()))
             change.verdicts.update(self._given_up([old]))
         if not same:
             title = dated(fact.section, self._today())
@@ -361,73 +356,15 @@ class Ledger:
             return Written("superseded", *same, base.text, write.id)
         return _stored(draft, write)
 
-    def _standing(self, draft: Draft, fact: str) -> tuple[str, int] | None:
-        """The file and line of the passage, in any memory file, that says this already."""
-        for source in dict.fromkeys([MEMORY_FILE, *self._workspace.sources()]):
-            if source != MEMORY_FILE and not draft.is_text(source):
-                continue  # nothing in it can be recalled
-            if line := same_fact(draft.text(source), source, fact):
-                return source, line
-        return None
-
-    def _located(self, draft: Draft, target: str) -> Passage:
-        sources = self._workspace.sources()
-        if found := _PLACE.fullmatch(target):
-            source, line = found[1], int(found[2])
-            if source not in sources:
-                raise LedgerError(
-                    f"{source} is no memory file", "Name one of: " + ", ".join(sources)
-                )
-            chunks = chunks_of(draft.text(source), source)
-            match = next(
-                (each for each in chunks if each.start_line <= line <= each.end_line), None
-            )
-        else:
-            texts = ((source, draft.text(source)) for source in sources)
-            every = (each for source, text in texts for each in chunks_of(text, source))
-            match = next((each for each in every if each.id == target), None)
-        if match is None:
-            raise LedgerError(f"no fact stands at {target}", "`assistant recall` shows FILE:LINE")
-        return _passage(match)
-
     def _given_up(self, passages: Sequence[Passage]) -> dict[str, Verdict]:
         """No fact that the owner forgets or supersedes is watched any longer."""
         writes = (self._journal.recorded(plain(passage.text)) for passage in passages)
         return {write.id: "deleted" for write in writes if write}
 
-    def _strike(self, draft: Draft, old: Passage, fact: str) -> Edit:
-        text = draft.text(old.source)
-        start, end = _found(text, old)
-        note = f"(superseded {self._today().isoformat()}: {escape(fact)})"
-        said = text[start:end]
-        result = None if said.lstrip("-+* \t").startswith("~~") else struck(said, note)
-        if result is None:
-            raise LedgerError(
-                f"{old.citation} cannot be superseded", "Name a current list item or paragraph"
-            )
-        return draft.edit(old.source, Splice(start, said, result))
-
-    def _removals(self, draft: Draft, passages: Sequence[Passage]) -> list[Edit]:
-        edits = []
-        for passage in sorted(passages, key=lambda each: each.start_char, reverse=True):
-            text = draft.text(passage.source)
-            cut = removal(text, *_found(text, passage))
-            headings = _HEADING.findall(text[: cut.at])
-            if headings and self._made(passage.source, headings[-1]):
-                cut = with_emptied_heading(text, cut, headings[-1])
-            edits.append(draft.edit(passage.source, cut))
-        return edits
-
     def _made(self, source: str, title: str) -> bool:
         """Whether a heading is one that the ledger wrote."""
         edits = (edit for write in self._journal.standing() for edit in write.edits)
         return any(edit.source == source and f"## {title}" in edit.inserted for edit in edits)
-
-    def _reversed(self, draft: Draft, edit: Edit) -> Edit:
-        removed = self._history.read(edit.removed) if edit.removed else ""
-        if removed is None:
-            raise LedgerError("this cannot be undone: what it removed is no longer kept")
-        return draft.edit(edit.source, reversal(draft.text(edit.source), edit, removed))
 
 
 def _stored(draft: Draft, write: Write) -> Written:
@@ -437,31 +374,3 @@ def _stored(draft: Draft, write: Write) -> Written:
         status = "superseded"
     line = line_of(draft.text(write.source), item_of(write.added.inserted)) if write.added else 0
     return Written(status, write.source, line, write.text, write.id)
-
-
-def _found(text: str, passage: Passage) -> tuple[int, int]:
-    """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
-    if text[passage.start_char : passage.end_char] == passage.text:
-        return passage.start_char, passage.end_char
-    same = [each for each in chunks_of(text, passage.source) if each.text == passage.text]
-    exact = [each for each in same if each.id == passage.id] if len(same) > 1 else same
-    if not exact:
-        what = "stands there more than once" if same else "has changed since it was shown"
-        raise LedgerError(f"the fact at {passage.citation} {what}", "Recall it and try again")
-    return exact[0].start_char, exact[0].end_char
-
-
-def _passage(chunk: Chunk) -> Passage:
-    return Passage(
-        id=chunk.id,
-        text=chunk.text,
-        source=chunk.source,
-        start_line=chunk.start_line,
-        end_line=chunk.end_line,
-        start_char=chunk.start_char,
-        end_char=chunk.end_char,
-        heading=chunk.heading,
-        date=chunk.date,
-        mentions=chunk.mentions,
-        status=chunk.status,
-    )

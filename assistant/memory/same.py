@@ -31,12 +31,20 @@ def same_fact(text: str, source: str, fact: str) -> int | None:
     wanted = key(fact)
     known = masked(text)
     for start, end in _candidates(text if known is None else known, fact, wanted):
-        if known is None or not _stands_alone(known, start, end):
+        if known is None or not _is_alone(known, start, end):
             return _parsed(text, source, wanted)
-        (found,) = chunks_of(text[start:end], source)
-        if found.status == "current":
+        if all(each.status == "current" for each in chunks_of(text[start:end], source)):
             return text.count("\n", 0, start) + 1
     return None
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether a range is, for certain, a list item with nothing around it or nested in it."""
+    known = masked(text)
+    if known is None:
+        return False
+    first, last = _block_around(known, start)
+    return first == start and not known[end:last].strip() and _is_alone(known, first, last)
 
 
 def _parsed(text: str, source: str, wanted: str) -> int | None:
@@ -44,13 +52,10 @@ def _parsed(text: str, source: str, wanted: str) -> int | None:
     return next((each.start_line for each in found if key(each.plain) == wanted), None)
 
 
-def _stands_alone(known: str, start: int, end: int) -> bool:
-    """Whether a block of a masked text is a list item that is nested in nothing and has nothing
-    nested in it."""
-    if not _ITEM.match(known, start):
-        return False
+def _is_alone(known: str, start: int, end: int) -> bool:
+    """Whether a block of a masked text is such a list item."""
     following = known[end : end + 80].lstrip("\r\n")
-    return not following.startswith((" ", "\t"))
+    return bool(_ITEM.match(known, start)) and not following.startswith((" ", "\t"))
 
 
 def keys_of(text: str) -> set[str]:

@@ -5,6 +5,7 @@ import os
 import stat
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -157,6 +158,40 @@ def test_a_passage_that_changed_since_it_was_shown_is_left(
         with pytest.raises(LedgerError, match="changed since"):
             attempt()
     assert memory(workspace) == "- Lives in Bonn...\n"
+
+
+@pytest.mark.parametrize(
+    "changed", ["- Lives in Berlin since 2019\n", "- Lives in Berlin\n  since 2019\n",
+                "- Lives in Berlin\n\n  - since 2019\n", "```\n- Lives in Berlin\n```\n"],
+)  # fmt: skip
+def test_a_passage_that_became_a_part_of_another_is_left(
+    workspace: Workspace, ledger: Ledger, changed: str
+) -> None:
+    write(workspace, "- Lives in Berlin\n")
+    shown = ledger.locate("MEMORY.md:1")
+    write(workspace, changed)
+    with pytest.raises(LedgerError, match="changed since"):
+        ledger.forget([shown])
+    assert memory(workspace) == changed
+
+
+def test_a_piece_of_a_long_passage_is_removed_alone(workspace: Workspace, ledger: Ledger) -> None:
+    sentences = [f"This is sentence number {number} of a long note. " for number in range(100)]
+    write(workspace, "- " + "".join(sentences) + "\n- other\n")
+    chunks = chunk(memory(workspace), "MEMORY.md", count_tokens=len, max_tokens=300)
+    piece = replace(ledger.locate("MEMORY.md:1"), **{
+        name: getattr(chunks[3], name) for name in ("id", "text", "start_char", "end_char")
+    })  # fmt: skip
+    ledger.forget([piece])
+    assert piece.text not in memory(workspace)
+    assert memory(workspace).replace(" ", "") == (
+        "-" + "".join(sentences).replace(piece.text, "") + "\n-other\n"
+    ).replace(" ", "")
+
+
+def test_a_long_fact_is_not_written_twice(workspace: Workspace, ledger: Ledger) -> None:
+    fact = " ".join(f"word{number}" for number in range(1000))
+    assert [each.status for each in remember(ledger, fact, fact.upper())] == ["stored", "exists"]
 
 
 def test_a_passage_that_moved_is_found(workspace: Workspace, ledger: Ledger) -> None:

@@ -169,7 +169,7 @@ def _typing(path: Path, how: str, lines: Iterator[str], stop: threading.Event) -
             continue
         save(path, text + f"{line}\n", how)
         typed.append(line)
-        stop.wait(0.005 + chance.random() * 0.03)
+        stop.wait(0.01 + chance.random() * 0.1)
     return typed
 
 

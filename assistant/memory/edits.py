@@ -1,0 +1,129 @@
+"""The edits that a write consists of, made on a draft: find, strike out, take away, take back."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from assistant.errors import LedgerError
+from assistant.memory.base import Passage
+from assistant.memory.chunks import Chunk
+from assistant.memory.draft import Draft
+from assistant.memory.history import History
+from assistant.memory.items import Splice, escape, removal, struck, with_emptied_heading
+from assistant.memory.journal import Edit
+from assistant.memory.reversal import reversal
+from assistant.memory.same import chunks_of, same_fact, stands_alone
+from assistant.workspace import MEMORY_FILE
+
+LONG = 200
+"""Characters from which on a passage may be a piece of a unit, cut to fit an embedding model."""
+_PLACE = re.compile(r"(.+):(\d+)")
+_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
+
+
+def standing(draft: Draft, sources: Sequence[str], fact: str) -> tuple[str, int] | None:
+    """The file and line of the passage, in any memory file, that says this already."""
+    for source in dict.fromkeys([MEMORY_FILE, *sources]):
+        if source != MEMORY_FILE and not draft.is_text(source):
+            continue  # nothing in it can be recalled
+        if line := same_fact(draft.text(source), source, fact):
+            return source, line
+    return None
+
+
+def located(draft: Draft, sources: Sequence[str], target: str) -> Passage:
+    """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
+    if found := _PLACE.fullmatch(target):
+        source, line = found[1], int(found[2])
+        if source not in sources:
+            raise LedgerError(f"{source} is no memory file", "Name one of: " + ", ".join(sources))
+        chunks = chunks_of(draft.text(source), source)
+        match = next((each for each in chunks if each.start_line <= line <= each.end_line), None)
+    else:
+        texts = ((source, draft.text(source)) for source in sources if draft.is_text(source))
+        every = (each for source, text in texts for each in chunks_of(text, source))
+        match = next((each for each in every if each.id == target), None)
+    if match is None:
+        raise LedgerError(f"no fact stands at {target}", "`assistant recall` shows FILE:LINE")
+    return _passage(match)
+
+
+def strike(draft: Draft, old: Passage, fact: str, day: date) -> Edit:
+    """Strike a fact out, with its successor. Raises LedgerError if it cannot be."""
+    text = draft.text(old.source)
+    start, end = _found(text, old)
+    said = text[start:end]
+    note = f"(superseded {day.isoformat()}: {escape(fact)})"
+    result = struck(said, note)
+    if result is None:
+        raise LedgerError(
+            f"{old.citation} cannot be superseded", "Name a current list item or paragraph"
+        )
+    return draft.edit(old.source, Splice(start, said, result))
+
+
+def removals(
+    draft: Draft, passages: Sequence[Passage], is_ours: Callable[[str, str], bool]
+) -> list[Edit]:
+    """Take passages away, and each dated heading that this empties if `is_ours(source, title)`."""
+    edits = []
+    for passage in sorted(passages, key=lambda each: each.start_char, reverse=True):
+        text = draft.text(passage.source)
+        cut = removal(text, *_found(text, passage))
+        headings = _HEADING.findall(text[: cut.at])
+        if headings and is_ours(passage.source, headings[-1]):
+            cut = with_emptied_heading(text, cut, headings[-1])
+        edits.append(draft.edit(passage.source, cut))
+    return edits
+
+
+def reversed_edits(draft: Draft, history: History, edits: Sequence[Edit]) -> list[Edit]:
+    """Take edits back, the last first. Raises LedgerError if one cannot be."""
+    made = []
+    for edit in reversed(edits):
+        removed = history.read(edit.removed) if edit.removed else ""
+        if removed is None:
+            raise LedgerError("this cannot be undone: what it removed is no longer kept")
+        made.append(draft.edit(edit.source, reversal(draft.text(edit.source), edit, removed)))
+    return made
+
+
+def _found(text: str, passage: Passage) -> tuple[int, int]:
+    """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
+    place = passage.start_char, passage.end_char
+    unmoved = text[slice(*place)] == passage.text
+    if unmoved and stands_alone(text, *place):
+        return place
+    chunks = chunks_of(text, passage.source)
+    same = [(each.start_char, each.end_char) for each in chunks if each.text == passage.text]
+    if place in same or (unmoved and any(_holds(each, place) for each in chunks)):
+        return place
+    if len(same) > 1:
+        same = [(each.start_char, each.end_char) for each in chunks if each.id == passage.id]
+    if len(same) != 1:
+        raise LedgerError(
+            f"the fact at {passage.citation} has changed since it was shown",
+            "Recall it and try again",
+        )
+    return same[0]
+
+
+def _holds(chunk: Chunk, place: tuple[int, int]) -> bool:
+    inside = chunk.start_char <= place[0] and place[1] <= chunk.end_char
+    return inside and len(chunk.text) >= LONG
+
+
+def _passage(chunk: Chunk) -> Passage:
+    return Passage(
+        id=chunk.id,
+        text=chunk.text,
+        source=chunk.source,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        start_char=chunk.start_char,
+        end_char=chunk.end_char,
+        heading=chunk.heading,
+        date=chunk.date,
+        mentions=chunk.mentions,
+        status=chunk.status,
+    )
