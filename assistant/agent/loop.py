@@ -28,6 +28,9 @@ from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, T
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
+    CaptureEntry,
+    CompactionEntry,
+    Entry,
     InterruptedEntry,
     NoticeEntry,
     ReminderEntry,
@@ -285,11 +288,10 @@ def _key(call: ToolCall) -> str:
     return json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
 
 
-def usage_of(entries: Iterable[object]) -> Usage:
-    """What the answers among some entries cost together."""
-    return sum(
-        (entry.usage for entry in entries if isinstance(entry, AssistantEntry)), start=Usage()
-    )
+def usage_of(entries: Iterable[Entry]) -> Usage:
+    """What the model calls behind some entries cost together."""
+    kinds = (AssistantEntry, CaptureEntry, CompactionEntry)
+    return sum((each.usage for each in entries if isinstance(each, kinds)), start=Usage())
 
 
 def notice(transcript: Transcript, text: str) -> Notice:

@@ -134,13 +134,15 @@ class CaptureEntry(_Entry):
     type: ClassVar[str] = "capture"
     through: str
     facts: tuple[CapturedFact, ...] = ()
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionEntry(_Entry):
     """From here on, `summary` stands for the entries up to and with `through`.
 
-    `method` says who wrote it: the model, or the program with one line a turn.
+    `method` says who wrote it: the model, or the program with one line a turn. `captures` are
+    the capture entries whose facts memory has acknowledged by now.
     """
 
     type: ClassVar[str] = "compaction"
@@ -150,6 +152,8 @@ class CompactionEntry(_Entry):
     tokens_before: int
     tokens_after: int
     method: Literal["model", "lines"] = "model"
+    captures: tuple[str, ...] = ()
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +259,7 @@ _NESTED: dict[str, Callable[[Any], Any]] = {
     "tool_calls": _many(ToolCall),
     "passages": _many(CitedPassage),
     "facts": _many(CapturedFact),
+    "captures": tuple,
     "usage": _one(Usage),
 }
 _PLAIN: dict[Any, type] = {str: str, bool: bool, int: int}

@@ -77,7 +77,7 @@ class Transcript:
     def settle(self, reason: str) -> None:
         """End a turn that was left in the middle: its calls get results, it gets its end."""
         self._catch_up()
-        for result in list(turns.lost_results(self._entries, turns.NOT_RUN)):
+        for result in list(turns.lost_results(self._entries, turns.STOPPED)):
             self.append(result)
         begun = turns.group(self._entries)
         if begun and not begun[-1].finished:

@@ -21,6 +21,7 @@ from assistant.session.entries import (
 )
 
 LOST = "The session ended while this call ran; its result is lost and it may have taken effect."
+STOPPED = "The turn was interrupted while this call ran; it may have taken effect."
 NOT_RUN = "This call was not run: the turn was interrupted before it."
 EMPTY = "(no output)"
 
@@ -125,6 +126,17 @@ def unanswered(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
     return ()
 
 
+def succeeded(entries: Iterable[Entry]) -> Iterator[ToolCall]:
+    """The calls that ran and did not fail, in order."""
+    calls: dict[str, ToolCall] = {}
+    for entry in entries:
+        match entry:
+            case AssistantEntry(tool_calls=asked):
+                calls = {call.id: call for call in asked}
+            case ToolResultEntry(call_id=call_id, error=False) if call_id in calls:
+                yield calls[call_id]
+
+
 def awaiting_approval(entries: Sequence[Entry]) -> bool:
     """Whether the first unanswered call waits for the owner: it and those after it never ran."""
     calls = unanswered(entries)
@@ -134,8 +146,9 @@ def awaiting_approval(entries: Sequence[Entry]) -> bool:
 
 def lost_results(entries: Sequence[Entry], reason: str = LOST) -> Iterator[ToolResultEntry]:
     """A result for each unanswered call: `reason` for the first, which alone may have run."""
+    waiting = awaiting_approval(entries)
     for index, call in enumerate(unanswered(entries)):
-        content = NOT_RUN if index else reason
+        content = NOT_RUN if index or waiting else reason
         yield ToolResultEntry(call.id, call.name, content, error=True, synthetic=True)
 
 

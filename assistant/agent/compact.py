@@ -1,0 +1,221 @@
+"""Carrying out a compaction: facts to memory, then a summary in the place of older turns.
+
+The order makes a crash harmless: the facts found are noted in the transcript, then written to
+memory (the same fact twice is one fact), then the summary is made, and the compaction entry is
+the last. Whatever fails on the way is told, and replaced by something plainer.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from assistant.agent.loop import notice
+from assistant.agent.request import shown_messages
+from assistant.agent.window import Window
+from assistant.errors import LedgerError, MemoryFailure, ModelError, ModelFailure
+from assistant.events import Compacted, Event, FactsCaptured, Retrying
+from assistant.memory.base import Fact, Memory, Passage, Query, Remembered
+from assistant.messages import Message, Reply, Usage
+from assistant.model.base import ChatModel, RetryPiece
+from assistant.session.compaction import batches, bounded, by_lines, split, summary_request
+from assistant.session.entries import CapturedFact, CaptureEntry, CompactionEntry, Entry
+from assistant.session.extraction import extraction_request, parse, shown_facts, to_memory
+from assistant.session.transcript import Transcript
+from assistant.session.turns import History, Turn, history
+
+SUMMARY_SHARE = 8
+"""A summary may take 1/8 of the window."""
+QUOTE_SHARE = 2
+"""What is quoted to the summariser at once may take 1/2 of the window."""
+KNOWN_EACH, KNOWN_MOST = 5, 30
+"""Existing facts looked up for each turn, and shown in all."""
+QUERY_LIMIT = 1_000
+"""Characters of a message that existing facts are looked up by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction works on. `keep` is the share of the history that stays word for word."""
+
+    transcript: Transcript
+    memory: Memory
+    model: ChatModel
+    window: Window
+    keep: float
+    redact: Callable[[str], str]
+    trusted: bool = True
+
+
+def compact(job: Compaction) -> Generator[Event, None, bool]:
+    """Compact the older turns; False if there is only one turn, which is never compacted."""
+    before = history(job.transcript.entries)
+    older, recent = split(before.turns, job.keep, job.window.measured)
+    if not older:
+        return False
+    acknowledged = yield from _capture(job, older)
+    entry = yield from _summarise(job, before, older)
+    after = _tokens(job, History(before.first, entry, recent))
+    job.transcript.append(replace(entry, tokens_after=after, captures=acknowledged))
+    yield Compacted(len(older), entry.tokens_before, after)
+    return True
+
+
+def _tokens(job: Compaction, shown: History) -> int:
+    return job.window.measured(shown_messages(shown))
+
+
+# Facts
+
+
+def _capture(job: Compaction, older: Sequence[Turn]) -> Generator[Event, None, tuple[str, ...]]:
+    """Find the facts of turns not yet looked at, and write all that wait; the entries written."""
+    if job.transcript.off_the_record:
+        return ()
+    pending = _unwritten(job.transcript.entries)
+    fresh = _unread(older, job.transcript.entries)
+    if fresh and not job.model.extracts:
+        yield notice(
+            job.transcript,
+            f"{job.model.name} is no language model: no facts were taken from {len(fresh)} turns",
+        )
+    elif fresh:
+        found = yield from _extract(job, fresh)
+        pending = [*pending, job.transcript.append(found)]
+    return (yield from _write(job, pending))
+
+
+def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
+    """Captures whose facts memory has not acknowledged."""
+    written = {
+        each for entry in entries if isinstance(entry, CompactionEntry) for each in entry.captures
+    }
+    return [each for each in entries if isinstance(each, CaptureEntry) and each.id not in written]
+
+
+def _unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
+    """The turns after the last capture."""
+    captures = [entry.through for entry in entries if isinstance(entry, CaptureEntry)]
+    if not captures:
+        return list(turns)
+    order = {entry.id: number for number, entry in enumerate(entries)}
+    return [turn for turn in turns if order[turn.entries[0].id] > order[captures[-1]]]
+
+
+def _extract(job: Compaction, turns: Sequence[Turn]) -> Generator[Event, None, CaptureEntry]:
+    facts: list[CapturedFact] = []
+    usage, refused, missed = Usage(), 0, 0
+    shown = shown_facts(job.transcript.entries)
+    for batch in batches(turns, job.window.tokens // QUOTE_SHARE):
+        known = _nearest(job, batch)
+        today = date.today().isoformat()
+        try:
+            reply = yield from _ask(job, extraction_request(batch, known, today))
+            usage += reply.usage
+            found = parse(job.redact(reply.text), batch, known, shown)
+        except (ModelError, ValueError):
+            missed += len(batch)
+            continue
+        facts += found.facts
+        refused += found.refused
+    if missed:
+        yield notice(job.transcript, f"No facts could be taken from {missed} of the older turns")
+    if refused:
+        yield notice(job.transcript, f"{refused} facts that named no source were not kept")
+    return CaptureEntry(turns[-1].entries[-1].id, tuple(facts), usage)
+
+
+def _nearest(job: Compaction, turns: Sequence[Turn]) -> list[Passage]:
+    """The existing facts nearest to what these turns are about."""
+    if not job.trusted:
+        return []
+    found: dict[str, Passage] = {}
+    for turn in turns:
+        try:
+            recalled = job.memory.recall(Query(turn.request[:QUERY_LIMIT], k=KNOWN_EACH))
+        except MemoryFailure:
+            return []  # without them a fact may be found again; the ledger refuses the same one
+        found |= {passage.id: passage for passage in recalled.passages}
+    return list(found.values())[:KNOWN_MOST]
+
+
+def _write(
+    job: Compaction, pending: Sequence[CaptureEntry]
+) -> Generator[Event, None, tuple[str, ...]]:
+    facts = [to_memory(fact, job.transcript.session) for each in pending for fact in each.facts]
+    try:
+        written = _remember(job.memory, facts)
+    except MemoryFailure as error:
+        yield notice(
+            job.transcript,
+            f"{len(facts)} facts could not be written to memory and wait for the next "
+            f"compaction: {error.message}",
+        )
+        return ()
+    stored = tuple(each.text for each in written if each.status in ("stored", "superseded"))
+    waiting = sum(each.status == "waiting" for each in written)
+    if stored or waiting:
+        yield FactsCaptured(stored, waiting)
+    return tuple(each.id for each in pending)
+
+
+def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
+    """Write the facts; one whose predecessor is gone by now is written by itself."""
+    if not facts:
+        return ()
+    try:
+        return memory.remember(facts)
+    except LedgerError:
+        return [each for fact in facts for each in _remember_one(memory, fact)]
+
+
+def _remember_one(memory: Memory, fact: Fact) -> Sequence[Remembered]:
+    try:
+        return memory.remember([fact])
+    except LedgerError:
+        if fact.replaces is None:
+            raise
+        return memory.remember([replace(fact, replaces=None)])
+
+
+# The summary
+
+
+def _summarise(
+    job: Compaction, before: History, older: Sequence[Turn]
+) -> Generator[Event, None, CompactionEntry]:
+    """The compaction entry, but for what comes of it."""
+    earlier = before.compaction.summary if before.compaction else ""
+    limit = job.window.tokens // SUMMARY_SHARE
+    entry = CompactionEntry(
+        bounded(by_lines(earlier, older), limit),
+        older[-1].entries[-1].id,
+        len(older),
+        _tokens(job, before),
+        0,
+        "lines",
+    )
+    if not job.model.extracts:
+        return entry
+    summary, usage = earlier, Usage()
+    try:
+        for batch in batches(older, job.window.tokens // QUOTE_SHARE):
+            reply = yield from _ask(job, summary_request(summary, batch, limit))
+            summary, usage = bounded(job.redact(reply.text), limit), usage + reply.usage
+    except ModelError as error:
+        yield notice(
+            job.transcript,
+            f"The model could not summarise ({error.message}); each older turn is kept as a line",
+        )
+        return replace(entry, usage=usage)
+    return replace(entry, summary=summary, method="model", usage=usage)
+
+
+def _ask(job: Compaction, messages: Sequence[Message]) -> Generator[Event, None, Reply]:
+    """The model's whole answer, which nobody watches. Raises ModelError, also if it is empty."""
+    for piece in job.model.stream(messages):
+        match piece:
+            case RetryPiece(model, reason, delay, attempt):
+                yield Retrying(model, reason, delay, attempt)
+            case Reply() if piece.text.strip():
+                return piece
+    raise ModelError("the answer is empty", kind=ModelFailure.PROTOCOL)

@@ -1,0 +1,326 @@
+"""One turn through the whole cycle. Read this first.
+
+`Conversation.send` is the flow of the program: the owner's message goes to the transcript, memory
+is asked for what bears on it, the prompt is made, the agent loop runs to a reply, and when the
+history has grown too long, its older turns become facts in memory and a summary. What is shown or
+sent is an entry of the transcript first, so a conversation that was killed anywhere goes on from
+its file (`resume`).
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from assistant.agent.compact import Compaction, compact
+from assistant.agent.context import Section, stable_sections, system_messages, turn_sections
+from assistant.agent.interruption import Interruption
+from assistant.agent.loop import Agent, Cancelled, notice, run_turn, usage_of
+from assistant.agent.request import Requests, shown_messages
+from assistant.agent.window import Window
+from assistant.errors import (
+    AssistantError,
+    MemoryFailure,
+    ModelError,
+    ModelFailure,
+    StorageError,
+    UsageError,
+)
+from assistant.events import (
+    Event,
+    Recalled,
+    State,
+    StateChanged,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from assistant.memory.base import Memory, Query, Recall
+from assistant.messages import Message, Usage
+from assistant.model.base import ChatModel
+from assistant.secrets import Redactor
+from assistant.session.entries import (
+    AssistantEntry,
+    CitedPassage,
+    Entry,
+    RecalledEntry,
+    UserEntry,
+)
+from assistant.session.transcript import Transcript
+from assistant.session.turns import group, history, succeeded
+from assistant.settings import ContextSettings
+from assistant.tools.policy import Approver, DenyAll
+from assistant.tools.scratch import Scratch
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
+
+OVERFLOWS = 6
+"""How often one turn makes room after the request was found too long."""
+
+
+@dataclass
+class Conversation:
+    """A session with the owner, off the record if its transcript is.
+
+    `skills` is the prompt's index of skills. `interruption` is shared with tools that run long.
+    An untrusted workspace's files and memory stay out of the prompt.
+    """
+
+    workspace: Workspace
+    model: ChatModel
+    memory: Memory
+    toolbox: Toolbox
+    transcript: Transcript
+    settings: ContextSettings = field(default_factory=ContextSettings)
+    approver: Approver = field(default_factory=DenyAll)
+    interruption: Interruption = field(default_factory=Interruption)
+    scratch: Scratch = field(default_factory=Scratch)
+    redactor: Redactor = field(default_factory=Redactor)
+    skills: str = ""
+    one_call: bool = False
+    trusted: bool = True
+    clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
+
+    def __post_init__(self) -> None:
+        self._found: Recall | None = None
+        self._untold = list(self.transcript.notices)
+        self._requests: dict[str, Requests] = {}
+        self._made_room = False
+        self.scratch.replay(succeeded(self.transcript.entries))
+
+    # One turn
+
+    def send(self, text: str) -> Iterator[Event]:
+        """One turn: recall, context, the loop, and compaction if the history is full.
+
+        Raises UsageError for an empty message and StorageError if it cannot be written down;
+        after that, all that goes wrong ends in `turn_failed`.
+        """
+        message = self.redactor.redact(text)
+        if not message.strip():
+            raise UsageError("the message is empty", "Write something")
+        self.transcript.settle("The session ended before this turn did")
+        self.interruption.reset()
+        yield from self._turn(self.transcript.append(UserEntry(message)))
+
+    def resume(self) -> Iterator[Event]:
+        """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
+        turns = group(self.transcript.entries)
+        if turns and not turns[-1].finished:
+            asked = turns[-1].entries[0]
+            assert isinstance(asked, UserEntry)
+            self.interruption.reset()
+            yield from self._turn(asked)
+
+    def _turn(self, asked: UserEntry) -> Iterator[Event]:
+        try:
+            yield TurnStarted(self.transcript.session, asked.id)
+            yield StateChanged(State.INITIALIZING)
+            yield from self._notices()
+            yield from self._recall(asked.text)
+            reply = yield from self._answer()
+            yield StateChanged(State.FINALIZING)
+            yield from self._compact_if_full()
+            yield StateChanged(State.DONE)
+            yield TurnFinished(reply.text, usage_of(self._last_turn()))
+        except (KeyboardInterrupt, Cancelled):
+            yield from self._interrupted()
+        except GeneratorExit:
+            self.transcript.settle("Interrupted by the owner")
+            raise
+        except AssistantError as error:
+            if not isinstance(error, StorageError):  # then nothing can be written; `send` settles
+                self.transcript.settle(f"No reply: {error.message}")
+            yield StateChanged(State.FAILED)
+            yield TurnFailed(error.message, error.cure)
+
+    def _interrupted(self) -> Iterator[Event]:
+        self.transcript.settle("Interrupted by the owner")
+        said = [e.text for e in self._last_turn() if isinstance(e, AssistantEntry)]
+        yield StateChanged(State.DONE)
+        yield TurnFinished(said[-1] if said else "", usage_of(self._last_turn()), interrupted=True)
+
+    # Recall
+
+    def _recall(self, text: str) -> Iterator[Event]:
+        """Ask memory what bears on the message; a failure is told, and the turn goes on."""
+        self._found = None
+        if not self.trusted:
+            yield notice(
+                self.transcript, "This workspace is not trusted yet: run `assistant trust`"
+            )
+            return
+        try:
+            found = self.memory.recall(Query(text))
+        except MemoryFailure as error:
+            yield notice(self.transcript, f"Memory could not be asked: {error}")
+            return
+        self._found = found
+        passages = tuple(
+            CitedPassage(each.id, each.citation, self.redactor.redact(each.text), each.date)
+            for each in found.passages
+        )
+        self.transcript.append(RecalledEntry(passages, found.tokens, found.abstained))
+        yield Recalled(tuple(each.citation for each in passages), found.tokens, found.abstained)
+
+    # The prompt and the reply
+
+    def sections(self, recall: Recall | None) -> list[Section]:
+        """The system prompt, section by section, with what was recalled."""
+        return [
+            *stable_sections(
+                self.workspace,
+                skills=self.skills,
+                off_the_record=self.transcript.off_the_record,
+                trusted=self.trusted,
+            ),
+            *turn_sections(
+                recall,
+                working_memory=self.scratch.render(),
+                now=self.clock(),
+                place=self.workspace,
+            ),
+        ]
+
+    def preview(self, text: str = "") -> list[Section]:
+        """What would be sent with this message, section by section; nothing is kept."""
+        ask = self.trusted and text
+        recall = self.memory.recall(Query(text)) if ask else Recall(text, 0, ())
+        said = shown_messages(history(self.transcript.entries))
+        specs = self.toolbox.specs()
+        parts = {
+            "Tools": "\n".join(f"- {each.name}: {each.description}" for each in specs),
+            "History": "\n\n".join(f"{each.role}: {each.content}" for each in said),
+            "Message": text,
+        }
+        return self.sections(recall) + [
+            Section(title, shown) for title, shown in parts.items() if shown
+        ]
+
+    def _answer(self) -> Generator[Event, None, AssistantEntry]:
+        """Run the loop to the reply, making room as often as the request is too long."""
+        self._made_room = False
+        for _ in range(OVERFLOWS):
+            try:
+                reply = yield from run_turn(self._agent())
+            except ModelError as error:
+                if error.kind is not ModelFailure.OVERFLOW:
+                    raise
+                yield from self._make_room()
+            else:
+                self.transcript.settle("The turn ended at its limit of rounds")
+                self._learn(reply.usage)
+                return reply
+        raise ModelError(
+            "the model finds every request too long",
+            "Set its true window: `assistant config set model.context_window TOKENS`",
+            kind=ModelFailure.OVERFLOW,
+        )
+
+    def _agent(self) -> Agent:
+        return Agent(
+            self.model,
+            self.requests.make,
+            self.toolbox,
+            self.transcript,
+            self.approver,
+            self.interruption,
+            self.one_call,
+        )
+
+    @property
+    def requests(self) -> Requests:
+        """What makes this model's requests; it remembers what the provider said of their size."""
+        known = self._requests.get(self.model.name)
+        if known is None:
+            window = Window(self.model.context_window, self.settings.reserve_tokens)
+            known = Requests(self.transcript, window, self._system)
+            self._requests[self.model.name] = known
+        return known
+
+    def _system(self) -> list[Message]:
+        redact = self.redactor.redact
+        return [
+            replace(message, content=redact(message.content))
+            for message in system_messages(self.sections(self._found))
+        ]
+
+    def _learn(self, usage: Usage) -> None:
+        self.requests.window.learn(self.requests.sent or 0, usage.input_tokens)
+
+    # Compaction
+
+    def compact(self) -> Iterator[Event]:
+        """Turn the older turns into facts in memory and a summary, now."""
+        if not (yield from self._compact()):
+            yield notice(self.transcript, "There is only one turn: nothing to compact")
+
+    def _compact(self) -> Generator[Event, None, bool]:
+        requests = self.requests
+        done = yield from compact(
+            Compaction(
+                self.transcript,
+                self.memory,
+                self.model,
+                requests.window,
+                self.settings.keep_recent,
+                self.redactor.redact,
+                self.trusted,
+            )
+        )
+        if done:
+            requests.left_out = 0
+        return done
+
+    def _compact_if_full(self) -> Iterator[Event]:
+        """Compact when the history takes its share of the room; the reply stands in any case."""
+        if self.requests.fullness(self.toolbox.specs()) <= self.settings.compact_at:
+            return
+        try:
+            yield from self._compact()
+        except (KeyboardInterrupt, AssistantError) as error:
+            why = error.message if isinstance(error, AssistantError) else "interrupted"
+            yield notice(self.transcript, f"Compaction was put off: {why}")
+
+    def _make_room(self) -> Iterator[Event]:
+        """The request was too long: compact, once a turn; after that the oldest turns leave."""
+        requests = self.requests
+        if requests.sent is not None:  # it was the provider who said so
+            requests.window.refused(requests.sent)
+        needed = requests.needed(self.toolbox.specs())
+        if not self._made_room:
+            self._made_room = True
+            if (yield from self._compact()):
+                return
+        if needed > requests.left_out:
+            requests.left_out = needed
+            yield notice(
+                self.transcript, f"{needed} older turns no longer fit the model and are left out"
+            )
+
+    # What it has cost, and what it has to say
+
+    @property
+    def usage(self) -> Usage:
+        """What the session has cost."""
+        return usage_of(self.transcript.entries)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last turn was cut off by a crash; `resume` goes on with it."""
+        turns = group(self.transcript.entries)
+        return bool(turns) and not turns[-1].finished
+
+    def interject(self, text: str) -> None:
+        """Say something into the running turn, from any thread; what runs stops for it."""
+        self.interruption.interject(self.redactor.redact(text))
+
+    def cancel(self) -> None:
+        """End the running turn, from any thread."""
+        self.interruption.cancel()
+
+    def _notices(self) -> Iterator[Event]:
+        while self._untold:
+            yield notice(self.transcript, self._untold.pop(0))
+
+    def _last_turn(self) -> Sequence[Entry]:
+        return group(self.transcript.entries)[-1].entries
