@@ -17,6 +17,7 @@ from assistant.memory.plain import fold
         ("I don't like well-known places", "i don’t like well known places"),
         ("Tea (green) [always]", "tea green always"),
         ("2019–2023", "2019-2023"),
+        ("it was −5 degrees", "it was -5 degrees"),
         ("likes tea — and coffee…", "likes tea and coffee"),
         ("Straße", "STRASSE"),
         ("cafe\u0301", "CAFÉ"),
