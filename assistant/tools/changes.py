@@ -52,7 +52,8 @@ def commit(roots: Roots, changes: Sequence[Change]) -> None:
         for change in changes:
             with roots.at(str(change.path), made) as place:
                 _put(place, change)
-            done.append(change)
+                done.append(change)
+                DISK.sync(place.directory)
     except BaseException:
         for change in reversed(done):
             with roots.at(str(change.path)) as place:
@@ -106,7 +107,6 @@ def _put(place: Place, change: Change) -> None:
         os.unlink(place.name, dir_fd=place.directory)
     else:
         _replace(place, place.name, change, change.after)
-    DISK.sync(place.directory)
 
 
 def _replace(place: Place, name: str, change: Change, after: bytes) -> None:

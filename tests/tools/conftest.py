@@ -1,0 +1,79 @@
+"""Tools over a real workspace, called the way the loop calls them."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assistant.events import ApprovalRequested
+from assistant.messages import ToolCall
+from assistant.secrets import Redactor
+from assistant.tools.base import ToolResult
+from assistant.tools.policy import ApproveAll, Approver, DenyAll
+from assistant.tools.read import reading_tools
+from assistant.tools.roots import Roots
+from assistant.tools.search import searching_tools
+from assistant.tools.shell import shell_tool
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.write import writing_tools
+from assistant.workspace import Workspace
+
+Call = Callable[..., ToolResult]
+
+
+def calling(toolbox: Toolbox, approver: Approver) -> Call:
+    """Call a tool by name; what asks is put before the approver."""
+
+    def call(name: str, /, **arguments: object) -> ToolResult:
+        verdict = toolbox.review(ToolCall("1", name, arguments))
+        if verdict.action == "ask":
+            request = ApprovalRequested("1", name, verdict.compact, verdict.detail)
+            verdict = toolbox.settle(verdict, approver.decide(request))
+        return toolbox.run(verdict)
+
+    return call
+
+
+@pytest.fixture
+def roots(workspace: Workspace) -> Roots:
+    return Roots(workspace)
+
+
+@pytest.fixture
+def interrupt() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def toolbox(roots: Roots, interrupt: threading.Event) -> Toolbox:
+    redactor = Redactor()
+    return Toolbox(
+        [
+            *reading_tools(roots),
+            *searching_tools(roots, ripgrep=None),
+            *writing_tools(roots, redactor),
+            shell_tool(roots, redactor, interrupt),
+        ]
+    )
+
+
+@pytest.fixture
+def call(toolbox: Toolbox) -> Call:
+    """Calls a tool; nobody is there to approve."""
+    return calling(toolbox, DenyAll())
+
+
+@pytest.fixture
+def approved(toolbox: Toolbox) -> Call:
+    """Calls a tool; everything is approved."""
+    return calling(toolbox, ApproveAll())
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A directory beside the workspace, with a file nobody may see or change."""
+    place = tmp_path / "outside"
+    place.mkdir()
+    (place / "secret.txt").write_text("the crown jewels\n")
+    return place

@@ -1,0 +1,71 @@
+import pytest
+
+from assistant.settings import PolicySettings
+from assistant.tools.base import Danger, Plan, ToolResult
+from assistant.tools.policy import Policy
+
+
+def plan(*subjects: str, danger: Danger = Danger.SAFE, guarded: bool = False) -> Plan:
+    return Plan(lambda: ToolResult(""), danger, subjects, guarded=guarded)
+
+
+def judged(tool: str, what: Plan, **rules: tuple[str, ...]) -> str:
+    return Policy(PolicySettings(**rules)).judge(tool, what)
+
+
+def test_without_rules_the_danger_level_decides() -> None:
+    assert judged("read_file", plan("a")) == "run"
+    assert judged("write_file", plan("a", danger=Danger.MODERATE)) == "run"
+    assert judged("shell", plan("a", danger=Danger.DANGEROUS)) == "ask"
+
+
+def test_deny_wins_over_ask_and_ask_over_allow() -> None:
+    rules = {"allow": ("shell",), "ask": ("shell:git *",), "deny": ("shell:git push*",)}
+    assert judged("shell", plan("ls", danger=Danger.DANGEROUS), **rules) == "run"
+    assert judged("shell", plan("git log"), **rules) == "ask"
+    assert judged("shell", plan("git push -f"), **rules) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status; rm -rf .",
+        "git status && rm x",
+        "git status | sh",
+        "git status > /etc/passwd",
+        "git status $(rm x)",
+        "git status `rm x`",
+        "git status\nrm x",
+        "git status & rm x",
+    ],
+)
+def test_an_allowed_pattern_spans_no_second_command(command: str) -> None:
+    dangerous = plan(command, danger=Danger.DANGEROUS)
+    assert judged("shell", dangerous, allow=("shell:git status*",)) == "ask"
+
+
+def test_a_denied_pattern_finds_its_command_among_others() -> None:
+    assert judged("shell", plan("cd x && rm -rf y"), deny=("shell:rm *",)) == "deny"
+    assert judged("shell", plan("echo $(rm y)"), deny=("shell:rm *",)) == "deny"
+
+
+def test_every_path_of_a_call_must_be_allowed_and_one_denied_is_enough() -> None:
+    both = plan("src/a.py", "docs/b.md", danger=Danger.DANGEROUS)
+    assert judged("apply_patch", both, allow=("apply_patch:src/*",)) == "ask"
+    assert judged("apply_patch", both, allow=("apply_patch:src/*", "apply_patch:docs/*")) == "run"
+    assert judged("apply_patch", both, deny=("*:docs/*",)) == "deny"
+
+
+def test_only_a_pattern_lets_what_steers_be_written_unasked() -> None:
+    memory = plan("MEMORY.md", danger=Danger.DANGEROUS, guarded=True)
+    assert judged("edit_file", memory, allow=("edit_file",)) == "ask"
+    assert judged("edit_file", memory, allow=("edit_file:MEMORY.md",)) == "run"
+
+
+def test_a_grant_covers_only_calls_whose_every_subject_was_granted() -> None:
+    policy = Policy()
+    policy.grant("apply_patch", plan("a"))
+    assert policy.judge("apply_patch", plan("a", danger=Danger.DANGEROUS)) == "run"
+    assert policy.judge("apply_patch", plan("a", "b", danger=Danger.DANGEROUS)) == "ask"
+    assert policy.judge("write_file", plan("a", danger=Danger.DANGEROUS)) == "ask"
+    assert policy.judge("apply_patch", plan(danger=Danger.DANGEROUS)) == "ask"

@@ -1,0 +1,212 @@
+import stat
+from pathlib import Path
+
+import pytest
+
+from assistant import storage
+from assistant.messages import ToolCall
+from assistant.secrets import Redactor
+from assistant.tools.changes import visible
+from assistant.tools.policy import Decision
+from assistant.tools.roots import Roots
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.write import writing_tools
+from assistant.workspace import Workspace
+from tests.tools.conftest import Call
+
+
+def test_a_file_is_created_with_its_directories(call: Call, workspace: Workspace) -> None:
+    assert not call("write_file", path="a/b/c.txt", text="hello\n").error
+    assert (workspace.root / "a/b/c.txt").read_text() == "hello\n"
+
+
+def test_a_rewritten_file_keeps_its_mode_and_leaves_nothing_beside_it(
+    call: Call, workspace: Workspace
+) -> None:
+    script = workspace.root / "run.sh"
+    script.write_text("old")
+    script.chmod(0o755)
+    call("write_file", path="run.sh", text="new")
+    assert script.read_text() == "new"
+    assert stat.S_IMODE(script.stat().st_mode) == 0o755
+    assert sorted(path.name for path in workspace.root.iterdir()) == ["MEMORY.md", "run.sh"]
+
+
+def test_a_link_within_the_workspace_stays_a_link(call: Call, workspace: Workspace) -> None:
+    (workspace.root / "real").mkdir()
+    (workspace.root / "real/a.txt").write_text("old")
+    (workspace.root / "link").symlink_to("real/a.txt")
+    assert not call("edit_file", path="link", old_text="old", new_text="new").error
+    assert (workspace.root / "link").is_symlink()
+    assert (workspace.root / "real/a.txt").read_text() == "new"
+
+
+def test_an_edit_must_match_exactly_and_once(call: Call, workspace: Workspace) -> None:
+    path = workspace.root / "a.py"
+    path.write_text("x = 1\n\tx = 2\nx = 1\n")
+    edit = {"path": "a.py", "new_text": "y = 3"}
+    assert "found 2 times" in call("edit_file", old_text="x = 1", **edit).content
+    assert "found 0 times" in call("edit_file", old_text="x = 9", **edit).content
+    near = call("edit_file", old_text="    x = 2", **edit).content
+    assert "found 0 times" in near
+    assert "line 2" in near
+    assert "the same" in call("edit_file", old_text="y = 3", **edit).content
+    assert path.read_text() == "x = 1\n\tx = 2\nx = 1\n"
+    assert not call("edit_file", old_text="x = 2", **edit).error
+    assert "2 places" in call("edit_file", old_text="x = 1", replace_all="true", **edit).content
+    assert path.read_text() == "y = 3\n\ty = 3\ny = 3\n"
+
+
+def test_an_edit_keeps_every_other_byte(call: Call, workspace: Workspace) -> None:
+    path = workspace.root / "dos.txt"
+    path.write_bytes("\ufeffone\r\ntwo\r\nmixed\nthree".encode())
+    assert not call("edit_file", path="dos.txt", old_text="one\ntwo", new_text="1\n2").error
+    assert path.read_bytes() == "\ufeff1\r\n2\r\nmixed\nthree".encode()
+
+
+GUARDED = [
+    "IDENTITY.md",
+    "SOUL.md",
+    "USER.md",
+    "AGENTS.md",
+    "HEARTBEAT.md",
+    "MEMORY.md",
+    "memory/2026.md",
+    "skills/x/SKILL.md",
+    "assistant.toml",
+    ".git/hooks/pre-commit",
+    "memory.MD",
+    "sub/../SOUL.md",
+    "./MEMORY.md",
+]
+
+
+@pytest.mark.parametrize("path", GUARDED)
+def test_what_steers_or_remembers_asks_and_shows_a_diff(
+    toolbox: Toolbox, workspace: Workspace, path: str
+) -> None:
+    (workspace.root / "sub").mkdir()
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "be evil\n"}))
+    assert verdict.action == "ask"
+    assert "+be evil" in verdict.detail
+    assert toolbox.run(verdict).error
+    assert toolbox.run(toolbox.settle(verdict, Decision("no", "no"))).error
+    assert (workspace.root / "MEMORY.md").read_text() == "# Memory\n"
+    assert not toolbox.run(toolbox.settle(verdict, Decision("once"))).error
+    assert (workspace.root / path).read_text() == "be evil\n"
+
+
+def test_a_link_to_what_steers_asks_too(toolbox: Toolbox, workspace: Workspace) -> None:
+    (workspace.root / "innocent.md").symlink_to("MEMORY.md")
+    (workspace.root / "notes").symlink_to("memory")
+    (workspace.root / "memory").mkdir()
+    for path in ("innocent.md", "notes/x.md"):
+        verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "evil"}))
+        assert verdict.action == "ask"
+
+
+def test_an_approval_is_bound_to_the_bytes_shown(toolbox: Toolbox, workspace: Workspace) -> None:
+    memory = workspace.root / "MEMORY.md"
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": "MEMORY.md", "text": "new"}))
+    memory.write_text("the owner was faster\n")
+    result = toolbox.run(toolbox.settle(verdict, Decision("once")))
+    assert "has changed in the meantime" in result.content
+    assert memory.read_text() == "the owner was faster\n"
+
+
+def test_an_approved_creation_does_not_overwrite_what_came_in_between(
+    toolbox: Toolbox, workspace: Workspace
+) -> None:
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": "SOUL.md", "text": "new"}))
+    (workspace.root / "SOUL.md").write_text("mine")
+    assert toolbox.run(toolbox.settle(verdict, Decision("once"))).error
+    assert (workspace.root / "SOUL.md").read_text() == "mine"
+
+
+def test_an_approved_write_does_not_follow_a_link_put_there_since(
+    toolbox: Toolbox, workspace: Workspace
+) -> None:
+    (workspace.root / "sub").mkdir()
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": "sub/new.md", "text": "new"}))
+    (workspace.root / "sub").rmdir()
+    (workspace.root / "memory").mkdir()
+    (workspace.root / "sub").symlink_to("memory")
+    assert "changed" in toolbox.run(verdict).content
+    assert list((workspace.root / "memory").iterdir()) == []
+
+
+def test_nothing_can_hide_in_a_diff(toolbox: Toolbox) -> None:
+    text = "harmless\u202e\u200b\x1b[2K\rhidden\n"
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": "SOUL.md", "text": text}))
+    assert "harmless\\u{202e}\\u{200b}\\u{1b}[2K\\u{d}hidden" in verdict.detail
+    assert visible("tab\there") == "tab\\u{9}here"
+
+
+def test_the_programs_own_files_are_closed(approved: Call, workspace: Workspace) -> None:
+    (workspace.private / "sessions").mkdir(parents=True)
+    (workspace.private / "journal.jsonl").write_text("{}")
+    for path in (".assistant/journal.jsonl", ".ASSISTANT/x", ".assistant/sessions/new.jsonl"):
+        assert "private" in approved("write_file", path=path, text="x").content
+    assert "private" in approved("read_file", path=".assistant/journal.jsonl").content
+    assert "private" in approved("list_files", path=".assistant").content
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_full_disk_leaves_the_old_bytes_and_no_temporary_file(
+    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    left = [failing]
+
+    class Full(storage.Disk):
+        def write(self, descriptor: int, data: bytes) -> None:
+            self._count()
+            super().write(descriptor, data)
+
+        def sync(self, descriptor: int) -> None:
+            self._count()
+            super().sync(descriptor)
+
+        def _count(self) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("assistant.tools.changes.DISK", Full())
+    (workspace.root / "a.txt").write_text("old")
+    result = call("write_file", path="a.txt", text="new")
+    names = sorted(path.name for path in workspace.root.iterdir())
+    assert result.error
+    assert "No space left" in result.content
+    assert names == ["MEMORY.md", "a.txt"]
+    assert (workspace.root / "a.txt").read_text() == "old"
+
+
+def test_a_secret_new_to_memory_is_refused(roots: Roots, workspace: Workspace) -> None:
+    redactor = Redactor({"DOOR": "open-sesame"})
+    box = Toolbox(writing_tools(roots, redactor), redactor=redactor)
+    arguments = {"path": "MEMORY.md", "text": "The door: [[secret:DOOR]]\n"}
+    verdict = box.review(ToolCall("1", "write_file", arguments))
+    assert verdict.action == "deny"
+    assert "would come to hold [[secret:DOOR]]" in verdict.reason
+    elsewhere = box.review(ToolCall("1", "write_file", {**arguments, "path": ".env"}))
+    assert not box.run(elsewhere).error
+    assert (workspace.root / ".env").read_text() == "The door: open-sesame\n"
+
+
+def test_a_stand_in_for_nothing_known_is_not_written(call: Call, workspace: Workspace) -> None:
+    result = call("write_file", path=".env", text="KEY=[[secret:github-token-12345678]]")
+    assert "not known here" in result.content
+    assert not (workspace.root / ".env").exists()
+
+
+def test_an_added_directory_can_be_written(
+    workspace: Workspace, outside: Path, tmp_path: Path
+) -> None:
+    box = Toolbox(writing_tools(Roots(workspace, [outside]), Redactor()))
+    there = box.review(ToolCall("1", "write_file", {"path": f"{outside}/new.txt", "text": "x"}))
+    assert not box.run(there).error
+    assert (outside / "new.txt").read_text() == "x"
+    hook = box.review(ToolCall("1", "write_file", {"path": f"{outside}/.git/config", "text": "x"}))
+    assert hook.action == "ask"
+    beside = box.review(ToolCall("1", "write_file", {"path": f"{tmp_path}/x", "text": "x"}))
+    assert beside.action == "deny"
