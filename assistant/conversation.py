@@ -14,7 +14,7 @@ from datetime import datetime
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.context import Section, stable_sections, system_messages, turn_sections
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import Agent, Cancelled, notice, run_turn, usage_of
+from assistant.agent.loop import Agent, Cancelled, notice, run_turn
 from assistant.agent.request import Requests, shown_messages
 from assistant.agent.window import Window
 from assistant.errors import (
@@ -44,6 +44,7 @@ from assistant.session.entries import (
     Entry,
     RecalledEntry,
     UserEntry,
+    usage_of,
 )
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group, history, succeeded

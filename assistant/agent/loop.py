@@ -23,14 +23,11 @@ from assistant.events import (
     ToolFinished,
     ToolStarted,
 )
-from assistant.messages import Message, Reply, ToolCall, Usage
+from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
-    CaptureEntry,
-    CompactionEntry,
-    Entry,
     InterruptedEntry,
     NoticeEntry,
     ReminderEntry,
@@ -286,12 +283,6 @@ def _is_loop(transcript: Transcript, call: ToolCall) -> bool:
 
 def _key(call: ToolCall) -> str:
     return json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
-
-
-def usage_of(entries: Iterable[Entry]) -> Usage:
-    """What the model calls behind some entries cost together."""
-    kinds = (AssistantEntry, CaptureEntry, CompactionEntry)
-    return sum((each.usage for each in entries if isinstance(each, kinds)), start=Usage())
 
 
 def notice(transcript: Transcript, text: str) -> Notice:

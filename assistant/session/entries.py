@@ -6,7 +6,7 @@ holds its default is left out of the JSON. Types that this version does not know
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, fields
 from typing import Any, ClassVar, Literal, get_args
 
@@ -190,6 +190,12 @@ Entry = (
 _TYPES: dict[str, type[Any]] = {
     kind.type: kind for kind in get_args(Entry) if kind is not OtherEntry
 }
+
+
+def usage_of(entries: Iterable[Entry]) -> Usage:
+    """What the model calls behind some entries cost together."""
+    kinds = (AssistantEntry, CaptureEntry, CompactionEntry)
+    return sum((each.usage for each in entries if isinstance(each, kinds)), start=NO_USAGE)
 
 
 def encode(entry: Entry) -> bytes:
