@@ -16,6 +16,8 @@ from markdown_it.token import Token
 from assistant.errors import LedgerError
 from assistant.memory.plain import PARSER, words_of
 
+BLOT = "\0"
+"""Stands for each character of `masked` text that is not to be read."""
 _BREAKS = re.compile(r"\r\n|\r|\n")
 _REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
 _BULLET = re.compile(r"[-+*][ \t]+(?![-+* \t\r]*$)\S")
@@ -135,7 +137,7 @@ def masked(text: str) -> str | None:
     if text.count("\r") != text.count("\r\n"):
         return None
     if text.startswith("---") or any(mark in text for mark in ("```", "~~~", "<!--")):
-        text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
+        text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", BLOT, found[0]), text)
     if text.startswith("---"):
         return None
     return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text

@@ -9,7 +9,8 @@ from assistant.memory.items import escape, masked
 from assistant.memory.plain import fold, plain
 
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
-_STARTS = re.compile(r"[ \t>]*(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$)", re.MULTILINE)
+_STARTS = re.compile(r"[ \t]*(?:>|\0|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$))", re.MULTILINE)
+_HEADING = re.compile(r"#{1,6}[ \t]|\0")
 _ITEM = re.compile(r"[-+*][ \t]+\S")
 _FEW = 8
 """A word that stands so often in a file is rare enough to search by."""
@@ -30,7 +31,15 @@ def same_fact(text: str, source: str, fact: str) -> int | None:
     """The line of the current passage that says `fact` (clean text) and nothing else."""
     wanted = key(fact)
     known = masked(text)
-    for start, end in _candidates(text if known is None else known, fact, wanted):
+    shown = text if known is None else known
+    lowered = shown.lower()
+    words = set(_WORD.findall(fact.lower()))
+    lone = text.count("\r") != text.count("\r\n")
+    if not words or lone or len(lowered) != len(text):
+        return _parsed(text, source, wanted)
+    for start, end in _candidates(shown, lowered, escape(fact).lower(), words):
+        if key(plain(shown[start:end])) != wanted:
+            continue
         if known is None or not _is_alone(known, start, end):
             return _parsed(text, source, wanted)
         if all(each.status == "current" for each in chunks_of(text[start:end], source)):
@@ -60,6 +69,7 @@ def _is_alone(known: str, start: int, end: int) -> bool:
 
 def keys_of(text: str) -> set[str]:
     """The keys of all that the blocks of a file say, struck out or not."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     found = set()
     at = 0
     while at < len(text):
@@ -69,23 +79,21 @@ def keys_of(text: str) -> set[str]:
     return found
 
 
-def _candidates(text: str, fact: str, wanted: str) -> Iterator[tuple[int, int]]:
-    """The blocks of a text that read like the fact; all of it if that is not cheaply told."""
-    lowered = text.lower()
-    words = set(_WORD.findall(fact.lower()))
-    if not words or len(lowered) != len(text):
-        yield 0, len(text)
-        return
-    verbatim = lowered.find(escape(fact).lower())
+def _candidates(
+    text: str, lowered: str, verbatim: str, words: set[str]
+) -> Iterator[tuple[int, int]]:
+    """The blocks of a text that hold all of these words, one that may be verbatim first."""
+    at = lowered.find(verbatim)
+    if at >= 0:
+        yield _block_around(text, at)
     word = _rarest(lowered, words)
-    at = verbatim if verbatim >= 0 else lowered.find(word)
+    at = lowered.find(word)
     while at >= 0:
         start, end = _block_around(text, at)
         block = lowered[start:end]
-        if all(word in block for word in words) and key(plain(text[start:end])) == wanted:
+        if all(each in block for each in words):
             yield start, end
-        at = lowered.find(word, end if at != verbatim else 0)
-        verbatim = -1
+        at = lowered.find(word, end)
 
 
 def _rarest(text: str, words: set[str]) -> str:
@@ -106,11 +114,11 @@ def _block_around(text: str, at: int) -> tuple[int, int]:
     start = text.rfind("\n", 0, at) + 1
     while start > 0 and not _STARTS.match(text, start):
         above = text.rfind("\n", 0, start - 1) + 1
-        if not text[above:start].strip():
+        if not text[above:start].strip() or _HEADING.match(text, above):
             break
         start = above
     end = _line_end(text, at)
-    while end < len(text):
+    while end < len(text) and not _HEADING.match(text, start):
         following = _line_end(text, end + 1)
         if not text[end + 1 : following].strip() or _STARTS.match(text, end + 1):
             break
