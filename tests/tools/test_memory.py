@@ -1,0 +1,69 @@
+"""`recall` and `remember` over a memory that keeps facts in a list."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from assistant.errors import LedgerError
+from assistant.memory.base import Fact, Origin, Passage, Query, Recall, Remembered
+from assistant.tools.memory import memory_tools
+from assistant.tools.policy import DenyAll
+from assistant.tools.toolbox import Toolbox
+from tests.tools.conftest import calling
+
+
+class ListMemory:
+    """A memory of facts in a list; what the two tools need of the protocol."""
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+
+    def recall(self, query: Query) -> Recall:
+        found = tuple(
+            Passage(str(line), fact.text, "MEMORY.md", line, line, 0, 0, date="2026-11-21")
+            for line, fact in enumerate(self.facts, 3)
+            if query.text in fact.text
+        )
+        return Recall(query.text, 0, found[: query.k])
+
+    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
+        (fact,) = facts
+        if fact.replaces == "MEMORY.md:99":
+            raise LedgerError("MEMORY.md:99 names no fact", "Recall it first")
+        status = "exists" if fact in self.facts else "stored"
+        similar = self.recall(Query("door", k=3)).passages
+        self.facts.append(fact)
+        return (Remembered(status, "id", "MEMORY.md", len(self.facts) + 2, fact.text, similar),)
+
+
+@pytest.fixture
+def memory() -> ListMemory:
+    return ListMemory()
+
+
+def test_a_fact_is_stored_with_its_origin_and_found(memory: ListMemory) -> None:
+    call = calling(Toolbox(memory_tools(memory, session="s1")), DenyAll())  # type: ignore[arg-type]
+    assert call("recall", query="door").content == "Memory holds nothing on this."
+    assert call("remember", fact="The door code is 4711").content == "Stored at MEMORY.md:3."
+    assert memory.facts[0].origin == Origin("assistant", "s1")
+    found = call("recall", query="door", k="1")
+    assert found.content == "MEMORY.md:3 (2026-11-21): The door code is 4711"
+    assert found.compact == "recalled 1"
+    second = call("remember", fact="The door code is 4712")
+    assert "Similar facts" in second.content
+    assert "MEMORY.md:3: The door code is 4711" in second.content
+    assert "Already there" in call("remember", fact="The door code is 4711").content
+
+
+def test_a_refusal_of_the_ledger_is_an_error_result(memory: ListMemory) -> None:
+    call = calling(Toolbox(memory_tools(memory)), DenyAll())  # type: ignore[arg-type]
+    result = call("remember", fact="x", replaces="MEMORY.md:99")
+    assert result.error
+    assert result.content == "MEMORY.md:99 names no fact. Recall it first"
+
+
+def test_off_the_record_nothing_is_remembered(memory: ListMemory) -> None:
+    box = Toolbox(memory_tools(memory), off_the_record=True)  # type: ignore[arg-type]
+    assert [spec.name for spec in box.specs()] == ["recall"]
+    assert calling(box, DenyAll())("remember", fact="x").error
+    assert memory.facts == []
