@@ -1,5 +1,7 @@
 """One fact is one list item, whatever it says and wherever it goes."""
 
+import random
+import unicodedata
 from datetime import date
 
 import pytest
@@ -15,8 +17,10 @@ HOSTILE = (
     "<script>alert(1)</script>", "[MEMORY]", "[/MEMORY]", "[x] done", "[ ] open", "[a]: b",
     "![i](u)", "[l](u)", "<http://a.b>", "**b**", "_e_", "`c`", "``", "~~old~~", "~",
     "~~old~~ (superseded 2026-11-21: new)", "\\", "\\*", "&lt;", "&#64;", "| a | b |", "|---|---|",
-    "\u202egnp.exe", "a\u200bb", "\u2066x\u2069", "\ufeffx", "\U000e0041", "x\u2028y", "\x00", "\x1b[0m",
-    "\ud800", "line\nbreak", "cr\r\nlf", "## Remembered -- 2026-11-21", "    indented", "\tx", "$5 < 6 > 4", "C:\\new_dir\\x", "snake_case", "R&D", "2 * 3", "👩‍👩‍👧 ❤️",
+    "\u202egnp.exe", "a\u200bb", "\u2066x\u2069", "\ufeffx", "\U000e0041", "x\u2028y", "\x00",
+    "\x1b[0m",
+    "\ud800", "line\nbreak", "cr\r\nlf", "## Remembered -- 2026-11-21", "    indented",
+    "\tx", "$5 < 6 > 4", "C:\\new_dir\\x", "snake_case", "R&D", "2 * 3", "👩‍👩‍👧 ❤️",
 )  # fmt: skip
 """Parts that markdown, a prompt or a terminal would take for something else than words."""
 
@@ -34,7 +38,7 @@ BLOCKS = (
     "- ~~old~~ (superseded 2026-11-01: new)", "<3", "\ttab", "- a\n\n  b", "   - a",
 )  # fmt: skip
 documents = st.builds(
-    lambda lines, end, last, front: (front + end.join(lines).replace("\n", end) + last * end),
+    lambda lines, end, last, front: front + end.join(lines).replace("\n", end) + last * end,
     st.lists(st.sampled_from(BLOCKS), max_size=10),
     st.sampled_from(["\n", "\n", "\r\n", "\r"]),
     st.integers(0, 2),
@@ -134,7 +138,9 @@ def test_a_struck_passage_is_superseded_and_keeps_its_words(passage: str) -> Non
     assert "Lisbon" not in words.text
 
 
-@pytest.mark.parametrize("passage", ["```\nx\n```", "# x", "> x", "| a |\n|---|\n| b |", "<p>x</p>"])
+@pytest.mark.parametrize(
+    "passage", ["```\nx\n```", "# x", "> x", "| a |\n|---|\n| b |", "<p>x</p>"]
+)
 def test_what_is_no_fact_cannot_be_struck_out(passage: str) -> None:
     assert struck(passage, "(superseded 2026-11-21: y)") is None
 
@@ -150,3 +156,23 @@ def test_a_hostile_section_name_makes_one_heading() -> None:
     kinds = [kind for kind, *_ in outline(f"## {title}\n")]
     assert kinds == ["heading_open", "inline", "heading_close"]
     assert dated(" \n", date(2026, 11, 21)) == "Remembered -- 2026-11-21"
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_two_thousand_hostile_facts_are_two_thousand_items(count: int) -> None:
+    chance = random.Random(11)
+    text, said = "# Memory\n", []
+    for number in range(count):
+        parts = chance.choices(HOSTILE, k=chance.randint(1, 5))
+        fact = clean(f"{chance.choice([' ', ''])}".join([*parts, str(number)]))
+        said.append(fact)
+        text = insertion(text, TITLE, escape(fact)).apply(text)
+    items = [each for each in outline(text) if each[0] == "list_item_open"]
+    kinds = {kind for kind, *_ in outline(text)}
+    assert len(items) == count
+    assert kinds == {
+        "heading_open", "heading_close", "inline", "bullet_list_open", "bullet_list_close",
+        "list_item_open", "list_item_close", "paragraph_open", "paragraph_close",
+    }  # fmt: skip
+    assert [plain(line) for line in text.split("\n") if line.startswith("- ")] == said
+    assert not any(unicodedata.category(c) in {"Cf", "Cs"} for c in text)
