@@ -67,14 +67,14 @@ def claim(workspace: Workspace, seconds: float = CLAIM_SECONDS) -> Claim:
     storage.private_directory(workspace.private)
     path = workspace.private / "owner.lock"
     lock = storage.lock(path)
-    try:
-        with storage.reported("locked", path):
+    with storage.reported("locked", path):
+        try:
             lock.acquire(timeout=seconds)
-    except Timeout as error:
-        raise DaemonError(
-            f"another process works on the memory of {workspace.root}",
-            "End the `assistant --no-daemon` that runs there, or `assistant daemon stop`",
-        ) from error
+        except Timeout as error:
+            raise DaemonError(
+                f"another process works on the memory of {workspace.root}",
+                "End the `assistant --no-daemon` that runs there, or `assistant daemon stop`",
+            ) from error
     return Claim(path, lock, path.stat().st_ino)
 
 
