@@ -70,13 +70,23 @@ def test_new_files_are_private(tmp_path: Path) -> None:
     assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "ab"} == {0o600}
 
 
-def test_replace_leaves_a_file_that_is_not_as_expected(tmp_path: Path) -> None:
+class PlainDisk(storage.Disk):
+    """A disk that cannot swap files, as some network ones."""
+
+    def exchange(self, source: Path, target: Path) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("disk", [storage.Disk(), PlainDisk()])
+def test_replace_leaves_a_file_that_is_not_as_expected(tmp_path: Path, disk: storage.Disk) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"theirs")
-    assert not storage.replace(path, b"ours", expected=b"old")
-    assert path.read_bytes() == b"theirs"
-    assert storage.replace(path, b"ours", expected=b"theirs")
-    assert storage.replace(tmp_path / "new", b"x", expected=b"")
+    with storage.using(disk):
+        assert not storage.replace(path, b"ours", expected=b"old")
+        assert path.read_bytes() == b"theirs"
+        assert storage.replace(path, b"ours", expected=b"theirs")
+        assert storage.replace(tmp_path / "new", b"x", expected=b"")
+    assert path.read_bytes() == b"ours"
     assert names(tmp_path) == ["f", "new"]
 
 
