@@ -77,8 +77,8 @@ class Assembly:
         """The whole reply. Without a finish reason it is taken as cut: `incomplete`."""
         ended = finish_reason in ENDED
         return Reply(
-            self._text.whole,
-            self._reasoning.whole,
+            _or_nothing(self._text.whole),
+            _or_nothing(self._reasoning.whole),
             tuple(self._sound(call, ended) for call in self._calls),
             usage,
             finish_reason or "incomplete",
@@ -100,11 +100,11 @@ class Assembly:
         if not same:
             return None
         last = same[-1]
+        if delta.id and (named := [call for call in same if call.id == delta.id]):
+            return named[-1]
         if not delta.name or not last.name:
             return last
-        if delta.id and last.id:
-            return next((call for call in same if call.id == delta.id), None)
-        return None if last.whole else last
+        return None if last.whole or (delta.id and last.id) else last
 
     def _sound(self, call: "_Call", ended: bool) -> ToolCall:
         identity = call.id if call.id and call.id not in self._taken else f"call_{uuid.uuid4().hex}"
@@ -116,6 +116,11 @@ class Assembly:
             return ToolCall(identity, call.name, decode_arguments(call.text, ended=ended))
         except ValueError as error:
             return ToolCall(identity, call.name, fault=str(error))
+
+
+def _or_nothing(text: str) -> str:
+    """Providers refuse a message of white space alone."""
+    return text if text.strip() else ""
 
 
 def decode_arguments(text: str, *, ended: bool = True) -> dict[str, Any]:

@@ -229,7 +229,7 @@ def _message(message: Message, *, mark: bool) -> Json:
         content = [block]
     wire: Json = {"role": message.role, "content": content}
     if message.tool_calls:
-        wire["content"] = content or None
+        wire["content"] = content if message.content.strip() else None
         wire["tool_calls"] = [_call(call) for call in message.tool_calls]
     if message.role == "tool":
         wire["tool_call_id"] = message.tool_call_id
@@ -237,7 +237,7 @@ def _message(message: Message, *, mark: bool) -> Json:
 
 
 def _says_nothing(message: Message) -> bool:
-    return not (message.content or message.tool_calls or message.role == "tool")
+    return not (message.content.strip() or message.tool_calls or message.role == "tool")
 
 
 def _call(call: ToolCall) -> Json:
