@@ -1,31 +1,148 @@
 """The composition root: settings become objects here, and nowhere else."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
-from assistant import config
+from assistant import config, secrets, settings, skills, trust
+from assistant.agent.interruption import Interruption
+from assistant.conversation import Conversation
+from assistant.errors import SessionError
 from assistant.memory.base import Memory, Progress, no_progress
+from assistant.memory.door import open_memory
+from assistant.model import select
+from assistant.model.litellm_model import preload
+from assistant.session import listing, transcript
+from assistant.session.transcript import Transcript
+from assistant.settings import Settings
+from assistant.tools.memory import memory_tools
+from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
+from assistant.tools.read import reading_tools
+from assistant.tools.roots import Roots
+from assistant.tools.scratch import Scratch, scratch_tools
+from assistant.tools.search import searching_tools
+from assistant.tools.shell import shell_tool
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
 
-if TYPE_CHECKING:
-    from assistant.conversation import Conversation
+
+@dataclass(frozen=True, slots=True)
+class ChatWish:
+    """What the owner asked of a conversation.
+
+    `resume` is a session's id; `latest` goes on with the one begun last. `yes` lets dangerous
+    tools run unasked. `directories` are open to tools besides the workspace.
+    """
+
+    resume: str | None = None
+    latest: bool = False
+    off_the_record: bool = False
+    model: str | None = None
+    yes: bool = False
+    directories: Sequence[Path] = ()
 
 
-def open_memory(
+@dataclass(slots=True)
+class Chat:
+    """An open conversation and what it stands on."""
+
+    place: Workspace
+    settings: Settings
+    memory: Memory
+    conversation: Conversation
+
+    def use_model(self, name: str) -> None:
+        """Answer with another model from the next turn on."""
+        model = self.settings.model.model_copy(update={"name": name})
+        self.conversation.model = select.create(self.settings.model_copy(update={"model": model}))
+
+    def preload(self) -> None:
+        """Load what the first request needs, so that it leaves at once. For a thread of its own."""
+        if self.settings.model.name or self.settings.profiles:
+            preload()
+
+    def close(self) -> None:
+        """Let go of the session and of memory."""
+        self.conversation.transcript.close()
+        self.memory.close()
+
+    def __enter__(self) -> "Chat":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def open_chat(
     place: Workspace,
-    raw: config.Raw,
+    wish: ChatWish,
     *,
+    approver: Approver | None = None,
     no_daemon: bool = False,
     progress: Progress = no_progress,
-) -> Memory:
-    """Memory over the workspace's daemon, started if need be, or in this process.
+) -> Chat:
+    """A conversation in a workspace, its session new or reopened.
 
-    The imports are per branch: a client of the daemon loads nothing heavy.
+    `approver` is asked about dangerous calls; without one they are denied, or with `wish.yes` run.
     """
-    if no_daemon:
-        from assistant import settings
-        from assistant.memory import service
+    trusted = trust.is_trusted(place)
+    flags = {"model": {"name": wish.model}} if wish.model else None
+    raw = config.load(flags, recipe=place.root / "assistant.toml" if trusted else None)
+    chosen = settings.validate(raw)
+    with ExitStack() as opened:
+        record = _transcript(place, wish)
+        opened.callback(record.close)
+        memory = open_memory(place, raw, no_daemon=no_daemon, progress=progress)
+        opened.callback(memory.close)
+        conversation = _conversation(place, wish, chosen, memory, record, trusted=trusted)
+        if not wish.yes and approver is not None:
+            conversation.approver = approver
+        opened.pop_all()
+    return Chat(place, chosen, memory, conversation)
 
-        return service.open_memory(place, settings.validate(raw), progress=progress)
-    from assistant.memory import client
 
-    return client.connect(place, raw, progress=progress)
+def _conversation(
+    place: Workspace,
+    wish: ChatWish,
+    chosen: Settings,
+    memory: Memory,
+    record: Transcript,
+    *,
+    trusted: bool,
+) -> Conversation:
+    redactor, interruption, scratch = secrets.redactor(), Interruption(), Scratch()
+    roots = Roots(place, wish.directories)
+    tools = [
+        *memory_tools(memory, session=record.session),
+        *reading_tools(roots),
+        *searching_tools(roots),
+        *writing_tools(roots, redactor),
+        shell_tool(roots, redactor, interruption.event),
+        *scratch_tools(scratch),
+    ]
+    return Conversation(
+        workspace=place,
+        model=select.create(chosen),
+        memory=memory,
+        toolbox=Toolbox(tools, Policy(chosen.policy), redactor, off_the_record=wish.off_the_record),
+        transcript=record,
+        settings=chosen.context,
+        approver=ApproveAll() if wish.yes else DenyAll(),
+        interruption=interruption,
+        scratch=scratch,
+        redactor=redactor,
+        skills=skills.load(place, chosen.skills.disabled).index if trusted else "",
+        one_call=chosen.model.tool_calls == "one",
+        trusted=trusted,
+    )
+
+
+def _transcript(place: Workspace, wish: ChatWish) -> Transcript:
+    if wish.off_the_record:
+        return transcript.off_the_record()
+    name = listing.latest(place.sessions) if wish.latest else wish.resume
+    if wish.latest and name is None:
+        raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")
+    return transcript.reopen(place.sessions, name) if name else transcript.create(place.sessions)

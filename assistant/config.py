@@ -25,6 +25,8 @@ SHORT_NAMES = {
     "ASSISTANT_IDLE_SECONDS": ("daemon", "idle_seconds"),
 }
 MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon")
+RECIPE_SECTIONS = ("context", "skills")
+"""What a workspace's assistant.toml may set: never an endpoint, a key or a model."""
 
 
 def config_file() -> Path:
@@ -47,12 +49,17 @@ def _xdg(variable: str, fallback: str) -> Path:
     return Path(value) if Path(value).is_absolute() else Path.home() / fallback
 
 
-def load(flags: Mapping[str, Mapping[str, Any]] | None = None) -> Raw:
+def load(
+    flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None
+) -> Raw:
     """The settings as nested values: the file's, overlaid by the environment's, then by `flags`.
 
-    Raises ConfigError if the file is not TOML or cannot be read.
+    `recipe` is a workspace's assistant.toml, laid over the file. Raises ConfigError if a file is
+    not TOML or cannot be read, or a recipe holds more than one may.
     """
     values = read_file(config_file())
+    for section, entries in (read_recipe(recipe) if recipe else {}).items():
+        _section(values, section).update(entries)
     for section, key, value in _environment(os.environ):
         _section(values, section)[key] = value
     for section, entries in (flags or {}).items():
@@ -70,6 +77,21 @@ def read_file(path: Path) -> Raw:
         raise ConfigError(f"{path} is not valid TOML: {error}", "Correct that line") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", "Check it") from error
+
+
+def read_recipe(path: Path) -> Raw:
+    """The values of a workspace's own file, which may come from somebody else.
+
+    Raises ConfigError if it sets anything but the recipe of the prompt.
+    """
+    values = read_file(path)
+    for section, entries in values.items():
+        if section not in RECIPE_SECTIONS or not isinstance(entries, dict):
+            allowed = " and ".join(f"[{name}]" for name in RECIPE_SECTIONS)
+            raise ConfigError(
+                f"{path} may hold {allowed} only, not {section!r}", f"Move it to {config_file()}"
+            )
+    return values
 
 
 def memory_digest(raw: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import memory, sessions, setup
+from assistant.cli import chat, memory, secrets, sessions, setup
 from assistant.cli.options import Globals
 from assistant.errors import AssistantError
 
@@ -55,7 +55,10 @@ def options(
 
 
 setup.register_init(cli)
+chat.register(cli)
 memory.register(cli)
+sessions.register(cli)
+secrets.register(cli)
 setup.register(cli)
 
 

@@ -43,19 +43,8 @@ def remember(
         (written,) = memory.remember([Fact(text, section, replaces)])
     if as_json:
         print_json(_written(written))
-        return
-    place = f"{written.source}:{written.line}"
-    said = {
-        "stored": "Remembered",
-        "exists": "Already known",
-        "superseded": "Remembered, and the old fact struck through",
-        "waiting": "Waits for your review (`assistant memory review`)",
-    }[written.status]
-    typer.echo(f"{said}: {place}" if written.source else said)
-    if written.similar:
-        typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
-        for passage in written.similar:
-            typer.echo(f"  {passage.citation}  {_one_line(passage.text)}")
+    else:
+        show_written(written)
 
 
 def recall(
@@ -92,7 +81,7 @@ def recall(
     if as_json:
         print_json(_recalled(found))
     else:
-        _show(found, why=why)
+        show_recall(found, why=why)
 
 
 def forget(
@@ -105,12 +94,9 @@ def forget(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a fact from its file and from everything made of it."""
+    """Remove a fact from its file and all made of it."""
     with context.obj.memory() as memory:
-        found = memory.locate(target)
-        _check_one(target, found)
-        for passage in found:
-            typer.echo(f"{passage.citation}  {_one_line(passage.text)}", err=True)
+        found = named(memory, target)
         cure = "Run it again with --yes once you have seen what it removes"
         if not confirmed("Forget this?", yes=yes, cure=cure):
             raise typer.Exit(1)
@@ -196,15 +182,36 @@ def _check_date(text: str | None) -> None:
         raise UsageError(f"{text!r} is not a date", "Write it as 2026-05-08") from error
 
 
-def _check_one(target: str, found: tuple[Passage, ...]) -> None:
+def named(memory: Memory, target: str) -> tuple[Passage, ...]:
+    """The one fact that the target names, shown. Raises LedgerError for none or several."""
+    found = memory.locate(target)
     if not found:
         raise LedgerError(f"memory holds nothing for {target!r}", "Try `assistant recall` first")
     if len(found) > 1:
         places = ", ".join(passage.citation for passage in found[:5])
         raise LedgerError(f"{len(found)} facts match {target!r}: {places}", "Name one by FILE:LINE")
+    typer.echo(f"{found[0].citation}  {_one_line(found[0].text)}", err=True)
+    return found
 
 
-def _show(found: Recall, *, why: bool) -> None:
+def show_written(written: Remembered) -> None:
+    """Where a fact now stands, and what it may replace."""
+    place = f"{written.source}:{written.line}"
+    said = {
+        "stored": "Remembered",
+        "exists": "Already known",
+        "superseded": "Remembered, and the old fact struck through",
+        "waiting": "Waits for your review (`assistant memory review`)",
+    }[written.status]
+    typer.echo(f"{said}: {place}" if written.source else said)
+    if written.similar:
+        typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
+        for passage in written.similar:
+            typer.echo(f"  {passage.citation}  {_one_line(passage.text)}")
+
+
+def show_recall(found: Recall, *, why: bool = False) -> None:
+    """The passages for a person, best first."""
     for passage in found.passages:
         _show_passage(passage, why=why)
     if not found.passages:

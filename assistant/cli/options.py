@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant import app, config, workspace
+from assistant import config, workspace
 from assistant.cli.progress import ProgressLine
 from assistant.errors import UsageError
 from assistant.memory.base import Memory
+from assistant.memory.door import open_memory
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
@@ -34,7 +35,7 @@ class Globals:
     def memory(self) -> Iterator[Memory]:
         """The chosen workspace's memory, with progress on standard error for a person."""
         with ProgressLine() as progress:
-            memory = app.open_memory(
+            memory = open_memory(
                 self.place(), config.load(), no_daemon=self.no_daemon, progress=progress
             )
             try:

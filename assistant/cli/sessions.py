@@ -1,1 +1,81 @@
 """`sessions list` and `sessions show`: the transcripts of past conversations."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from assistant.cli.options import AsJson, print_json
+from assistant.workspace import Workspace
+
+session_commands = typer.Typer(
+    help="Look at past conversations.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the sessions' commands to the tree."""
+    cli.add_typer(session_commands, name="sessions")
+
+
+@session_commands.command("list")
+def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
+    """List sessions, newest first, with what they cost."""
+    from assistant.session import listing
+
+    place = context.obj.place()
+    if as_json:
+        print_json([asdict(each) for each in listing.sessions(place.sessions)])
+    else:
+        show_sessions(place)
+
+
+@session_commands.command("show")
+def show_session(
+    context: typer.Context,
+    session: Annotated[str, typer.Argument(metavar="ID", help="Its id, or a beginning or end.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what was said in a session; with --json its entries, one a line."""
+    from assistant.session import entries, transcript
+
+    for entry in transcript.read(context.obj.place().sessions, session):
+        if as_json:
+            typer.echo(entries.encode(entry).decode(), nl=False)
+        elif line := _shown(entry):
+            typer.echo(line)
+
+
+def show_sessions(place: Workspace) -> None:
+    """The sessions as a list for a person."""
+    from assistant.session import listing
+
+    found = listing.sessions(place.sessions)
+    if not found:
+        typer.echo("No sessions yet.", err=True)
+    for each in found:
+        cost = "" if each.usage.cost is None else f" · ${each.usage.cost:.4f}"
+        tokens = each.usage.input_tokens + each.usage.output_tokens
+        facts = each.fault or f"{each.turns} turns · {tokens:,} tokens{cost}"
+        typer.echo(f"{each.id}  {typer.style(facts, dim=True)}  {each.title}")
+
+
+def _shown(entry: object) -> str:
+    """An entry as a person reads it; empty for what only the program needs."""
+    from assistant.session import entries
+
+    match entry:
+        case entries.UserEntry(text=text):
+            return f"› {text}"
+        case entries.AssistantEntry(text=text):
+            return text
+        case entries.ToolResultEntry(tool=tool, compact=compact):
+            return typer.style(f"· {compact or tool}", dim=True)
+        case entries.CompactionEntry(summary=summary):
+            return typer.style(f"(summary of what came before)\n{summary}", dim=True)
+        case entries.NoticeEntry(text=text):
+            return typer.style(f"note: {text}", dim=True)
+        case entries.InterruptedEntry(text=text):
+            return typer.style(f"({text})", dim=True)
+        case _:
+            return ""

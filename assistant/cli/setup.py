@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant import config, storage, workspace
+from assistant import config, storage, trust, workspace
 from assistant.cli.options import AsJson, print_json
 from assistant.errors import AssistantError, UsageError
 
@@ -28,6 +28,7 @@ def register(cli: typer.Typer) -> None:
     """Add the commands of set-up to the tree."""
     cli.add_typer(config_commands, name="config")
     cli.add_typer(daemon_commands, name="daemon")
+    cli.command("trust")(trust_workspace)
     cli.command()(doctor)
 
 
@@ -37,14 +38,22 @@ def init(
         Path | None, typer.Argument(help="Where; else the default workspace.")
     ] = None,
 ) -> None:
-    """Create a workspace from the template; what is there already stays as it is."""
+    """Create a workspace; what is there already stays."""
     root = directory or context.obj.directory or workspace.default_root()
     created = workspace.create(root)
     for name in created.added:
         typer.echo(f"added {name}")
     for name in created.kept:
         typer.echo(f"kept  {name}")
+    trust.grant(created.workspace)
     typer.echo(f"The workspace is at {root}. Edit SOUL.md and USER.md to make it yours.")
+
+
+def trust_workspace(context: typer.Context) -> None:
+    """Let a workspace's files enter prompts."""
+    place = context.obj.place()
+    new = trust.grant(place)
+    typer.echo(f"{place.root} is trusted" if new else f"{place.root} was trusted already")
 
 
 @config_commands.command("show")
@@ -136,7 +145,7 @@ def daemon_status(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def doctor(context: typer.Context) -> None:
-    """Check every part, and say what to do about those that are not well."""
+    """Check every part; each fault comes with its cure."""
     from assistant.cli import doctor as checks
 
     healthy = True

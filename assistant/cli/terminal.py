@@ -1,22 +1,127 @@
 """The chat in a terminal: the prompt appears at once, everything heavy loads behind it."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.completion import Completer, DynamicCompleter, WordCompleter
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from assistant import config, storage
-from assistant.cli.commands import COMMANDS, Quit, run_command
-from assistant.cli.render import TurnView
-from assistant.cli.typeahead import TypeAhead
-from assistant.conversation import Conversation
-from assistant.errors import AssistantError
+from assistant import __version__, config, storage
+from assistant.cli.chat import Opening
+
+if TYPE_CHECKING:
+    from assistant.app import Chat
+    from assistant.cli.turns import Terminal
 
 PROMPT = ANSI("\x1b[1;36m›\x1b[0m ")
+CONTINUED = ANSI("\x1b[2m…\x1b[0m ")
+
+
+def converse(opening: Opening) -> None:
+    """Talk until the owner leaves."""
+    place = opening.options.place()
+    typer.echo(typer.style(f"assistant {__version__} · {place.root} · /help", dim=True))
+    behind = _Behind(opening)
+    prompt = _prompt(behind, off_the_record=opening.off_the_record)
+    typed = ""
+    try:
+        behind_prompt = True
+        while behind_prompt:
+            try:
+                line = prompt.prompt(default=typed).strip()
+            except KeyboardInterrupt:
+                typed = ""
+                continue
+            except EOFError:
+                break
+            typed = ""
+            if line:
+                terminal, chat = behind.opened()
+                if line.startswith("/"):
+                    behind_prompt = terminal.command(chat, line)
+                else:
+                    typed = terminal.turn(chat, line)
+    finally:
+        behind.close()
+
+
+class _Behind:
+    """The terminal and the chat, opened in a thread once the prompt has been drawn."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._opened: Future[tuple[Terminal, Chat]] = Future()
+        self._started = False
+
+    def start(self, *_: object) -> None:
+        """Begin to open, once."""
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._open, name="opening", daemon=True).start()
+
+    def opened(self) -> "tuple[Terminal, Chat]":
+        """Both, when they are there. Raises what kept the chat from opening."""
+        self.start()
+        return self._opened.result()
+
+    def close(self) -> None:
+        """Close the chat, if it was opened."""
+        if self._started and self._opened.exception() is None:
+            self._opened.result()[1].close()
+
+    def _open(self) -> None:
+        try:
+            from assistant.cli.turns import Terminal  # rich and the agent: behind the prompt
+
+            terminal = Terminal()
+            chat = self._opening.open(terminal)
+            self._opened.set_result((terminal, chat))
+            chat.preload()
+        except BaseException as error:  # carried to the thread that asks for the chat
+            self._opened.set_exception(error)
+
+
+def _prompt(behind: _Behind, *, off_the_record: bool) -> "PromptSession[str]":
+    """The prompt: history, slash commands with completion, Alt-Enter for a new line."""
+    session: PromptSession[str] = PromptSession(
+        PROMPT,
+        history=InMemoryHistory() if off_the_record else _history(),
+        completer=DynamicCompleter(_slash_commands),
+        key_bindings=_keys(),
+        multiline=True,
+        prompt_continuation=CONTINUED,
+    )
+    session.app.after_render += behind.start
+    return session
+
+
+def _slash_commands() -> Completer:
+    from assistant.cli.commands import COMMANDS  # as above
+
+    return WordCompleter(list(COMMANDS), sentence=True)
+
+
+def _history() -> History:
+    path = config.state_dir() / "prompts"
+    storage.private_directory(path.parent)
+    path.touch(mode=storage.PRIVATE_FILE)
+    return FileHistory(str(path))
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _send(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "enter")
+    def _new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys

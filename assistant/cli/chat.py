@@ -1,0 +1,138 @@
+"""`chat`, `ask` and `context`: conversation from the shell."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assistant.cli.options import AsJson, Globals, given, print_json
+from assistant.cli.progress import ProgressLine
+from assistant.errors import UsageError
+
+if TYPE_CHECKING:
+    from assistant.app import Chat
+    from assistant.tools.policy import Approver
+
+Message = Annotated[str | None, typer.Argument(help="The message; `-` reads standard input.")]
+Model = Annotated[
+    str | None, typer.Option("--model", metavar="M", help="The model, for this time only.")
+]
+Continue = Annotated[bool, typer.Option("--continue", help="Go on with the latest session.")]
+Resume = Annotated[
+    str | None, typer.Option("--resume", metavar="ID", help="Go on with this session.")
+]
+OffTheRecord = Annotated[bool, typer.Option("--otr", help="Off the record: write nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Let dangerous tools run unasked.")]
+AddDir = Annotated[
+    list[Path] | None,
+    typer.Option("--add-dir", metavar="DIR", help="Let tools use this directory too."),
+]
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the conversation's commands to the tree."""
+    cli.command()(chat)
+    cli.command()(ask)
+    cli.command()(context)
+
+
+def chat(
+    context: typer.Context,
+    continued: Continue = False,
+    resume: Resume = None,
+    otr: OffTheRecord = False,
+    model: Model = None,
+    yes: Yes = False,
+    add_dir: AddDir = None,
+) -> None:
+    """Talk with the assistant; from a pipe, each line is a turn."""
+    opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from assistant.cli import terminal  # prompt_toolkit: only for a person
+
+        terminal.converse(opening)
+        return
+    from assistant.cli import headless
+
+    with opening.open() as opened:
+        for line in filter(str.strip, sys.stdin):
+            headless.print_turn(opened.conversation.send(line.strip()))
+
+
+def ask(
+    context: typer.Context,
+    message: Message = None,
+    continued: Continue = False,
+    resume: Resume = None,
+    otr: OffTheRecord = False,
+    model: Model = None,
+    yes: Yes = False,
+    add_dir: AddDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do one turn, and print the reply or its events."""
+    from assistant.cli import headless
+
+    text = given(message, "message")
+    opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
+    with opening.open() as opened:
+        if not headless.print_turn(opened.conversation.send(text), as_json=as_json):
+            raise typer.Exit(1)
+
+
+def context(
+    context: typer.Context,
+    message: Message = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the prompt that a message would be sent with, section by section."""
+    text = given(message, "message")
+    with Opening(context.obj).open() as opened:
+        sections = opened.conversation.preview(text)
+    if as_json:
+        print_json(
+            [{"title": each.title, "tokens": each.tokens, "text": each.text} for each in sections]
+        )
+        return
+    for section in sections:
+        typer.echo(section.rendered)
+        typer.echo(typer.style(f"({section.tokens} tokens)\n", dim=True))
+    typer.echo(f"{sum(section.tokens for section in sections)} tokens in all", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the command line says of a conversation, and how to open it."""
+
+    options: Globals
+    resume: str | None = None
+    latest: bool = False
+    off_the_record: bool = False
+    model: str | None = None
+    yes: bool = False
+    directories: Sequence[Path] = ()
+
+    def __post_init__(self) -> None:
+        if self.resume and self.latest:
+            raise UsageError("--continue and --resume name two sessions", "Give one of them")
+
+    def open(self, approver: "Approver | None" = None) -> "Chat":
+        """The conversation; progress of memory's first indexing goes to standard error."""
+        from assistant import app  # the agent and its models: behind the prompt
+
+        wish = app.ChatWish(
+            self.resume,
+            self.latest,
+            self.off_the_record,
+            self.model,
+            self.yes,
+            self.directories,
+        )
+        place, no_daemon = self.options.place(), self.options.no_daemon
+        with ProgressLine() as progress:
+            return app.open_chat(
+                place, wish, approver=approver, no_daemon=no_daemon, progress=progress
+            )

@@ -1,0 +1,111 @@
+"""The slash commands of the chat."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assistant.app import Chat
+from assistant.cli import memory as memory_commands
+from assistant.cli.render import quiet_lines
+from assistant.cli.sessions import show_sessions
+from assistant.errors import UsageError
+from assistant.memory.base import Fact, Query
+
+
+class Quit(Exception):
+    """The owner leaves the chat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A slash command: its argument as help shows it, and what it does with it."""
+
+    argument: str
+    help: str
+    run: Callable[[Chat, Console, str], None]
+
+
+def run_command(chat: Chat, console: Console, line: str) -> None:
+    """Carry out a line that begins with a slash. Raises UsageError for an unknown command."""
+    name, _, argument = line.partition(" ")
+    command = COMMANDS.get(name)
+    if command is None:
+        raise UsageError(f"there is no command {name}", "Type /help for those there are")
+    command.run(chat, console, argument.strip())
+
+
+def _remember(chat: Chat, console: Console, text: str) -> None:
+    if not text:
+        raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
+    (written,) = chat.memory.remember([Fact(text)])
+    memory_commands.show_written(written)
+
+
+def _recall(chat: Chat, console: Console, text: str) -> None:
+    memory_commands.show_recall(chat.memory.recall(Query(text)))
+
+
+def _forget(chat: Chat, console: Console, target: str) -> None:
+    found = memory_commands.named(chat.memory, target)
+    if typer.confirm("Forget this?"):
+        chat.memory.forget(found)
+        typer.echo("Forgotten. `assistant memory undo` restores it.")
+
+
+def _context(chat: Chat, console: Console, message: str) -> None:
+    for section in chat.conversation.preview(message):
+        console.print(Text(section.rendered))
+        console.print(f"({section.tokens} tokens)\n", style="dim")
+
+
+def _compact(chat: Chat, console: Console, _: str) -> None:
+    for event in chat.conversation.compact():
+        for line in quiet_lines(event):
+            console.print(line)
+
+
+def _usage(chat: Chat, console: Console, _: str) -> None:
+    used = chat.conversation.usage
+    cost = "" if used.cost is None else f" · ${used.cost:.4f}"
+    console.print(
+        f"{used.input_tokens:,} tokens in ({used.cached_tokens:,} of the last call cached), "
+        f"{used.output_tokens:,} out{cost} · {chat.conversation.model.name}"
+    )
+
+
+def _sessions(chat: Chat, console: Console, _: str) -> None:
+    show_sessions(chat.place)
+
+
+def _model(chat: Chat, console: Console, name: str) -> None:
+    if name:
+        chat.use_model(name)
+    console.print(f"answers come from {chat.conversation.model.name}")
+
+
+def _help(chat: Chat, console: Console, _: str) -> None:
+    for name, command in COMMANDS.items():
+        console.print(f"{name} {command.argument}".ljust(24), command.help, highlight=False)
+    console.print("Enter sends; Alt-Enter begins a new line; Ctrl-C stops a reply.", style="dim")
+    console.print("What you type while it works joins the turn at Enter.", style="dim")
+
+
+def _quit(chat: Chat, console: Console, _: str) -> None:
+    raise Quit
+
+
+COMMANDS = {
+    "/remember": Command("FACT", "Write a fact to memory.", _remember),
+    "/recall": Command("QUERY", "Show what memory holds on something.", _recall),
+    "/forget": Command("FILE:LINE", "Remove a fact, after a yes.", _forget),
+    "/context": Command("[MESSAGE]", "Show the prompt as it would be sent.", _context),
+    "/compact": Command("", "Turn older turns into facts and a summary now.", _compact),
+    "/usage": Command("", "Show tokens and cost of this session.", _usage),
+    "/sessions": Command("", "List past sessions.", _sessions),
+    "/model": Command("[NAME]", "Show or change the model for this session.", _model),
+    "/help": Command("", "Show this list.", _help),
+    "/quit": Command("", "Leave; Ctrl-D does too.", _quit),
+}

@@ -1,0 +1,50 @@
+"""`secrets add|list|remove`: values that never leave this machine in the clear."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from assistant import secrets
+from assistant.cli.options import AsJson, print_json
+
+secret_commands = typer.Typer(
+    help="Register values that must never be sent or stored.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+Name = Annotated[str, typer.Argument(help="What it is called, such as home_key.")]
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the secrets' commands to the tree."""
+    cli.add_typer(secret_commands, name="secrets")
+
+
+@secret_commands.command("add")
+def add(name: Name) -> None:
+    """Register a secret; its value is asked for, or read from standard input."""
+    if sys.stdin.isatty():
+        value = typer.prompt("Value", hide_input=True, err=True)
+    else:
+        value = sys.stdin.read().strip()
+    where = secrets.add(name, value)
+    typer.echo(f"{name} is registered, its value kept in {where}")
+
+
+@secret_commands.command("list")
+def list_secrets(as_json: AsJson = False) -> None:
+    """List the names of the registered secrets; never a value."""
+    names = secrets.names()
+    if as_json:
+        print_json(names)
+        return
+    for name in names:
+        typer.echo(name)
+
+
+@secret_commands.command("remove")
+def remove(name: Name) -> None:
+    """Forget a registered secret."""
+    secrets.remove(name)
+    typer.echo(f"{name} is no longer registered")

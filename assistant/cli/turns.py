@@ -1,0 +1,80 @@
+"""A turn and a slash command in the terminal: events shown, approvals asked, typing taken in."""
+
+import contextlib
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
+from assistant.app import Chat
+from assistant.cli.commands import Quit, run_command
+from assistant.cli.render import TurnView
+from assistant.cli.typeahead import TypeAhead
+from assistant.errors import AssistantError
+from assistant.events import ApprovalRequested
+from assistant.tools.policy import Decision
+
+CHOICES = {"y": "once", "a": "always"}
+
+
+class Terminal:
+    """The screen and the keyboard during turns; also the `Approver` who asks the owner there."""
+
+    def __init__(self) -> None:
+        self.console = Console()
+        self._view: TurnView | None = None
+        self._keys: TypeAhead | None = None
+
+    def turn(self, chat: Chat, message: str) -> str:
+        """Show one turn; returns what the owner had begun to type when it ended."""
+        keys = TypeAhead(chat.conversation.interject)
+        with keys, TurnView(self.console, lambda: keys.typed) as view:
+            self._view, self._keys = view, keys
+            turn = chat.conversation.send(message)
+            try:
+                for event in turn:
+                    view.show(event)
+            except KeyboardInterrupt:  # it hit the screen and not the turn: end that too
+                chat.conversation.cancel()
+                for event in turn:
+                    view.show(event)
+        return keys.typed
+
+    def command(self, chat: Chat, line: str) -> bool:
+        """Carry out a slash command; False when the owner leaves."""
+        try:
+            run_command(chat, self.console, line)
+        except Quit:
+            return False
+        except AssistantError as error:
+            self.console.print(Text(str(error), style="red"))
+        return True
+
+    def decide(self, request: ApprovalRequested) -> Decision:
+        """Ask the owner about a dangerous call, with the moving parts off the screen."""
+        with self._paused():
+            self.console.print(Text(f"May I: {request.compact}", style="bold yellow"))
+            if request.detail:
+                self.console.print(Syntax(request.detail, "diff", background_color="default"))
+            answer = self.console.input("[y]es, [a]lways this session, or [n]o and why: ").strip()
+        chosen, _, reason = answer.partition(" ")
+        kind = CHOICES.get(chosen[:1].lower())
+        if kind == "once":
+            return Decision("once", reason)
+        if kind == "always":
+            return Decision("always", reason)
+        return Decision("no", reason if chosen.lower() in ("n", "no") else answer)
+
+    @contextlib.contextmanager
+    def _paused(self) -> Iterator[None]:
+        if self._view is None or self._keys is None:
+            yield
+            return
+        self._view.pause()
+        self._keys.__exit__(None, None, None)
+        try:
+            yield
+        finally:
+            self._keys.__enter__()
+            self._view.resume()
