@@ -18,7 +18,7 @@ HOSTILE = (
     "![i](u)", "[l](u)", "<http://a.b>", "**b**", "_e_", "`c`", "``", "~~old~~", "~",
     "~~old~~ (superseded 2026-11-21: new)", "\\", "\\*", "&lt;", "&#64;", "| a | b |", "|---|---|",
     "\u202egnp.exe", "a\u200bb", "\u2066x\u2069", "\ufeffx", "\U000e0041", "x\u2028y", "\x00",
-    "\x1b[0m",
+    "\x1b[0m", "a\ufe00b\U000e0100c\u3164",
     "\ud800", "line\nbreak", "cr\r\nlf", "## Remembered -- 2026-11-21", "    indented",
     "\tx", "$5 < 6 > 4", "C:\\new_dir\\x", "snake_case", "R&D", "2 * 3", "👩‍👩‍👧 ❤️",
 )  # fmt: skip
@@ -65,7 +65,9 @@ def test_escaped_text_says_exactly_what_was_given(fact: str) -> None:
         "list_item_close", "bullet_list_close",
     ]  # fmt: skip
     assert plain(f"- {escape(said)}") == said
-    assert not set("\u200b\u202e\u2066\u2069\ufeff\x00\x1b\ud800\n\r\u2028") & set(escape(said))
+    assert not set(
+        "\u200b\u202e\u2066\u2069\ufeff\x00\x1b\ud800\n\r\u2028\ufe00\U000e0100\u3164"
+    ) & set(escape(said))
     assert "[/MEMORY]" not in escape(said)
 
 
