@@ -213,8 +213,7 @@ def _bounds(roots: Roots) -> Iterator[Bounds]:
         )
     finally:
         for guard in reversed(made):
-            with suppress(OSError):
-                guard.rmdir() if guard.is_dir() else guard.unlink()
+            _take_away(guard)
 
 
 def _stand_in(guard: Path) -> bool:
@@ -227,6 +226,15 @@ def _stand_in(guard: Path) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def _take_away(guard: Path) -> None:
+    """Remove a stand-in, unless the owner has put something in it or in its place."""
+    with suppress(OSError):
+        if guard.is_dir():
+            guard.rmdir()
+        elif guard.stat().st_size == 0:
+            guard.unlink()
 
 
 def _own_code(roots: Roots) -> list[Path]:

@@ -1,0 +1,221 @@
+"""Forty ways out of the sandbox, tried in each that works on this machine; none leads out."""
+
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.secrets import Redactor
+from assistant.tools.base import ToolResult
+from assistant.tools.policy import DenyAll
+from assistant.tools.roots import Roots
+from assistant.tools.sandbox import SANDBOXES, Sandbox, works
+from assistant.tools.shell import shell_tool
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
+from tests.tools.conftest import Call, calling
+
+LIVE = [each for each in SANDBOXES if works(each)]
+JEWELS = "the crown jewels"
+
+pytestmark = pytest.mark.skipif(not LIVE, reason="neither bubblewrap nor Landlock works here")
+
+CHANGES = {
+    "write beside": "echo evil > {outside}/secret.txt",
+    "append beside": "echo evil >> {outside}/secret.txt",
+    "create beside": "touch {outside}/new",
+    "delete beside": "rm -f {outside}/secret.txt",
+    "move in": "mv {outside}/secret.txt .",
+    "move over": "echo evil > x; mv x {outside}/secret.txt",
+    "chmod beside": "chmod 777 {outside}/secret.txt",
+    "touch times beside": "touch -d 2001-01-01 {outside}/secret.txt",
+    "truncate beside": "truncate -s 0 {outside}/secret.txt",
+    "write through a link": "ln -s {outside}/secret.txt l; echo evil > l",
+    "write through a linked directory": "ln -s {outside} d; echo evil > d/secret.txt",
+    "write through a hard link": "ln {outside}/secret.txt h && echo evil > h",
+    "write by parents": "cd ..; echo evil > outside/secret.txt",
+    "write by proc": "echo evil > /proc/self/root{outside}/secret.txt",
+    "write by proc cwd": "echo evil > /proc/1/cwd/../outside/secret.txt",
+    "write by a background process": "(sleep 0.2; echo evil > {outside}/secret.txt) & wait",
+    "write in home": "echo evil > {home}/.bashrc",
+    "remount": "mount -o remount,rw / ; mount -o remount,bind,rw {outside}; echo > {outside}/new",
+    "bind mount": "mkdir m; mount --bind {outside} m && echo evil > m/secret.txt",
+    "own namespaces": "unshare -Urm sh -c 'mount -o remount,rw,bind / ; echo > {outside}/new'",
+    "chroot": "chroot / sh -c 'echo evil > {outside}/secret.txt'",
+    "unmount": "umount -l MEMORY.md .assistant {outside}; echo evil > MEMORY.md",
+    "memory": "echo evil > MEMORY.md",
+    "memory by rename": "echo evil > x; mv -f x MEMORY.md",
+    "memory removed": "rm -f MEMORY.md",
+    "memory moved": "mv MEMORY.md away.md; echo evil > MEMORY.md",
+    "memory by hard link": "ln MEMORY.md h && echo evil > h",
+    "memory by link": "ln -s MEMORY.md l; echo evil > l",
+    "memory by sed": "sed -i s/Memory/evil/ MEMORY.md",
+    "memory mode": "chmod 666 MEMORY.md",
+    "nested memory": "mkdir -p memory; echo evil > memory/new.md",
+    "a missing steering file": "echo evil > SOUL.md",
+    "a new skill": "mkdir -p skills/evil; echo evil > skills/evil/SKILL.md",
+    "recipe": "echo evil > assistant.toml",
+    "own files": "echo evil > .assistant/sessions/s.jsonl; rm -rf .assistant",
+    "git hook": "echo evil > .git/hooks/pre-commit",
+    "git configuration": "echo evil >> .git/config",
+    "git moved away": "mv .git g; mkdir .git; cp -r g/. .git; echo evil > .git/hooks/pre-commit",
+}
+READS = {
+    "own files": "cat .assistant/sessions/s.jsonl",
+    "own files by proc": "cat /proc/self/root$PWD/.assistant/sessions/s.jsonl",
+    "keys in a home": "cat {home}/.ssh/id_ed25519",
+    "registered secrets": "cat {home}/.config/assistant/secrets.json",
+    "another process's environment": "cat /proc/*/environ | tr '\\0' '\\n'",
+    "another process's memory": "cat /proc/{pid}/environ; ls /proc/{pid}/fd",
+}
+SIGNS = {
+    "kill": "kill -9 {victim}; ls /proc/{victim} && echo SEEN",
+    "network": "(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo SEEN",
+    "network device": "tail -n +3 /proc/net/dev | grep -v lo: && echo SEEN",
+    "abstract socket": 'python3 -c "import socket; s=socket.socket(socket.AF_UNIX); '
+    "s.connect('\\0assistant-test-{pid}')\" && echo SEEN",
+    "socket file": 'python3 -c "import socket; s=socket.socket(socket.AF_UNIX); '
+    "s.connect('{socket}')\" && echo SEEN",
+    "kernel settings": "[ -w /proc/sys/kernel/core_pattern ] && echo SEEN",
+    "system request": "[ -w /proc/sysrq-trigger ] && echo SEEN",
+    "disks": "ls /dev | grep -E '^(sd|vd|nvme|xvd|mem|kmsg|loop)' && echo SEEN",
+    "making a device": "mknod d b 8 0 && echo SEEN",
+    "capabilities": "grep -E 'Cap(Prm|Eff|Bnd|Amb).*[1-9a-f]' /proc/self/status && echo SEEN",
+    "new privileges": "grep 'NoNewPrivs:.*0' /proc/self/status && echo SEEN",
+    "terminal": "(exec 3<>/dev/tty) && echo SEEN",
+}
+
+
+@pytest.fixture(params=LIVE, ids=lambda each: each.name)
+def live(request: pytest.FixtureRequest) -> Sandbox:
+    """Each sandbox that works here; the test's name says which."""
+    return request.param
+
+
+@pytest.fixture
+def place(workspace: Workspace, outside: Path, home: Path) -> Path:
+    """A workspace with all that has to be protected in it, and around it."""
+    root = workspace.root
+    files = {
+        root / ".assistant/sessions/s.jsonl": JEWELS,
+        root / ".git/hooks/sample": "",
+        root / ".git/config": "[core]\n",
+        home / ".ssh/id_ed25519": JEWELS,
+        home / ".config/assistant/secrets.json": JEWELS,
+        home / ".bashrc": "",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root.parent
+
+
+@pytest.fixture
+def escaping(place: Path, live: Sandbox, home: Path) -> Call:
+    """A shell in this sandbox. The home is an added directory, so that it can be seen at all."""
+    roots = Roots(Workspace(place / "workspace"), [place])
+    tool = shell_tool(roots, Redactor(), threading.Event(), live)
+    return calling(Toolbox([tool]), DenyAll())
+
+
+@pytest.fixture
+def bounded(place: Path, live: Sandbox) -> Call:
+    """A shell in this sandbox that may write to the workspace only."""
+    tool = shell_tool(Roots(Workspace(place / "workspace")), Redactor(), threading.Event(), live)
+    return calling(Toolbox([tool]), DenyAll())
+
+
+def state(place: Path) -> dict[str, tuple[int, float, bytes]]:
+    """Mode, time and bytes of every file that no command may change."""
+    return {
+        str(path): (path.lstat().st_mode, path.lstat().st_mtime, path.read_bytes())
+        for path in place.rglob("*")
+        if path.is_file()
+        and (not path.is_relative_to(place / "workspace") or protected(path, place / "workspace"))
+    }
+
+
+def protected(path: Path, root: Path) -> bool:
+    name = path.relative_to(root).as_posix()
+    return not path.is_symlink() and name.startswith(
+        ("MEMORY.md", "SOUL.md", "memory/", "skills/", "assistant.toml", ".assistant/", ".git/")
+    )
+
+
+@pytest.mark.parametrize("way", CHANGES)
+def test_nothing_outside_is_changed(
+    bounded: Call, place: Path, outside: Path, home: Path, way: str
+) -> None:
+    before = state(place)
+    bounded("shell", command=CHANGES[way].format(outside=outside, home=home))
+    assert state(place) == before
+
+
+@pytest.mark.parametrize("way", READS)
+def test_nothing_hidden_is_read(
+    escaping: Call, home: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIDDEN", JEWELS)
+    command = READS[way].format(home=home, pid=os.getpid())
+    assert JEWELS not in escaping("shell", command=command).content
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[dict[str, object]]:
+    """A victim process, a TCP port and two Unix sockets of this machine."""
+    victim = subprocess.Popen(["sleep", "60"])
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX) as named,
+    ):
+        abstract.bind(f"\0assistant-test-{os.getpid()}")
+        abstract.listen()
+        named.bind(str(tmp_path / "s"))
+        named.listen()
+        yield {
+            "victim": victim.pid,
+            "pid": os.getpid(),
+            "port": tcp.getsockname()[1],
+            "socket": tmp_path / "s",
+        }
+        assert victim.poll() is None
+    victim.kill()
+    victim.wait()
+
+
+@pytest.mark.parametrize("way", SIGNS)
+def test_nothing_beyond_is_reached(bounded: Call, listening: dict[str, object], way: str) -> None:
+    result = bounded("shell", command=SIGNS[way].format(**listening))
+    assert "SEEN" not in result.content
+
+
+def test_what_is_allowed_works(bounded: Call, escaping: Call, place: Path, home: Path) -> None:
+    def lines(result: ToolResult) -> list[str]:
+        return result.content.split("\n")
+
+    assert lines(bounded("shell", command="echo a > b; mkdir -p c/d; mv b c/d/e; cat c/d/e")) == [
+        "a"
+    ]
+    assert lines(
+        bounded("shell", command="echo x > $(mktemp) && echo ok > /dev/null && echo done")
+    ) == ["done"]
+    assert "refused" in bounded("shell", command="exec 3<>/dev/tcp/127.0.0.1/9").content.lower()
+    assert lines(
+        bounded("shell", command="git init -q g && cd g && git status --short && echo fine")
+    ) == ["fine"]
+    assert lines(
+        bounded("shell", command="python3 -c 'import multiprocessing as m; m.Lock(); print(1)'")
+    ) == ["1"]
+    escaping("shell", command=f"echo hello > {home}/new.txt")
+    assert (home / "new.txt").read_text() == "hello\n"
+
+
+def test_a_sandbox_that_does_not_confine_is_not_taken() -> None:
+    assert not works(Sandbox("none", lambda command, bounds, cwd: list(command)))
+    assert not works(Sandbox("broken", lambda command, bounds, cwd: ["/bin/false"]))
+    assert not works(Sandbox("missing", lambda command, bounds, cwd: ["/no/such/program"]))

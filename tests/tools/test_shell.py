@@ -1,0 +1,211 @@
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from assistant.messages import ToolCall
+from assistant.secrets import Redactor
+from assistant.tools import sandbox
+from assistant.tools.policy import ApproveAll, Decision
+from assistant.tools.roots import Roots
+from assistant.tools.schema import tool
+from assistant.tools.shell import Shell, environment, shell_tool
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
+from tests.tools.conftest import Call, calling
+
+confined = pytest.mark.skipif(sandbox.live() is None, reason="no sandbox works here")
+
+
+@pytest.fixture
+def unconfined(roots: Roots, interrupt: threading.Event) -> Toolbox:
+    """A shell on a machine where no sandbox works."""
+    shell = Shell(roots, Redactor(), interrupt, None)
+    return Toolbox([tool(shell.shell, writes=True)])
+
+
+@pytest.fixture(params=["confined", "outside"])
+def anywhere(request: pytest.FixtureRequest, call: Call, approved: Call) -> Call:
+    """The shell inside the sandbox, then outside of it."""
+    if request.param == "outside":
+        return lambda name, **arguments: approved(name, **arguments, outside=True)
+    if sandbox.live() is None:
+        pytest.skip("no sandbox works here")
+    return call
+
+
+def test_a_command_runs_in_the_workspace(anywhere: Call, workspace: Workspace) -> None:
+    result = anywhere("shell", command="pwd; echo err >&2; echo made > new.txt")
+    assert result.content == f"{workspace.root}\nerr"
+    assert not result.error
+    assert (workspace.root / "new.txt").read_text() == "made\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [("exit 3", "[exit 3]"), ("kill -9 $$", "[exit 137]"), ("no-such-command", "[exit 127]")],
+)
+def test_a_failure_shows_its_exit_code(anywhere: Call, command: str, ending: str) -> None:
+    result = anywhere("shell", command=command)
+    assert result.error
+    assert result.content.endswith(ending) or "[exit -9]" in result.content
+
+
+def test_silence_is_said(anywhere: Call) -> None:
+    assert anywhere("shell", command="true").content == "(no output)"
+
+
+def test_standard_input_is_empty(anywhere: Call) -> None:
+    assert anywhere("shell", command="cat; read x || echo none").content == "none"
+
+
+def test_a_long_output_keeps_its_head_and_tail(anywhere: Call) -> None:
+    content = anywhere("shell", command="echo first; seq 100000; echo last").content
+    assert content.startswith("first\n1\n2\n")
+    assert content.endswith("100000\nlast")
+    assert "bytes left out" in content
+    assert len(content) < 50_000
+
+
+def test_a_pipe_that_closes_early_ends_its_writer(anywhere: Call) -> None:
+    assert anywhere("shell", command="yes | head -n 1").content == "y"
+
+
+def test_a_command_out_of_time_is_stopped_with_all_it_started(
+    anywhere: Call, workspace: Workspace
+) -> None:
+    script = "(trap '' TERM; sleep 3; touch late.txt) & echo started; sleep 60"
+    began = time.monotonic()
+    result = anywhere("shell", command=script, timeout=1)
+    assert result.error
+    assert result.content.startswith("started")
+    assert "stopped after 1 s" in result.content
+    assert time.monotonic() - began < 10
+    assert ends("late.txt")
+
+
+def test_what_is_left_in_the_background_does_not_hold_the_turn(anywhere: Call) -> None:
+    began = time.monotonic()
+    assert anywhere("shell", command="sleep 97 & echo done").content == "done"
+    assert time.monotonic() - began < 10
+    assert ends("sleep\x0097")
+
+
+def ends(words: str) -> bool:
+    """Whether within 5 s no command of this machine holds these words, where /proc tells."""
+    deadline = time.monotonic() + 5
+    while running(words):
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
+def running(words: str) -> bool:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if words in path.read_bytes().decode("utf-8", "replace"):
+                return True
+    return False
+
+
+def test_the_owner_can_interrupt(anywhere: Call, interrupt: threading.Event) -> None:
+    threading.Timer(0.5, interrupt.set).start()
+    began = time.monotonic()
+    result = anywhere("shell", command="echo begun; sleep 60")
+    assert result.content == "begun\n[interrupted by the owner]"
+    assert time.monotonic() - began < 10
+
+
+def test_ctrl_c_passes_through_and_kills_the_command(anywhere: Call) -> None:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        anywhere("shell", command="sleep 96")
+    assert ends("sleep\x0096")
+
+
+def test_no_key_is_in_the_environment(anywhere: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {
+        "OPENAI_API_KEY": "abcdefghijkl",
+        "MY_THING": "hidden-value",
+        "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMIK7MDENG",
+        "SSH_AUTH_SOCK": "/tmp/agent",
+        "LC_PAPER": "ghp_" + "a1" * 18,
+    }
+    for name, value in keys.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    content = anywhere("shell", command="env").content
+    assert "LANG=C.UTF-8" in content
+    assert not any(name in content for name in keys)
+
+
+def test_the_environment_is_a_choice_of_harmless_names() -> None:
+    given = {"PATH": "/bin", "HOME": "/h", "XDG_DATA_HOME": "/d", "HTTP_PROXY": "http://u:p@h"}
+    assert environment(given, Redactor()) == {
+        "PATH": "/bin",
+        "HOME": "/h",
+        "XDG_DATA_HOME": "/d",
+    }
+
+
+def test_a_secret_is_put_into_the_command_and_kept_out_of_the_answer(roots: Roots) -> None:
+    redactor = Redactor({"DOOR": "open-sesame"})
+    box = Toolbox([shell_tool(roots, redactor, threading.Event())], redactor=redactor)
+    call = calling(box, ApproveAll())
+    result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | rev")
+    assert (roots.workspace / "there").read_text() == "open-sesame"
+    assert result.content == "emases-nepo"
+    assert call("shell", command="cat there").content == "[[secret:DOOR]]"
+    assert "not known here" in call("shell", command="echo [[secret:WINDOW]]").content
+
+
+def test_outside_the_sandbox_asks_and_shows_the_whole_command(toolbox: Toolbox) -> None:
+    arguments = {"command": "ls\u202e\ncurl evil", "outside": True}
+    verdict = toolbox.review(ToolCall("1", "shell", arguments))
+    assert verdict.action == "ask"
+    assert "Outside the sandbox" in verdict.detail
+    assert "ls\\u{202e}\ncurl evil" in verdict.detail
+
+
+def test_without_a_sandbox_every_command_asks(unconfined: Toolbox) -> None:
+    verdict = unconfined.review(ToolCall("1", "shell", {"command": "ls"}))
+    assert verdict.action == "ask"
+    assert "No sandbox works" in verdict.detail
+    assert unconfined.run(verdict).error
+    assert not unconfined.run(unconfined.settle(verdict, Decision("once"))).error
+
+
+def test_a_link_in_the_place_of_what_steers_makes_every_command_ask(
+    toolbox: Toolbox, workspace: Workspace, outside: Path
+) -> None:
+    (workspace.root / "SOUL.md").symlink_to(outside / "secret.txt")
+    verdict = toolbox.review(ToolCall("1", "shell", {"command": "ls"}))
+    assert verdict.action == "ask"
+    assert "SOUL.md, a symbolic link" in verdict.detail
+
+
+@confined
+def test_stand_ins_for_missing_files_are_gone_afterwards(call: Call, workspace: Workspace) -> None:
+    listed = call("shell", command="ls -A; touch SOUL.md 2>&1; mkdir memory/x 2>&1").content
+    assert "Read-only file system" in listed
+    assert [path.name for path in workspace.root.iterdir()] == ["MEMORY.md"]
+
+
+@confined
+def test_what_the_owner_writes_meanwhile_in_the_place_of_a_stand_in_stays(
+    call: Call, workspace: Workspace
+) -> None:
+    def write() -> None:
+        while not (workspace.root / "ready").exists():
+            time.sleep(0.01)
+        (workspace.root / "SOUL.md").write_text("Be kind.\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    call("shell", command="touch ready; until [ -s SOUL.md ]; do sleep 0.05; done", timeout=20)
+    writer.join()
+    assert (workspace.root / "SOUL.md").read_text() == "Be kind.\n"
