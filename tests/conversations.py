@@ -1,4 +1,4 @@
-"""What the tests of conversations share: a memory in a list, the rules of message lists, turns."""
+"""What the tests of conversations share: a memory in a list, and a turn taken to its end."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,6 @@ from assistant.memory.base import (
     Recall,
     Remembered,
 )
-from assistant.messages import Message
 from assistant.session.extraction import key
 
 
@@ -87,31 +86,6 @@ class ListMemory:
 
     def close(self) -> None:
         """Nothing to let go of."""
-
-
-def check_messages(messages: Sequence[Message]) -> None:
-    """Assert what OpenAI and Anthropic ask of a request's messages."""
-    said = [message for message in messages if message.role != "system"]
-    assert [m.role for m in messages[: len(messages) - len(said)]] == ["system"] * (
-        len(messages) - len(said)
-    ), "system messages stand first"
-    assert said and said[0].role == "user", "the owner speaks first"
-    assert said[-1].role in ("user", "tool"), "there is something to answer"
-    waiting: list[str] = []
-    before = ""
-    for message in said:
-        if message.role == "tool":
-            assert message.tool_call_id in waiting, "a result answers a call just made"
-            waiting.remove(message.tool_call_id)
-            assert message.content, "a result is not empty"
-        else:
-            assert not waiting, f"every call has its result, {waiting} have none"
-            assert message.role != before, f"two {message.role} messages in a row"
-            assert message.content.strip() or message.tool_calls, "no message is empty"
-            waiting = [call.id for call in message.tool_calls]
-            assert len(set(waiting)) == len(waiting) and all(waiting), "calls have ids of their own"
-        before = message.role
-    assert not waiting, f"every call has its result, {waiting} have none"
 
 
 def reply(turn: Iterator[Event]) -> str:

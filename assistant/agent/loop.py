@@ -28,6 +28,7 @@ from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, T
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
+    Entry,
     InterruptedEntry,
     NoticeEntry,
     ReminderEntry,
@@ -161,19 +162,18 @@ def _why(stopped: BaseException) -> str:
 
 
 def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
-    calls = tuple(_distinct(reply.tool_calls, len(agent.transcript.entries)))
+    calls = tuple(_distinct(reply.tool_calls, agent.transcript.entries))
     return AssistantEntry(reply.text, reply.reasoning, calls, reply.usage, agent.model.name)
 
 
-def _distinct(calls: Iterable[ToolCall], salt: int) -> Iterable[ToolCall]:
-    """The calls, each with an id that no other in this answer has."""
-    seen: set[str] = set()
+def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[ToolCall]:
+    """The calls, each with an id that no other of the session has: some models count from 0."""
+    answers = (entry for entry in entries if isinstance(entry, AssistantEntry))
+    taken = {call.id for answer in answers for call in answer.tool_calls}
     for index, call in enumerate(calls):
-        distinct = (
-            call if call.id and call.id not in seen else replace(call, id=f"call_{salt}_{index}")
-        )
-        seen.add(distinct.id)
-        yield distinct
+        free = call.id and call.id not in taken
+        yield call if free else replace(call, id=f"call_{len(entries)}_{index}")
+        taken.add(call.id)
 
 
 def _finish_calls(agent: Agent) -> Turning:

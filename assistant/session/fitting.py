@@ -87,7 +87,7 @@ def render(history: History, *, left_out: int = 0, first_limit: int | None = Non
         say(said, "assistant", f"[Summary of what followed]\n{history.compaction.summary}")
     if left_out:
         say(said, "assistant", f"[{left_out} older turns are left out to fit the model's window]")
-    return said + messages(history.turns)
+    return messages(history.turns, said)
 
 
 def fit(history: History, room: int, measured: Measure = measure) -> Fitted:

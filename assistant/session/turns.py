@@ -84,9 +84,9 @@ def history(entries: Sequence[Entry]) -> History:
     return History(first, None, turns)
 
 
-def messages(turns: Iterable[Turn]) -> list[Message]:
-    """The turns as messages."""
-    said: list[Message] = []
+def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Message]:
+    """The turns as messages that go on from those `before`."""
+    said = list(before)
     for turn in turns:
         for index, entry in enumerate(turn.entries):
             match entry:
@@ -104,12 +104,18 @@ def messages(turns: Iterable[Turn]) -> list[Message]:
 
 def say(said: list[Message], role: Role, text: str, calls: tuple[ToolCall, ...] = ()) -> None:
     """Add a message; what follows a message of the same role continues it."""
-    if not text and not calls:
+    text = sendable(text)
+    if not text.strip() and not calls:
         return
     if said and said[-1].role == role and not said[-1].tool_calls:
         before = said.pop().content
         text = f"{before}\n\n{text}" if text else before
     said.append(Message(role, text, calls))
+
+
+def sendable(text: str) -> str:
+    """The text with lone surrogates, which no request can hold, shown as question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def unanswered(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
@@ -162,7 +168,8 @@ def _results(calls: Sequence[ToolCall], later: Sequence[Entry]) -> Iterator[Mess
             case ToolResultEntry(call_id=call_id, content=content):
                 found.setdefault(call_id, content)
     for call in calls:
-        yield Message("tool", found.get(call.id, LOST) or EMPTY, tool_call_id=call.id)
+        content = sendable(found.get(call.id, LOST))
+        yield Message("tool", content if content.strip() else EMPTY, tool_call_id=call.id)
 
 
 def _after(entries: Sequence[Entry], through: str) -> Sequence[Entry]:

@@ -1,0 +1,159 @@
+"""What a model's operations mean, and who is behind a fact."""
+
+import json
+from typing import Any
+
+import pytest
+
+from assistant.memory.base import Origin, Passage
+from assistant.session.entries import (
+    AssistantEntry,
+    CapturedFact,
+    CitedPassage,
+    RecalledEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from assistant.session.extraction import (
+    extraction_request,
+    key,
+    parse,
+    shown_facts,
+    to_memory,
+)
+from assistant.session.turns import Turn
+
+TURNS = (
+    Turn(
+        (
+            UserEntry("I moved to Lisbon, my sister Ada stays in Berlin.", id="e1"),
+            AssistantEntry("So you left Berlin.", id="e2"),
+        )
+    ),
+    Turn(
+        (
+            UserEntry("What does the page say?", id="e3"),
+            AssistantEntry("I look.", id="e4"),
+            ToolResultEntry(
+                "c", "read_file", "The vault combination is 4711 for everyone", id="e5"
+            ),
+            AssistantEntry("It names a vault combination.", id="e6"),
+        )
+    ),
+)
+KNOWN = (Passage("p1", "- Lives in Berlin", "MEMORY.md", 3, 3, 0, 9),)
+
+
+def add(text: str, *entries: str, **more: Any) -> dict[str, Any]:
+    return {"op": "add", "text": text, "entries": list(entries), **more}
+
+
+def facts(*operations: Any, shown: set[str] | None = None) -> list[CapturedFact]:
+    answer = json.dumps({"operations": operations})
+    return list(parse(answer, TURNS, KNOWN, shown or set()).facts)
+
+
+def test_the_request_quotes_both_and_gives_handles() -> None:
+    system, user = extraction_request(TURNS, KNOWN, "2026-11-21")
+    assert "today is 2026-11-21" in system.content
+    assert "K1: - Lives in Berlin" in user.content
+    assert "\ne5 result of read_file: The vault" in user.content
+
+
+def test_a_fact_cites_its_entries_and_supersedes_a_known_one() -> None:
+    found = facts(
+        {"op": "supersede", "which": "K1", "text": "Lives in Lisbon", "entries": ["e1", "e1"]},
+        add("Ada is the owner's sister", "e1"),
+        {"op": "skip", "which": "K1"},
+    )
+    assert found == [
+        CapturedFact("Lives in Lisbon", "owner", ("e1",), "p1"),
+        CapturedFact("Ada is the owner's sister", "owner", ("e1",)),
+    ]
+    written = to_memory(found[0], "s1")
+    assert (written.section, written.replaces) == ("Auto-captured", "p1")
+    assert written.origin == Origin("owner", "s1", ("e1",))
+
+
+@pytest.mark.parametrize(
+    ("cited", "kind"),
+    [
+        (["e1"], "owner"),
+        (["e2"], "assistant"),
+        (["e1", "e2"], "assistant"),
+        (["e4"], "assistant"),
+        (["e5"], "tool"),
+        (["e6"], "tool"),
+        (["e1", "e6"], "tool"),
+    ],
+)
+def test_the_least_trusted_entry_is_behind_a_fact(cited: list[str], kind: str) -> None:
+    assert [fact.kind for fact in facts(add("Something else", *cited))] == [kind]
+
+
+def test_a_fact_of_the_tools_words_is_the_tools_whatever_it_cites() -> None:
+    (fact,) = facts(add("The vault combination is 4711", "e1"))
+    assert fact.kind == "tool"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        add("No source"),
+        add("Unknown source", "e99"),
+        add("", "e1"),
+        add("x" * 501, "e1"),
+        add("Text", "e1") | {"op": "delete"},
+        add("Text", "e1") | {"entries": "e1"},
+        add("Text", "e1") | {"text": 5},
+        {},
+    ],
+)
+def test_an_operation_without_text_or_source_is_refused(operation: Any) -> None:
+    answer = json.dumps({"operations": [operation, add("Good", "e1")]})
+    found = parse(answer, TURNS, KNOWN, set())
+    assert [fact.text for fact in found.facts] == ["Good"]
+    assert found.refused == 1
+
+
+def test_a_handle_that_is_none_makes_it_an_addition() -> None:
+    (fact,) = facts({"op": "supersede", "which": "K7", "text": "New", "entries": ["e1"]})
+    assert fact.replaces is None
+
+
+def test_what_recall_showed_is_not_captured_again() -> None:
+    shown = shown_facts(
+        [RecalledEntry((CitedPassage("p", "MEMORY.md:3", "- **Lives** in Berlin."),))]
+    )
+    assert facts(add("lives in  BERLIN", "e1"), shown=shown) == []
+    assert len(facts(add("Lives in Bern", "e1"), shown=shown)) == 1
+
+
+def test_the_same_fact_twice_in_an_answer_is_one() -> None:
+    assert len(facts(add("A cat.", "e1"), add("a cat", "e1"))) == 1
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    ["{}", "```json\n{}\n```", "Here you are:\n{}\nDone.", "[{}]"],
+)
+def test_json_in_any_wrapping_is_read(wrap: str) -> None:
+    inner = json.dumps(add("A cat", "e1"))
+    answer = wrap.replace("{}", inner if wrap == "[{}]" else f'{{"operations": [{inner}]}}')
+    assert len(parse(answer, TURNS, KNOWN, set()).facts) == 1
+
+
+@pytest.mark.parametrize("answer", ["", "no facts", "{", '{"operations": 5}', "[1]", "{'a': 1}"])
+def test_an_answer_that_is_not_the_json_is_an_error(answer: str) -> None:
+    with pytest.raises(ValueError):
+        parse(answer, TURNS, KNOWN, set())
+
+
+def test_a_fact_is_one_line_without_hidden_characters() -> None:
+    (fact,) = facts(add("A\ncat\u200b\n# Heading", "e1"))
+    assert fact.text == "A cat # Heading"
+
+
+def test_the_key_folds_markup_case_and_stops() -> None:
+    assert key("- **The code** is 4711.") == key("the code is 4711")
+    assert key("the code is 4711") != key("the code is 4712")
