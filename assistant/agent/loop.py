@@ -112,7 +112,9 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
             for piece in stream:
                 match piece:
                     case Reply():
-                        return agent.transcript.append(_entry(piece, agent))
+                        answer = agent.transcript.append(_entry(piece, agent))
+                        draft = _Draft()
+                        break
                     case RetryPiece(model, reason, delay, attempt):
                         yield Retrying(model, reason, delay, attempt)
                     case TextPiece(text):
@@ -125,7 +127,12 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
                     _stop_if_cancelled(agent)
                     _keep(agent, draft, "Interrupted: the owner added something")
                     return None
-        raise ModelError("the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL)
+            else:
+                raise ModelError(
+                    "the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL
+                )
+            next(stream, None)  # to its own end, so that nothing is cancelled
+            return answer
     except BaseException as stopped:
         _keep(agent, draft, _why(stopped))
         raise
