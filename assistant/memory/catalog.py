@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.chunks import Chunk
 from assistant.memory.embedder import Vectors
+from assistant.memory.traits import turns
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x41535354  # "ASST"
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
@@ -118,6 +119,7 @@ _LAYOUT = np.dtype(
         ("section", "<i8"),
         ("length", "<i4"),
         ("superseded", "?"),
+        ("turn", "?"),
         ("date", "<i4"),
         ("until", "<i4"),
     ]
@@ -129,6 +131,7 @@ class Layout:
     """All chunks in document order: by source's name, then position. One entry a chunk.
 
     `section` is the catalog's number of the heading path in its source. `length` is in FTS tokens.
+    `turn` tells what is said in a conversation (`traits.turns`) from what stands alone.
     `date` and `until` are proleptic Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
     `by_rowid` sorts `rowid`: see `positions`.
     """
@@ -141,6 +144,7 @@ class Layout:
     ordinal: NDArray[np.int32]
     length: NDArray[np.int32]
     superseded: NDArray[np.bool_]
+    turn: NDArray[np.bool_]
     date: NDArray[np.int32]
     until: NDArray[np.int32]
     by_rowid: Rows
@@ -633,13 +637,16 @@ class Catalog:
 
     def _source_layout(self, source: int) -> bytes:
         rows = self._db.execute(
-            "SELECT rowid, section, length, status, date, until FROM chunks WHERE source = ?"
-            " ORDER BY ordinal",
+            "SELECT rowid, section, plain, length, status, date, until FROM chunks"
+            " WHERE source = ? ORDER BY ordinal",
             (source,),
-        )
+        ).fetchall()
+        said = turns([(section, plain) for _, section, plain, *_ in rows])
         packed = [
-            (row, section, length, status == "superseded", _day(recorded), _day(until))
-            for row, section, length, status, recorded, until in rows
+            (row, section, length, status == "superseded", turn, _day(recorded), _day(until))
+            for (row, section, _, length, status, recorded, until), turn in zip(
+                rows, said, strict=True
+            )
         ]
         return np.array(packed, dtype=_LAYOUT).tobytes()
 
@@ -658,6 +665,7 @@ class Catalog:
             ordinal=np.concatenate(ordinals) if parts else np.empty(0, dtype=np.int32),
             length=np.ascontiguousarray(table["length"]),
             superseded=np.ascontiguousarray(table["superseded"]),
+            turn=np.ascontiguousarray(table["turn"]),
             date=np.ascontiguousarray(table["date"]),
             until=np.ascontiguousarray(table["until"]),
             by_rowid=np.argsort(table["rowid"]),

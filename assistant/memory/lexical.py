@@ -1,11 +1,15 @@
-"""BM25 at three grains: a chunk, the passage around it, its section.
+"""BM25 of a chunk with what belongs to it, and of its section.
 
-One reading of a term's postings serves all three. BM25 is Robertson and Zaragoza's (2009), with
-Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative. Scores are divided by the
-idf of all the query's words, found or not, so that they compare between queries.
+To a turn of a conversation belong the turns around it, and its section's words are all that was
+said there; a fact in a list stands alone, and its section's words are those of its heading. One
+reading of a term's postings serves both grains.
+
+BM25 is Robertson and Zaragoza's (2009), with Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), which
+is never negative. Scores are divided by the idf of all the query's words, found or not, so that
+they compare between queries.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,42 +47,34 @@ class Grains:
         return cls(layout, section, sections, lengths, section_lengths)
 
     def around(self, positions: Rows) -> Rows:
-        """Shape (positions, 2 · REACH + 1): each with its neighbours in the section, in order.
+        """Shape (positions, 2 · REACH + 1): a turn with its neighbours in the section, in order.
 
-        A neighbour that is not there is `len(layout)`.
+        A neighbour that is not there is `len(layout)`, as are all of what stands alone.
         """
         total = len(self.layout)
         near = positions[:, None] + np.arange(-REACH, REACH + 1)
         inside = (near >= 0) & (near < total)
         near = np.where(inside, near, 0)
         inside &= self.section[near] == self.section[positions][:, None]
+        inside &= self.layout.turn[positions][:, None] | (near == positions[:, None])
         return np.where(inside, near, total)
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalScores:
-    """BM25 of each position at each grain, and how many telling words of the question it holds."""
-
-    chunk: Scores
-    window: Scores
-    section: Scores
-    words: Scores
-
-
-def idf(frequency: int, total: int) -> float:
+def idf(frequency: int, total: int) -> np.float32:
     """How much a word that stands in `frequency` of `total` texts tells."""
-    return float(np.log1p((total - frequency + 0.5) / (frequency + 0.5)))
+    return np.float32(np.log1p((total - frequency + 0.5) / (frequency + 0.5)))
 
 
-def saturated(counts: Scores, lengths: Scores, average: float) -> Scores:
+def saturated(counts: Scores, lengths: Scores, average: Scores | np.float32) -> Scores:
     """BM25's weight of a word that stands `counts` times in texts of these lengths."""
-    norm = K1 * (1 - B + B * lengths / max(average, 1.0))
+    norm = K1 * (1 - B + B * lengths / np.maximum(average, 1))
     return np.asarray(counts * (K1 + 1) / (counts + norm), dtype=np.float32)
 
 
-def total_idf(terms: Sequence[Term], total: int) -> float:
+def total_idf(terms: Sequence[Term], total: int) -> np.float32:
     """What all words of the query together tell; 1 for none."""
-    return sum(idf(term.document_frequency, total) for term in terms) or 1.0
+    told = sum(float(idf(term.document_frequency, total)) for term in terms)
+    return np.float32(told or 1)
 
 
 def everywhere(
@@ -88,12 +84,12 @@ def everywhere(
     layout = grains.layout
     total = len(layout)
     score = np.zeros(total, dtype=np.float32)
-    average = float(layout.length.mean()) if total else 0.0
+    average = layout.length.mean(dtype=np.float32)
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
         weight = saturated(counts.astype(np.float32), grains.lengths[at], average)
-        score[at] += weight * np.float32(idf(len(rows), total))
+        score[at] += weight * idf(len(rows), total)
     around = score.copy()
     for distance in range(1, REACH + 1):
         same = grains.section[distance:] == grains.section[:-distance]
@@ -107,46 +103,38 @@ def match(
     terms: Sequence[Term],
     postings: Mapping[str, Postings],
     headings: Mapping[str, Postings],
-    telling: Set[str],
     positions: Rows,
-) -> LexicalScores:
-    """Score these positions by the words of a question; `telling` are those that are counted."""
+) -> tuple[Scores, Scores]:
+    """Score these positions by the words of a question: with what is around, and by section."""
     layout, total = grains.layout, len(grains.layout)
+    turn = layout.turn[positions]
     near = grains.around(positions)
-    around = grains.lengths[near].sum(axis=1)
-    average = float(layout.length.mean()) if total else 0.0
-    wide_average = average * (2 * REACH + 1)
-    section_average = float(grains.section_lengths.mean()) if total else 0.0
+    lengths = grains.lengths[near].sum(axis=1)
+    average = layout.length.mean(dtype=np.float32) * np.where(turn, 2 * REACH + 1, 1)
     of_section = grains.section[positions]
-    result = LexicalScores(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
+    section_average = grains.section_lengths.mean()
+    window = np.zeros(len(positions), dtype=np.float32)
+    section = np.zeros(len(positions), dtype=np.float32)
     scratch = np.zeros(total + 1, dtype=np.float32)
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
         scratch[at] = counts
-        local = scratch[near]
-        own, wide = local[:, REACH], local.sum(axis=1)
+        window += idf(len(rows), total) * saturated(scratch[near].sum(axis=1), lengths, average)
         scratch[at] = 0
-        weight = np.float32(idf(len(rows), total))
-        result.chunk[:] += weight * saturated(own, grains.lengths[positions], average)
-        result.window[:] += weight * saturated(wide, around, wide_average)
-        result.words[:] += (own > 0) & (term.text in telling)
-        by_section = _by_section(grains, at, counts, headings.get(term.text))
-        holding = int(np.count_nonzero(by_section))
-        weight = np.float32(idf(holding, len(grains.sections)))
-        spread = saturated(by_section, grains.section_lengths, section_average)
-        result.section[:] += weight * spread[of_section]
-    return result
+        headed = _headed(grains, headings[term.text])
+        said = headed + np.bincount(grains.section[at], counts, len(headed))
+        counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
+        weight = idf(int(np.count_nonzero(said)), len(said))
+        section += weight * saturated(counted, grains.section_lengths[of_section], section_average)
+    return window, section
 
 
-def _by_section(
-    grains: Grains, at: Rows, counts: NDArray[np.int64], headings: Postings | None
-) -> Scores:
-    found = np.bincount(grains.section[at], counts, len(grains.sections))
-    if headings is not None and len(headings[0]):
-        numbers, times = headings
-        index = np.searchsorted(grains.sections, numbers)
-        index = np.minimum(index, len(grains.sections) - 1)
-        there = grains.sections[index] == numbers
-        found[index[there]] += times[there]
-    return found.astype(np.float32)
+def _headed(grains: Grains, found: Postings) -> NDArray[np.float64]:
+    """How often a term stands in the heading of each section."""
+    numbers, counts = found
+    times = np.zeros(len(grains.sections))
+    index = np.minimum(np.searchsorted(grains.sections, numbers), len(grains.sections) - 1)
+    there = grains.sections[index] == numbers
+    times[index[there]] = counts[there]
+    return times

@@ -7,7 +7,6 @@ tells on what, how well they hold elsewhere, and what each signal earns.
 """
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -17,18 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.period import Period, period
+from assistant.memory.traits import asks, label
 
 WEIGHTS = {
-    "dense": 4.4,  # cosine of question and chunk
-    "dense_window": 4.7,  # mean cosine of the chunk and its neighbours
-    "dense_section": 3.1,  # best cosine in the section
-    "bm25": 0.2,
-    "bm25_window": 3.3,
-    "bm25_section": 3.9,
-    "words": 1.5,  # share of the question's telling words that the chunk holds
+    "dense": 5.1,  # cosine of the question and the chunk
+    "dense_window": 6.4,  # mean cosine of the chunk and what belongs to it
+    "dense_section": 4.0,  # of a turn, the best cosine in its section; else its own
+    "bm25": 3.3,  # the words of the chunk and what belongs to it
+    "bm25_section": 4.5,  # the words of a turn's section; else those of the heading
     "label": 2.8,  # share of the words of a leading "Label:" that the question holds
-    "date": 5.7,  # how near the chunk's dates are to the times the question names
-    "dated": 0.8,  # it says when something was
+    "date": 5.3,  # how near the chunk's dates are to the times the question names
+    "dated": 0.9,  # it says when something was
     "asks": -0.7,  # it ends with a question itself
 }
 SIGNALS = tuple(WEIGHTS)
@@ -36,10 +34,6 @@ SIGNALS = tuple(WEIGHTS)
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""
 
-_LABEL = re.compile(r"\W*(\w[^:\n]{0,38}\w|\w):\s")
-_WORD = re.compile(r"\w+")
-_ASKS = re.compile(r"\?[\"')\]*_]*\s*(?:\[[^\]]*\]\s*)?$")
-_MAX_LABEL_WORDS = 4
 _FADING_DAYS = 5.0
 """A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
 _YEAR_SHARE = 0.5
@@ -57,13 +51,7 @@ class Traits:
 
 def traits(plain: str, mentions: Sequence[str]) -> Traits:
     """Read the traits of a chunk's words and the dates it mentions."""
-    found = _LABEL.match(plain)
-    label = frozenset(_WORD.findall(found[1].casefold())) if found else frozenset()
-    return Traits(
-        label=label if len(label) <= _MAX_LABEL_WORDS else frozenset(),
-        asks=_ASKS.search(plain) is not None,
-        mentions=tuple(map(_period, mentions)),
-    )
+    return Traits(label(plain), asks(plain), tuple(map(_period, mentions)))
 
 
 def score(matrix: Matrix) -> NDArray[np.float32]:
@@ -81,9 +69,9 @@ def shares(row: NDArray[np.float32]) -> dict[str, float]:
     }
 
 
-def label_match(label: frozenset[str], words: frozenset[str]) -> float:
+def label_match(leading: frozenset[str], words: frozenset[str]) -> float:
     """The share of a label's words that the question holds."""
-    return len(label & words) / len(label) if label else 0.0
+    return len(leading & words) / len(leading) if leading else 0.0
 
 
 def date_match(asked: Iterable[Period], recorded: date | None, mentions: Iterable[Period]) -> float:

@@ -94,7 +94,7 @@ class Recaller:
         exact = query.as_of is not None
         similarity = self._scanner.compare(view.layout, vector, NEAREST, exact=exact)
         postings = catalog.postings(question.searched)
-        headings = catalog.heading_postings(question.terms)
+        headings = catalog.heading_postings(question.searched)
         positions = _candidates(view.grains, question, postings, similarity)
         positions = positions[eligible[positions]]
         matrix = _empty(len(positions))
@@ -121,9 +121,9 @@ class Recaller:
         for place, (row, day) in enumerate(zip(rows, days, strict=True)):
             own = view.traits[row]
             recorded = date.fromordinal(day) if day else None
-            label = ranking.label_match(own.label, question.words)
+            led = ranking.label_match(own.label, question.words)
             near = ranking.date_match(question.periods, recorded, own.mentions)
-            values = {"label": label, "date": near, "dated": own.mentions != (), "asks": own.asks}
+            values = {"label": led, "date": near, "dated": own.mentions != (), "asks": own.asks}
             for name, value in values.items():
                 matrix[place, SIGNALS.index(name)] = value
 
@@ -171,14 +171,10 @@ def _match_words(
     headings: Mapping[str, Postings],
     positions: Rows,
 ) -> None:
-    found = lexical.match(
-        grains, question.searched, postings, headings, question.telling, positions
-    )
-    whole = np.float32(lexical.total_idf(question.terms, len(grains.layout)))
-    _put(matrix, "bm25", found.chunk / whole)
-    _put(matrix, "bm25_window", found.window / whole)
-    _put(matrix, "bm25_section", found.section / whole)
-    _put(matrix, "words", found.words / np.float32(len(question.telling) or 1))
+    window, section = lexical.match(grains, question.searched, postings, headings, positions)
+    whole = lexical.total_idf(question.terms, len(grains.layout))
+    _put(matrix, "bm25", window / whole)
+    _put(matrix, "bm25_section", section / whole)
 
 
 def _match_around(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
@@ -188,7 +184,9 @@ def _match_around(matrix: Matrix, grains: Grains, similarity: Similarity, positi
     known = similarity.known()
     best = np.full(len(grains.sections), -1.0, dtype=np.float32)
     np.maximum.at(best, grains.section[known], similarity.of(known))
-    _put(matrix, "dense_section", best[grains.section[positions]])
+    in_section = best[grains.section[positions]]
+    own = similarity.of(positions)
+    _put(matrix, "dense_section", np.where(grains.layout.turn[positions], in_section, own))
 
 
 def _read_traits(catalog: Catalog, known: dict[int, Traits], rows: list[int]) -> None:
