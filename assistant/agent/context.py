@@ -14,7 +14,7 @@ from datetime import datetime
 
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, estimate_tokens
-from assistant.session.quoting import quoted
+from assistant.session.quoting import one_line, quoted
 from assistant.workspace import ALWAYS_FILES, Workspace, read_text
 
 PROCEDURES = "AGENTS.md"
@@ -122,7 +122,7 @@ def memory_entry(passage: Passage) -> str:
     """`- (FILE:LINE, DATE) text`, the text's own lines kept behind a bar."""
     date = f", {passage.date}" if passage.date else ""
     text = BULLET.sub("", passage.text.strip(), count=1)
-    return f"- ({quoted(passage.citation, '')}{date}) {quoted(text)}"
+    return f"- ({one_line(passage.citation)}{date}) {quoted(text)}"
 
 
 def system_messages(sections: Iterable[Section]) -> list[Message]:

@@ -15,7 +15,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.quoting import quoted
+from assistant.session.quoting import one_line, quoted
 from assistant.session.turns import Turn, messages
 
 SPOKEN_LIMIT = 6_000
@@ -119,13 +119,13 @@ def line_of(turn: Turn) -> str:
 
 def _call(call: ToolCall) -> str:
     given = ", ".join(
-        f"{name}={_short(_plain(value), 40)}" for name, value in call.arguments.items()
+        f"{one_line(name)}={_short(_plain(value), 40)}" for name, value in call.arguments.items()
     )
-    return f"{call.name}({given})"
+    return f"{one_line(call.name)}({given})"
 
 
 def _short(text: str, limit: int = LINE_LIMIT) -> str:
-    line = " ".join(quoted(text, "").split())
+    line = one_line(text)
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
@@ -138,12 +138,12 @@ def _quoted_entry(entry: Entry) -> str:
         case UserEntry(text=text):
             return f"{entry.id} owner: {_cut(text, SPOKEN_LIMIT)}"
         case AssistantEntry(text=text, tool_calls=calls):
-            asked = "".join(f"\n  | calls {quoted(_call(call))}" for call in calls)
+            asked = "".join(f"\n  | calls {_call(call)}" for call in calls)
             return f"{entry.id} assistant: {_cut(text, SPOKEN_LIMIT)}{asked}"
         case ToolResultEntry(tool=tool, content=content):
-            return f"{entry.id} result of {quoted(tool, '')}: {_cut(content, RESULT_LIMIT)}"
+            return f"{entry.id} result of {one_line(tool)}: {_cut(content, RESULT_LIMIT)}"
         case InterruptedEntry(text=text):
-            return f"{entry.id} ({quoted(text, '')})"
+            return f"{entry.id} ({one_line(text)})"
         case _:
             return ""
 

@@ -75,6 +75,11 @@ def quoted(text: str, indent: str = "  | ") -> str:
     return f"\n{indent}".join(lines)
 
 
+def one_line(text: str) -> str:
+    """The neutralised text on one line."""
+    return " ".join(neutralised(text).split())
+
+
 def _skeleton(text: str) -> tuple[str, list[int]]:
     """What the text looks like in lower-case ASCII, and where each character of it comes from.
 
