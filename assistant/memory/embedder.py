@@ -170,7 +170,8 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Rows grouped by length, so that little of a batch is padding."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[row] > BATCH_TOKENS:
+        limit = min(BATCH_TOKENS // (len(batch) + 1), 2 * lengths[batch[0]]) if batch else 0
+        if batch and lengths[row] > limit:
             yield batch
             batch = []
         batch.append(row)
