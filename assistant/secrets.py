@@ -135,6 +135,14 @@ FORMATS = (
         re.compile(r"uthorization[\"']?\s*[:=]\s*[\"']?(?:Bearer|Basic|Token)\s+([\w+/=.~-]{8,})"),
     ),
     Format(
+        "assigned-variable",
+        "=",
+        re.compile(
+            r"(?<![\w\[])(?:[A-Z][A-Z0-9_]*_)?(?:\w*PASSWORD|PASSWD|SECRET|TOKEN|\w*KEY)="
+            r"[\"']?([^\s\"'$<>(){}\[\];,]{8,})"
+        ),
+    ),
+    Format(
         "assigned-secret",
         "",
         re.compile(
