@@ -20,9 +20,9 @@ from typing import IO, Any
 import assistant
 from assistant.errors import AssistantError
 from assistant.memory import sockets, wire
-from assistant.memory.base import Memory, Notify, Progress
+from assistant.memory.base import Notify, Progress
 from assistant.memory.owner import claim
-from assistant.memory.server import Server
+from assistant.memory.server import Served, Server
 from assistant.settings import validate
 from assistant.workspace import Workspace
 
@@ -54,18 +54,20 @@ def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[
     held = claim(workspace)
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, digest, str(workspace.root))
 
-    def opener(progress: Progress, notify: Notify) -> Memory:
-        from assistant.memory import service  # heavy: loaded while the daemon already listens
+    def opener(progress: Progress, notify: Notify) -> Served:
+        from assistant.memory import service, watcher  # heavy: while the daemon already listens
 
-        return service.open_memory(workspace, settings, progress, notify)
+        memory = service.open_memory(workspace, settings, progress, notify)
+        watcher.watch(workspace, server.touch, settings.daemon.polling)  # ends with the process
+        return memory
 
     def tell() -> None:
         logger.info("listening as process %d", os.getpid())
         ready.write(wire.line())
         ready.close()
 
+    server = Server(opener, hello, held, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
-        server = Server(opener, hello, held, settings.daemon.idle_seconds)
         asyncio.run(server.run(listener, tell))
 
 

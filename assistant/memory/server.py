@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import assistant
 from assistant.errors import AssistantError, DaemonError
@@ -25,8 +25,15 @@ from assistant.memory import sockets, wire
 from assistant.memory.base import DaemonStatus, Memory, MemoryStatus, Notify, Progress
 from assistant.memory.owner import Claim
 
-Opener = Callable[[Progress, Notify], Memory]
-"""Opens the memory. Its writes take a keyword `request`, the request's id."""
+
+class Served(Memory, Protocol):
+    """Memory as it is served. Its writes also take a keyword `request`, the request's id."""
+
+    def refresh(self) -> None:
+        """Bring the index up to the files ahead of the next question."""
+
+
+Opener = Callable[[Progress, Notify], Served]
 
 ALIVE_SECONDS = 5.0
 """How often a client that waits is told that its request is still at work."""
@@ -60,7 +67,7 @@ class Server:
         self._claim = held
         self._idle_seconds = idle_seconds
         self._most_connections = most_connections
-        self._memory: Memory | None = None
+        self._memory: Served | None = None
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memory")
         self._connections: dict[asyncio.StreamWriter, float] = {}
         self._waiting: dict[asyncio.StreamWriter, str] = {}
@@ -88,16 +95,30 @@ class Server:
         await warm_up
         await self._finish()
 
+    def touch(self) -> None:
+        """Take the hint that a memory file may have changed; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._freshen)
+
+    def _freshen(self) -> None:
+        if not self._is_leaving():
+            self._loop.run_in_executor(self._worker, self._warm_up)
+
     async def _look_around(self) -> None:
         """Return when there is a reason to leave."""
         pause = min(LOOK_SECONDS, self._idle_seconds / 4)
         while not self._leaving.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), pause)
-            if not self._claim.stands():
-                self._leave("the workspace is gone")
-            elif not self._waiting and time.monotonic() - self._last_used > self._idle_seconds:
+            if self._is_leaving():
+                return
+            if not self._waiting and time.monotonic() - self._last_used > self._idle_seconds:
                 self._leave("idle")
+
+    def _is_leaving(self) -> bool:
+        if not self._claim.stands():
+            self._leave("the workspace is gone")
+        return self._leaving.is_set()
 
     def _leave(self, reason: str) -> None:
         if not self._leaving.is_set():
@@ -138,7 +159,7 @@ class Server:
         greeted = False
         while True:
             line = await _read_line(reader, writer)
-            if self._leaving.is_set():
+            if self._is_leaving():
                 break
             ident: Any = None
             try:
@@ -214,14 +235,15 @@ class Server:
         return replace(done, daemon=self._about()) if isinstance(done, MemoryStatus) else done
 
     def _warm_up(self) -> None:
+        """Do ahead what the next request would do; if it fails, that request tells why."""
         try:
-            self._opened()
+            self._opened().refresh()
         except AssistantError as error:
-            logger.warning("memory cannot be opened yet: %s", type(error).__name__)
+            logger.warning("memory cannot be made ready: %s", type(error).__name__)
         except Exception:
-            logger.exception("memory cannot be opened yet")
+            logger.exception("memory cannot be made ready")
 
-    def _opened(self) -> Memory:
+    def _opened(self) -> Served:
         if self._memory is None:
             self._memory = self._opener(self._progress, self._notify)
         return self._memory
