@@ -41,6 +41,11 @@ class Workspace:
         return self.private / "journal.jsonl"
 
     @property
+    def ledger_lock(self) -> Path:
+        """Held by whoever changes a memory file; an editor knows nothing of it."""
+        return self.private / "ledger.lock"
+
+    @property
     def history(self) -> Path:
         """Images of what destructive writes removed."""
         return self.private / "history"

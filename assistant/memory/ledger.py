@@ -215,8 +215,8 @@ class Ledger:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        directory = storage.private_directory(self._workspace.private)
-        with storage.exclusive(directory / "ledger.lock"):
+        storage.private_directory(self._workspace.private)
+        with storage.exclusive(self._workspace.ledger_lock):
             self._journal.refresh(mend=True)
             if self._journal.pending():
                 self._recover()

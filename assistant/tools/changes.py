@@ -5,13 +5,13 @@ import os
 import stat
 import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
 from assistant.errors import ToolError
-from assistant.storage import DISK
+from assistant.storage import DISK, exclusive, private_directory
 from assistant.tools.roots import Place, Roots
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -42,7 +42,18 @@ def found(place: Place) -> tuple[bytes | None, int | None]:
 
 
 def commit(roots: Roots, changes: Sequence[Change]) -> None:
-    """Make the changes. Raises ToolError if one cannot be made, and then none has been."""
+    """Make the changes. Raises ToolError if one cannot be made, and then none has been.
+
+    Files that remember are changed under the ledger's lock, as its own writes are.
+    """
+    with ExitStack() as held:
+        if any(roots.guarded(change.path) for change in changes):
+            private_directory(roots.workspace.private)
+            held.enter_context(exclusive(roots.workspace.ledger_lock))
+        _commit(roots, changes)
+
+
+def _commit(roots: Roots, changes: Sequence[Change]) -> None:
     for change in changes:
         with roots.at(str(change.path)) as place:
             _check(place, change)

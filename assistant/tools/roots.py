@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.config import config_file
+from assistant.config import cache_dir, config_file, state_dir
 from assistant.errors import ToolError
 from assistant.workspace import ALWAYS_FILES, INDEXED_FILES, Workspace
 
@@ -100,13 +100,15 @@ def check_regular(found: os.stat_result, shown: str) -> None:
 class Roots:
     """The workspace, and the directories the owner added.
 
-    The program's own directories inside them, `.assistant/` and its configuration, are closed.
+    The program's own directories inside them are closed: `.assistant/`, its configuration with
+    the secrets, its state with the record of trust, its cache with the models it runs.
     """
 
     def __init__(self, workspace: Workspace, added: Sequence[Path] = ()) -> None:
-        self.workspace = workspace.root
+        self.workspace = workspace
         self.directories = (workspace.root, *(path.resolve() for path in added))
-        self.private = (workspace.private, config_file().parent.resolve())
+        own = (config_file().parent, state_dir(), cache_dir())
+        self.private = (workspace.private, *(path.resolve() for path in own))
 
     @contextmanager
     def at(self, path: str, made: list[Path] | None = None) -> Iterator[Place]:
@@ -124,7 +126,7 @@ class Roots:
         """The root a path starts from and the names that lead on, or None if it is outside."""
         start = Path(path).expanduser() if path.startswith("~") else Path(path)
         if not start.is_absolute():
-            return self.workspace, path.split("/")
+            return self.workspace.root, path.split("/")
         for spelled in (start, Path(os.path.realpath(start))):
             for root in sorted(self.directories, key=lambda each: -len(each.parts)):
                 if spelled.is_relative_to(root):
@@ -138,7 +140,7 @@ class Roots:
     def guards(self) -> list[Path]:
         """The files and directories, there or not, whose change always asks."""
         return [
-            *(self.workspace / name for name in STEERING),
+            *(self.workspace.root / name for name in STEERING),
             *(root / hook for root in self.directories for hook in HOOKS),
         ]
 
@@ -148,8 +150,8 @@ class Roots:
 
     def shown(self, path: Path) -> str:
         """A real path as the model is shown it: relative to the workspace where it is inside."""
-        inside = path.is_relative_to(self.workspace)
-        return path.relative_to(self.workspace).as_posix() if inside else str(path)
+        inside = path.is_relative_to(self.workspace.root)
+        return path.relative_to(self.workspace.root).as_posix() if inside else str(path)
 
 
 class _Walk:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -45,14 +45,17 @@ PASSED = re.compile(
 
 
 class Shell:
-    """Runs commands. `interrupt` stops the one that runs; `confinement` None means none works."""
+    """Runs commands. `interrupt` stops the one that runs.
+
+    `confinement` gives the sandbox, or None if none works; it is first asked when a command is.
+    """
 
     def __init__(
         self,
         roots: Roots,
         redactor: Redactor,
         interrupt: threading.Event,
-        confinement: Sandbox | None,
+        confinement: Callable[[], Sandbox | None] = sandbox.live,
     ) -> None:
         self._roots = roots
         self._redactor = redactor
@@ -75,31 +78,32 @@ class Shell:
         """
         if unknown := stand_ins(command):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
-        unsafe = self._why_unsafe(outside)
-        run = partial(self._run, command, timeout, confined=not unsafe)
+        confinement = None if outside else self._confinement()
+        unsafe = self._why_unsafe(outside, confinement)
+        run = partial(self._run, command, timeout, None if unsafe else confinement)
         danger = Danger.DANGEROUS if unsafe else Danger.MODERATE
-        detail = f"{unsafe}, in {self._roots.workspace}:\n{_shown(command)}"
+        detail = f"{unsafe}, in {self._roots.workspace.root}:\n{_shown(command)}"
         return Plan(run, danger, (command,), lambda: detail)
 
-    def _why_unsafe(self, outside: bool) -> str:
+    def _why_unsafe(self, outside: bool, confinement: Sandbox | None) -> str:
         if outside:
             return "Outside the sandbox"
-        if self._confinement is None:
+        if confinement is None:
             return "No sandbox works on this machine"
         links = [guard for guard in self._roots.guards() if guard.is_symlink()]
         if links:
             return f"The sandbox cannot protect {links[0].name}, a symbolic link"
         return ""
 
-    def _run(self, command: str, timeout: int, *, confined: bool) -> ToolResult:
+    def _run(self, command: str, timeout: int, confinement: Sandbox | None) -> ToolResult:
         argv = [shutil.which("bash") or "/bin/sh", "-c", command]
         with ExitStack() as held:
-            if confined and self._confinement is not None:
+            if confinement is not None:
                 bounds = held.enter_context(_bounds(self._roots))
-                argv = self._confinement.wrap(argv, bounds, self._roots.workspace)
+                argv = confinement.wrap(argv, bounds, self._roots.workspace.root)
             process = subprocess.Popen(
                 argv,
-                cwd=self._roots.workspace,
+                cwd=self._roots.workspace.root,
                 env=environment(os.environ, self._redactor),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -137,11 +141,10 @@ def shell_tool(
     roots: Roots,
     redactor: Redactor,
     interrupt: threading.Event,
-    confinement: Sandbox | None = None,
+    confinement: Callable[[], Sandbox | None] = sandbox.live,
 ) -> Tool:
-    """`shell` below these roots, in the given sandbox or else the one that works here."""
-    chosen = confinement or sandbox.live()
-    return tool(Shell(roots, redactor, interrupt, chosen).shell, writes=True)
+    """`shell` below these roots, in the sandbox that works here."""
+    return tool(Shell(roots, redactor, interrupt, confinement).shell, writes=True)
 
 
 def environment(variables: Mapping[str, str], redactor: Redactor) -> dict[str, str]:

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from assistant.secrets import Redactor
+from assistant.tools.policy import ApproveAll
 from assistant.tools.roots import Roots
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
-from tests.tools.conftest import Call
+from tests.tools.conftest import Call, calling
 
 JEWELS = "the crown jewels"
 
@@ -108,6 +112,17 @@ def test_no_way_out(approved: Call, traps: Path, outside: Path, home: Path, way:
     assert not any(JEWELS in result.content for result in results)
     new = set(everything(traps.parent)) - set(before)
     assert all(path.is_relative_to(traps) for path in new)
+
+
+def test_the_programs_own_directories_are_closed_within_an_added_one(
+    workspace: Workspace, home: Path
+) -> None:
+    box = Toolbox(writing_tools(Roots(workspace, [home]), Redactor()))
+    call = calling(box, ApproveAll())
+    assert not call("write_file", path=f"{home}/notes.txt", text="x").error
+    for own in (".config/assistant/config.toml", ".local/state/assistant/trusted"):
+        assert "private" in call("write_file", path=f"{home}/{own}", text="x").content
+        assert not (home / own).exists()
 
 
 def test_searching_everywhere_finds_nothing_outside(approved: Call, traps: Path) -> None:

@@ -118,14 +118,16 @@ def place(workspace: Workspace, outside: Path, home: Path) -> Path:
 def escaping(place: Path, live: Sandbox, home: Path) -> Call:
     """A shell in this sandbox. The home is an added directory, so that it can be seen at all."""
     roots = Roots(Workspace(place / "workspace"), [place])
-    tool = shell_tool(roots, Redactor(), threading.Event(), live)
+    tool = shell_tool(roots, Redactor(), threading.Event(), lambda: live)
     return calling(Toolbox([tool]), DenyAll())
 
 
 @pytest.fixture
 def bounded(place: Path, live: Sandbox) -> Call:
     """A shell in this sandbox that may write to the workspace only."""
-    tool = shell_tool(Roots(Workspace(place / "workspace")), Redactor(), threading.Event(), live)
+    tool = shell_tool(
+        Roots(Workspace(place / "workspace")), Redactor(), threading.Event(), lambda: live
+    )
     return calling(Toolbox([tool]), DenyAll())
 
 

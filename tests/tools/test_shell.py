@@ -24,7 +24,7 @@ confined = pytest.mark.skipif(sandbox.live() is None, reason="no sandbox works h
 @pytest.fixture
 def unconfined(roots: Roots, interrupt: threading.Event) -> Toolbox:
     """A shell on a machine where no sandbox works."""
-    shell = Shell(roots, Redactor(), interrupt, None)
+    shell = Shell(roots, Redactor(), interrupt, lambda: None)
     return Toolbox([tool(shell.shell, writes=True)])
 
 
@@ -157,7 +157,7 @@ def test_a_secret_is_put_into_the_command_and_kept_out_of_the_answer(roots: Root
     box = Toolbox([shell_tool(roots, redactor, threading.Event())], redactor=redactor)
     call = calling(box, ApproveAll())
     result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | rev")
-    assert (roots.workspace / "there").read_text() == "open-sesame"
+    assert (roots.workspace.root / "there").read_text() == "open-sesame"
     assert result.content == "emases-nepo"
     assert call("shell", command="cat there").content == "[[secret:DOOR]]"
     assert "not known here" in call("shell", command="echo [[secret:WINDOW]]").content

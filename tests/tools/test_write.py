@@ -1,4 +1,5 @@
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -210,3 +211,23 @@ def test_an_added_directory_can_be_written(
     assert hook.action == "ask"
     beside = box.review(ToolCall("1", "write_file", {"path": f"{tmp_path}/x", "text": "x"}))
     assert beside.action == "deny"
+
+
+def test_memory_is_changed_under_the_ledgers_lock(
+    approved: Call, workspace: Workspace, home: Path
+) -> None:
+    storage.private_directory(workspace.private)
+    results = []
+
+    def edit() -> None:
+        results.append(approved("write_file", path="MEMORY.md", text="new"))
+
+    with storage.exclusive(workspace.ledger_lock):
+        writer = threading.Thread(target=edit)
+        writer.start()
+        assert not approved("write_file", path="other.txt", text="not memory").error
+        assert (workspace.root / "MEMORY.md").read_text() == "# Memory\n"
+        assert writer.is_alive()
+    writer.join()
+    assert not results[0].error
+    assert (workspace.root / "MEMORY.md").read_text() == "new"
