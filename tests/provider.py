@@ -181,6 +181,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.socket.setblocking(False)  # a client may have left before it is accepted
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is no news."""

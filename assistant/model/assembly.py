@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.base import ReasoningPiece, TextPiece
+from assistant.model.thinking import ThinkingFilter
 
 ENDED = frozenset({"stop", "tool_calls", "function_call"})
 """The finish reasons of a reply that came to its own end."""
@@ -48,25 +49,28 @@ class Assembly:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._thinking = ThinkingFilter()
         self._text = _Text()
         self._reasoning = _Text()
         self._calls: list[_Call] = []
 
     def add(self, delta: Delta) -> Iterator[TextPiece | ReasoningPiece]:
         """Take a chunk in; yields what can be shown of it."""
-        if thought := self._reasoning.add(delta.reasoning):
+        inline, text = self._thinking.feed(delta.text)
+        if thought := self._reasoning.add(delta.reasoning + inline):
             yield ReasoningPiece(thought)
-        if text := self._text.add(delta.text):
-            yield TextPiece(text)
+        if shown := self._text.add(text):
+            yield TextPiece(shown)
         for call in delta.calls:
             self._add_call(call)
 
     def finish(self) -> Iterator[TextPiece | ReasoningPiece]:
-        """What was still held back: half a character whose other half never came."""
-        if thought := self._reasoning.flush():
+        """What was still held back: half a tag, or half a character whose other half never came."""
+        inline, text = self._thinking.finish()
+        if thought := self._reasoning.add(inline) + self._reasoning.flush():
             yield ReasoningPiece(thought)
-        if text := self._text.flush():
-            yield TextPiece(text)
+        if shown := self._text.add(text) + self._text.flush():
+            yield TextPiece(shown)
 
     @property
     def empty(self) -> bool:

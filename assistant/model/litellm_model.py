@@ -54,6 +54,7 @@ class LitellmModel:
         name = settings.name or ""
         # litellm's `ollama/` drops tools when it streams
         self.name = f"ollama_chat/{name[7:]}" if name.startswith("ollama/") else name
+        self._on_ollama = Endpoint(self.name).is_ollama
         self._settings = settings
         self._api_key_env = api_key_env
 
@@ -67,7 +68,7 @@ class LitellmModel:
         if self._settings.context_window is not None:
             return self._settings.context_window
         known = self._info.get("max_input_tokens") or self._info.get("max_tokens")
-        if self._endpoint.is_ollama:
+        if self._on_ollama:
             return min(known or UNKNOWN_WINDOW, UNKNOWN_WINDOW)
         return known
 
@@ -78,7 +79,7 @@ class LitellmModel:
         What litellm says of a model on Ollama is guessed from its template, and not taken.
         """
         takes = preload().get_supported_openai_params(self.name, self._provider) or ()
-        known = self._endpoint.is_ollama or self._info.get("supports_function_calling")
+        known = self._on_ollama or self._info.get("supports_function_calling")
         return "tools" in takes and known is not False
 
     def stream(
@@ -161,7 +162,7 @@ class LitellmModel:
             request["api_base"] = self._settings.api_base
         if self._settings.max_output_tokens:
             request["max_tokens"] = self._settings.max_output_tokens
-        if self._endpoint.is_ollama:
+        if self._on_ollama:
             request["num_ctx"] = self.context_window
         return request
 

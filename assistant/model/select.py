@@ -30,3 +30,24 @@ def _model(settings: ModelSettings, api_key_env: str | None = None) -> ChatModel
             return XmlTools(model)
         case _:
             return AutoTools(model)
+
+
+def with_model(settings: Settings, name: str) -> Settings:
+    """The settings with another model in the place of the first, as `/model` wants it.
+
+    A profile of that name brings its own address and key. An address and a window that were set
+    for one provider's model are not taken over to another provider's.
+    """
+    own = [profile for profile in settings.profiles if profile.name == name]
+    if own:
+        others = tuple(profile for profile in settings.profiles if profile.name != name)
+        rest = settings.model.model_copy(update={"name": None})
+        return settings.model_copy(update={"model": rest, "profiles": (*own, *others)})
+    changed: dict[str, object] = {"name": name}
+    if _provider(name) != _provider(settings.model.name or ""):
+        changed |= {"api_base": None, "context_window": None}
+    return settings.model_copy(update={"model": settings.model.model_copy(update=changed)})
+
+
+def _provider(name: str) -> str:
+    return name.partition("/")[0].removesuffix("_chat")

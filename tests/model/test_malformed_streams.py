@@ -193,6 +193,7 @@ CASES = [
     ),
     case("null content", chunk({"role": "assistant", "content": None}), WHOLE, *END, runs=[A]),
     case("white space alone", chunk({"content": " \n"}), *STOP),
+    case("thinking alone", chunk({"content": "<think>hm"}), chunk({"content": "</think>"}), *STOP),
     case("reasoning alone", chunk({"reasoning_content": "hm"}), *STOP),
     case(
         "text, then a call, then text",

@@ -8,7 +8,7 @@ import pytest
 from assistant.messages import Message, Reply
 from assistant.model.base import ToolSpec
 from assistant.model.offline import OfflineModel
-from assistant.model.select import create
+from assistant.model.select import create, with_model
 from assistant.settings import validate
 from tests.provider import Provider, fails
 
@@ -24,7 +24,7 @@ def test_a_key_in_the_environment_selects_nothing_and_nothing_heavy_is_imported(
     script = """
 import os, sys
 os.environ["OPENAI_API_KEY"] = "sk-found"
-from assistant.model.select import create
+from assistant.model.select import create, with_model
 from assistant.settings import validate
 assert create(validate({})).name == "offline"
 assert create(validate({"model": {"name": "openai/gpt-5.6"}})).name == "openai/gpt-5.6"
@@ -55,3 +55,23 @@ def test_profiles_are_the_fallbacks_and_share_the_rest(monkeypatch: pytest.Monke
     (request,) = second.requests
     assert (request.body["model"], request.body["max_tokens"]) == ("b", 9)
     assert request.headers["authorization"] == "Bearer second"
+
+
+def test_another_model_does_not_inherit_an_address_that_is_not_its_providers() -> None:
+    chosen = validate(
+        {
+            "model": {"name": "openai/a", "api_base": "http://here/v1", "context_window": 9000},
+            "profiles": [{"name": "ollama_chat/b", "api_base": "http://there"}, {"name": "x/y"}],
+        }
+    )
+    same = with_model(chosen, "openai/c").model
+    assert (same.name, same.api_base, same.context_window) == ("openai/c", "http://here/v1", 9000)
+    other = with_model(chosen, "anthropic/d").model
+    assert (other.name, other.api_base, other.context_window) == ("anthropic/d", None, None)
+    profile = with_model(chosen, "ollama_chat/b")
+    assert profile.model.name is None
+    assert [(p.name, p.api_base) for p in profile.profiles] == [
+        ("ollama_chat/b", "http://there"),
+        ("x/y", None),
+    ]
+    assert create(profile).name == "ollama_chat/b"
