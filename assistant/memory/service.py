@@ -38,12 +38,15 @@ from assistant.memory.embedder import Embedder
 from assistant.memory.ledger import Ledger, Written
 from assistant.memory.plain import plain
 from assistant.memory.recall import Recaller
+from assistant.memory.review import Review
 from assistant.memory.same import key
 from assistant.memory.selection import Scored, passage
 from assistant.memory.sync import Refreshed, Synchronizer
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
+DOUBTFUL = frozenset({"tool"})
+"""Origins whose facts wait for the owner: what a tool returned may have been written to deceive."""
 MOST_SIMILAR = 3
 """Candidates to supersede that `remember` points out."""
 SIMILAR_COSINE = 0.6
@@ -98,6 +101,7 @@ class LocalMemory:
         self._closed = False
         self._lock = threading.RLock()
         self._ledger = Ledger(workspace)
+        self._review = Review(workspace, self._ledger)
         self._index = Synchronizer(workspace, embedder, settings.index, self._observe)
         self._recaller = Recaller(self._index, embedder, settings.memory)
 
@@ -114,9 +118,14 @@ class LocalMemory:
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self._lock:
-            replaced = self._fresh(lambda: self._replaced(facts))
-            written = self._ledger.remember(facts, request=request, replaced=replaced)
-            return self._fresh(lambda: tuple(map(self._remembered, written)))
+            sure = [fact for fact in facts if fact.origin.kind not in DOUBTFUL]
+            replaced = self._fresh(lambda: self._replaced(sure))
+            done = self._ledger.remember(sure, request=request, replaced=replaced)
+            written = iter(self._fresh(lambda: [self._remembered(each) for each in done]))
+            return tuple(
+                self._hold(fact) if fact.origin.kind in DOUBTFUL else next(written)
+                for fact in facts
+            )
 
     def locate(self, target: str) -> tuple[Passage, ...]:
         def find() -> tuple[Passage, ...]:
@@ -133,6 +142,7 @@ class LocalMemory:
             forgotten = self._ledger.forget(passages, purge=purge, request=request)
             self._refresh()
             if purge:
+                self._review.purge([plain(passage.text) for passage in passages])
                 self._index.purge()
             return forgotten
 
@@ -203,6 +213,11 @@ class LocalMemory:
             self._happened.append(str(error))
 
     # Answers
+
+    def _hold(self, fact: Fact) -> Remembered:
+        """Let a fact wait for the owner; it is in no file and no recall until then."""
+        (held,) = self._review.hold([fact])
+        return Remembered("waiting", held.id, "", 0, held.fact.text)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, Passage]:
         """The passages that `replaces` names; the ledger refuses what is not among them."""
@@ -293,6 +308,7 @@ class LocalMemory:
             embedded_total=self._index.catalog.embedded_total,
             embedder=self._embedder.fingerprint,
             index_bytes=self._index.size(),
+            waiting_for_review=len(self._review.waiting()),
             notices=(
                 *filter(None, [self._embedder.notice]),
                 *self._happened,

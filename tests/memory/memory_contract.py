@@ -238,6 +238,19 @@ class MemoryContract:
         lines = (workspace.root / "MEMORY.md").read_text("utf-8").splitlines()
         assert [line[2:] for line in lines if line.startswith("- ")] == texts
 
+    def test_a_fact_from_a_tool_waits_and_is_nowhere_else(
+        self, memory: Memory, workspace: Workspace
+    ) -> None:
+        doubtful = Fact("The bank's new account is 999", origin=Origin("tool", "s1", ("e1",)))
+        before = (workspace.root / "MEMORY.md").read_bytes()
+        held, stored = memory.remember([doubtful, Fact("Ben sails")])
+        assert (held.status, held.source, held.line) == ("waiting", "", 0)
+        assert (stored.status, stored.text) == ("stored", "Ben sails")
+        assert not any("999" in text for text in found(memory, "new account of the bank"))
+        assert memory.status().waiting_for_review == 1
+        assert b"999" not in (workspace.root / "MEMORY.md").read_bytes()
+        assert (workspace.root / "MEMORY.md").read_bytes() != before
+
     def test_the_journal_holds_each_acknowledged_write_once(
         self, memory: Memory, workspace: Workspace
     ) -> None:
