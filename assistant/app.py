@@ -55,8 +55,7 @@ class Chat:
 
     def use_model(self, name: str) -> None:
         """Answer with another model from the next turn on."""
-        model = self.settings.model.model_copy(update={"name": name})
-        self.conversation.model = select.create(self.settings.model_copy(update={"model": model}))
+        self.conversation.model = select.create(select.with_model(self.settings, name))
 
     def preload(self) -> None:
         """Load what the first request needs, so that it leaves at once. For a thread of its own."""
