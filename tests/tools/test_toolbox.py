@@ -1,13 +1,27 @@
+import re
+import threading
+from pathlib import Path
+from typing import cast
+
 import pytest
 
 from assistant.errors import ToolError
+from assistant.memory.base import Memory
 from assistant.messages import ToolCall
 from assistant.secrets import Redactor
 from assistant.settings import PolicySettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.memory import memory_tools
 from assistant.tools.policy import Decision, Policy
+from assistant.tools.read import reading_tools
+from assistant.tools.roots import Roots
 from assistant.tools.schema import tool
+from assistant.tools.scratch import Scratch, scratch_tools
+from assistant.tools.search import searching_tools
+from assistant.tools.shell import shell_tool
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
+from assistant.tools.write import writing_tools
+from assistant.workspace import Workspace
 
 
 def echo(text: str) -> str:
@@ -174,3 +188,18 @@ def test_an_approval_and_a_failure_show_no_secret() -> None:
 def test_a_denied_call_says_so() -> None:
     box = Toolbox(TOOLS, Policy(PolicySettings(deny=("echo",))))
     assert "rules deny" in run(box, call("echo", text="x")).content
+
+
+def test_the_documentation_lists_every_tool_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs/tools.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    place = Roots(Workspace(Path.cwd()))
+    tools = [
+        *memory_tools(cast(Memory, None)),
+        *reading_tools(place),
+        *searching_tools(place),
+        *writing_tools(place, Redactor()),
+        shell_tool(place, Redactor(), threading.Event()),
+        *scratch_tools(Scratch()),
+    ]
+    assert documented == {each.name for each in tools} | {"load_tools"}
