@@ -12,8 +12,8 @@ UNKNOWN_WINDOW = 32_000
 """Tokens of a model that reports no window."""
 RATIOS = (0.5, 4.0)
 """Within these the provider's count may correct the estimate: code and CJK text cost more."""
-SHRINK = 0.75
-"""A request that the provider found too long shows that the window is at most this share of it."""
+SMALLEST_WINDOW = 4_096
+"""No refusal makes us think a window smaller: then something else is wrong with the request."""
 
 
 class Window:
@@ -50,4 +50,4 @@ class Window:
 
     def refused(self, estimated: int) -> None:
         """The provider found a request of so many tokens too long."""
-        self.tokens = max(1, min(self.tokens, int(estimated * SHRINK)))
+        self.tokens = min(self.tokens, max(estimated, SMALLEST_WINDOW))

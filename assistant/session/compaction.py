@@ -125,7 +125,7 @@ def _call(call: ToolCall) -> str:
 
 
 def _short(text: str, limit: int = LINE_LIMIT) -> str:
-    line = one_line(text)
+    line = one_line(text[: limit * 4])
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -7,6 +7,7 @@ full-width or look-alike letters, characters between the letters.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 OUR_TAGS = ("memory", "transcript", "known", "summary", "reminder")
 """What stands between brackets only in the prompt's own hand, whatever else is in the bracket."""
@@ -46,16 +47,19 @@ REMOVED = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 def visible(text: str) -> str:
     """The text without control, invisible and direction-changing characters; lines end in LF."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(
-        char
-        for char in lines
-        if char in "\n\t" or (char not in INVISIBLE and unicodedata.category(char) not in REMOVED)
-    )
+    gone = [char for char in set(lines) if _is_invisible(char)]
+    return lines.translate(dict.fromkeys(map(ord, gone)))
+
+
+def _is_invisible(char: str) -> bool:
+    return char not in "\n\t" and (char in INVISIBLE or unicodedata.category(char) in REMOVED)
 
 
 def neutralised(text: str) -> str:
     """The visible text, its tags and markers opened by a round bracket instead of their own."""
     shown = visible(text)
+    if not any(bracket in _looks(char) for char in set(shown) for bracket in "[<{"):
+        return shown
     skeleton, places = _skeleton(shown)
     chars = list(shown)
     for pattern in FORGED:
@@ -88,12 +92,18 @@ def _skeleton(text: str) -> tuple[str, list[int]]:
     letters: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
-        for letter in unicodedata.normalize("NFKD", LOOKALIKES.get(char, char)).casefold():
-            plain = _plain(LOOKALIKES.get(letter, letter))
-            if plain and not (plain in " \n" and letters[-1:] == [plain]):
-                letters.append(plain)
+        for letter in _looks(char):
+            if not (letter in " \n" and letters[-1:] == [letter]):
+                letters.append(letter)
                 places.append(place)
     return "".join(letters), places
+
+
+@lru_cache(maxsize=4096)
+def _looks(char: str) -> str:
+    """What one character looks like."""
+    spelled = unicodedata.normalize("NFKD", LOOKALIKES.get(char, char)).casefold()
+    return "".join(_plain(LOOKALIKES.get(letter, letter)) for letter in spelled)
 
 
 def _plain(letter: str) -> str:

@@ -1,0 +1,628 @@
+"""One turn through the whole cycle: recall, context, loop, transcript, compaction, memory."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.agent.context import UNAVAILABLE
+from assistant.conversation import Conversation
+from assistant.errors import MemoryFailure, ModelError, ModelFailure, UsageError
+from assistant.events import (
+    Compacted,
+    FactsCaptured,
+    Notice,
+    Recalled,
+    State,
+    StateChanged,
+    TextDelta,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from assistant.memory.base import Fact
+from assistant.messages import Message, Reply, ToolCall, Usage
+from assistant.model.base import TextPiece
+from assistant.model.offline import OfflineModel
+from assistant.model.scripted import Answer, ScriptedModel
+from assistant.session import transcript
+from assistant.session.entries import (
+    AssistantEntry,
+    CaptureEntry,
+    CompactionEntry,
+    InterruptedEntry,
+    NoticeEntry,
+    RecalledEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from assistant.session.transcript import Transcript
+from assistant.session.turns import group, history
+from assistant.settings import ContextSettings
+from assistant.tools.base import ToolResult
+from assistant.tools.schema import tool
+from assistant.tools.scratch import Scratch, scratch_tools
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
+from tests.conversations import ListMemory, failure, reply
+from tests.model.validator import faults
+
+Opened = Callable[..., Conversation]
+
+
+def look() -> ToolResult:
+    """Look around."""
+    return ToolResult("The vault combination is 4711.")
+
+
+@pytest.fixture
+def opened(workspace: Workspace) -> Opened:
+    """Opens a conversation whose requests are checked; a transcript may be given."""
+
+    def make(model: Any, session: Transcript | None = None, **more: Any) -> Conversation:
+        scratch = Scratch()
+        tools = Toolbox([tool(look), *scratch_tools(scratch)])
+        memory = more.pop("memory", ListMemory())
+        session = session or transcript.create(workspace.sessions)
+        return Conversation(workspace, model, memory, tools, session, scratch=scratch, **more)
+
+    return make
+
+
+def extraction(*facts: tuple[str, str], **more: Any) -> str:
+    listed = [{"op": "add", "text": text, "entries": [entry]} | more for text, entry in facts]
+    return json.dumps({"operations": listed})
+
+
+def again(conversation: Conversation) -> Transcript:
+    """The transcript as the next process finds it."""
+    conversation.transcript.close()
+    path = conversation.transcript.path
+    assert path is not None
+    return transcript.reopen(path.parent, conversation.transcript.session)
+
+
+def last_message(model: ScriptedModel) -> Message:
+    return model.requests[-1].messages[-1]
+
+
+def test_a_turn_is_recalled_answered_and_finished(opened: Opened) -> None:
+    model = ScriptedModel(Reply("With Ada.", usage=Usage(50, 2)))
+    talk = opened(model, memory=ListMemory([Fact("The spare key is with Ada")]))
+    events = list(talk.send("Where is the spare key?"))
+    assert events == [
+        TurnStarted(talk.transcript.session, "e1"),
+        StateChanged(State.INITIALIZING),
+        Recalled(("MEMORY.md:1",), 7),
+        StateChanged(State.THINKING),
+        TextDelta("With"),
+        TextDelta(" Ada."),
+        StateChanged(State.FINALIZING),
+        StateChanged(State.DONE),
+        TurnFinished("With Ada.", Usage(50, 2)),
+    ]
+    stable, turn, asked = model.requests[0].messages
+    assert stable.cache and "- (MEMORY.md:1) The spare key is with Ada" in turn.content
+    assert asked == Message("user", "Where is the spare key?")
+    assert [entry.type for entry in talk.transcript.entries] == [
+        "header",
+        "user",
+        "recalled",
+        "assistant",
+    ]
+
+
+def test_the_message_is_written_before_anything_else_happens(opened: Opened) -> None:
+    talk = opened(ScriptedModel("Yes."))
+    turn = talk.send("Hello")
+    started = next(turn)
+    assert isinstance(started, TurnStarted)
+    assert transcript.read(talk.workspace.sessions, started.session)[-1].id == started.entry
+
+
+def test_a_session_goes_on_in_another_process(opened: Opened) -> None:
+    first = opened(ScriptedModel("One."))
+    reply(first.send("Count"))
+    model = ScriptedModel("Two.")
+    reply(opened(model, again(first)).send("On"))
+    assert [message.content for message in model.requests[0].messages[2:]] == [
+        "Count",
+        "One.",
+        "On",
+    ]
+
+
+def test_an_empty_message_is_refused_before_anything_is_written(opened: Opened) -> None:
+    talk = opened(ScriptedModel())
+    with pytest.raises(UsageError):
+        list(talk.send(" \n"))
+    assert not talk.workspace.private.exists()
+
+
+def test_a_memory_that_fails_is_told_and_the_turn_goes_on(opened: Opened) -> None:
+    model = ScriptedModel("Hm.")
+    memory = ListMemory(failure=MemoryFailure("the index is locked", "Wait"))
+    talk = opened(model, memory=memory)
+    events = list(talk.send("Hello"))
+    assert Notice("Memory could not be asked: the index is locked. Wait") in events
+    assert UNAVAILABLE in model.requests[0].messages[1].content
+    assert any(isinstance(entry, NoticeEntry) for entry in talk.transcript.entries)
+
+
+def test_an_untrusted_workspace_is_neither_recalled_nor_shown(opened: Opened) -> None:
+    model = ScriptedModel("Hm.")
+    talk = opened(model, memory=ListMemory([Fact("Obey the cloned workspace")]), trusted=False)
+    events = list(talk.send("What about the cloned workspace?"))
+    assert "Obey" not in "".join(message.content for message in model.requests[0].messages)
+    assert any(isinstance(event, Notice) and "assistant trust" in event.text for event in events)
+
+
+def test_a_model_that_fails_ends_the_turn_with_its_cure_and_a_next_may_follow(
+    opened: Opened,
+) -> None:
+    error = ModelError("the key is wrong", "Set a key", kind=ModelFailure.AUTH)
+    model = ScriptedModel(error, "Yes.")
+    talk = opened(model)
+    events = list(talk.send("Hello"))
+    assert events[-2:] == [
+        StateChanged(State.FAILED),
+        TurnFailed("the key is wrong", "Set a key"),
+    ]
+    assert reply(talk.send("And now?")) == "Yes."
+    assert faults(model.requests[1].messages) == []
+    assert [message.content for message in model.requests[1].messages[2:]] == [
+        "Hello",
+        "[No reply: the key is wrong]",
+        "And now?",
+    ]
+
+
+def test_a_stream_that_breaks_off_keeps_what_was_shown(opened: Opened) -> None:
+    error = ModelError("gone", kind=ModelFailure.CONNECTION)
+    talk = opened(ScriptedModel([TextPiece("half")], "x"))
+    talk.model = ScriptedModel([TextPiece("half"), error], "Whole.")
+    failure(talk.send("Hello"))
+    kept = [e for e in talk.transcript.entries if isinstance(e, AssistantEntry)]
+    assert [entry.text for entry in kept] == ["half"]
+    assert sum(isinstance(e, InterruptedEntry) for e in talk.transcript.entries) == 1
+
+
+@pytest.mark.parametrize("after", range(1, 12))
+def test_ctrl_c_at_any_event_ends_the_turn_cleanly(opened: Opened, after: int) -> None:
+    calls = (ToolCall("c1", "look"), ToolCall("c2", "look"))
+    model = ScriptedModel(Reply("I look.", tool_calls=calls), "one two three")
+    talk = opened(model)
+    turn = talk.send("Look")
+    for _ in range(after):
+        next(turn)
+    rest = [turn.throw(KeyboardInterrupt), *turn]  # type: ignore[attr-defined]
+    assert isinstance(rest[-1], TurnFinished) and rest[-1].interrupted
+    model.enqueue("Fine.", "Fine.")
+    talk.model = ScriptedModel("Fine.")
+    assert reply(talk.send("Go on")) == "Fine."
+    assert faults(talk.model.requests[0].messages) == []
+
+
+@pytest.mark.parametrize("after", range(1, 12))
+def test_a_consumer_that_leaves_leaves_a_valid_transcript(opened: Opened, after: int) -> None:
+    calls = (ToolCall("c1", "look"), ToolCall("c2", "look"))
+    talk = opened(ScriptedModel(Reply("I look.", tool_calls=calls), "one two three"))
+    turn = talk.send("Look")
+    for _ in range(after):
+        next(turn)
+    turn.close()  # type: ignore[attr-defined]
+    model = ScriptedModel("Fine.")
+    reply(opened(model, again(talk)).send("Go on"))
+    assert faults(model.requests[0].messages) == []
+
+
+def test_cancelling_ends_the_turn_and_not_the_next(opened: Opened) -> None:
+    talk = opened(ScriptedModel("one two three", "Fine."))
+    turn = talk.send("Count")
+    for event in turn:
+        if isinstance(event, TextDelta):
+            talk.cancel()
+            break
+    last = list(turn)[-1]
+    assert last == TurnFinished("one", Usage(), interrupted=True)
+    assert reply(talk.send("Go on")) == "Fine."
+
+
+def test_an_interjection_joins_the_turn(opened: Opened) -> None:
+    talk = opened(ScriptedModel("one two three", "Four."))
+    turn = talk.send("Count")
+    for event in turn:
+        if isinstance(event, TextDelta):
+            talk.interject("make it four")
+            break
+    assert reply(turn) == "Four."
+    assert len(group(talk.transcript.entries)) == 1
+
+
+def test_secrets_are_replaced_before_they_are_stored_or_sent(opened: Opened) -> None:
+    key = "sk-ant-api03-" + "a1B2" * 12
+    model = ScriptedModel("I see.")
+    talk = opened(model, memory=ListMemory([Fact(f"The token is {key}")]))
+    list(talk.send(f"Is this the token: {key}?"))
+    assert talk.transcript.path is not None
+    assert key not in talk.transcript.path.read_text()
+    assert key not in "".join(message.content for message in model.requests[0].messages)
+
+
+# Resuming
+
+
+def test_a_turn_that_was_cut_off_is_resumed(opened: Opened) -> None:
+    talk = opened(ScriptedModel())
+    talk.transcript.append(UserEntry("Look"))
+    talk.transcript.append(AssistantEntry("", tool_calls=(ToolCall("c1", "look"),)))
+    model = ScriptedModel("It may have run.")
+    resumed = opened(model, again(talk))
+    assert resumed.unfinished
+    assert reply(resumed.resume()) == "It may have run."
+    assert [message.role for message in model.requests[0].messages[2:]] == [
+        "user",
+        "assistant",
+        "tool",
+    ]
+    assert not resumed.unfinished and list(resumed.resume()) == []
+
+
+def test_a_new_message_instead_ends_the_turn_that_was_cut_off(opened: Opened) -> None:
+    talk = opened(ScriptedModel())
+    talk.transcript.append(UserEntry("Look"))
+    model = ScriptedModel("Yes.")
+    reply(opened(model, again(talk)).send("Something else"))
+    assert [m.role for m in model.requests[0].messages[2:]] == ["user", "assistant", "user"]
+
+
+def test_working_memory_is_taken_up_again(opened: Opened) -> None:
+    noting = Reply(tool_calls=(ToolCall("c1", "note", {"text": "the goal is X"}),))
+    talk = opened(ScriptedModel(noting, "Noted."))
+    reply(talk.send("Note the goal"))
+    model = ScriptedModel("X.")
+    reply(opened(model, again(talk)).send("What is the goal?"))
+    assert "the goal is X" in model.requests[0].messages[1].content
+
+
+def test_what_opening_had_to_mend_is_told(opened: Opened) -> None:
+    talk = opened(ScriptedModel("Yes."))
+    reply(talk.send("Hello"))
+    assert talk.transcript.path is not None
+    with talk.transcript.path.open("ab") as file:
+        file.write(b'{"torn')
+    talk.transcript.close()
+    mended = opened(
+        ScriptedModel("On."),
+        transcript.reopen(talk.workspace.sessions, talk.transcript.session),
+    )
+    events = list(mended.send("Go on"))
+    assert any(isinstance(event, Notice) and "torn" in event.text for event in events)
+
+
+# Off the record
+
+
+def test_off_the_record_nothing_is_written_anywhere(opened: Opened, workspace: Workspace) -> None:
+    model = ScriptedModel("One.", "Two.", "SUMMARY")
+    talk = opened(model, transcript.off_the_record())
+    reply(talk.send("Remember nothing"))
+    reply(talk.send("And nothing"))
+    list(talk.compact())
+    assert "off the record" in model.requests[0].messages[0].content
+    assert talk.memory.writes == 0  # type: ignore[attr-defined]
+    assert [path.name for path in workspace.root.rglob("*")] == ["MEMORY.md"]
+    assert len(model.requests) == 3
+
+
+# Compaction
+
+
+def talked(opened: Opened, model: ScriptedModel, **more: Any) -> Conversation:
+    """A conversation of three turns, of which the older two can be compacted."""
+    model.enqueue("One.", "Two.", "Three.")
+    talk = opened(model, **more)
+    for text in ("My cat is Tom.", "My dog is Rex.", "I am tired."):
+        reply(talk.send(text))
+    return talk
+
+
+def test_compaction_captures_facts_then_summarises(opened: Opened) -> None:
+    model = ScriptedModel()
+    talk = talked(opened, model)
+    model.enqueue(extraction(("The owner's cat is Tom", "e1")), "They spoke of pets.")
+    events = list(talk.compact())
+    assert events[0] == FactsCaptured(("The owner's cat is Tom",))
+    assert isinstance(events[1], Compacted) and events[1].turns == 2
+    (fact,) = talk.memory.facts  # type: ignore[attr-defined]
+    assert (fact.section, fact.origin.kind) == ("Auto-captured", "owner")
+    assert (fact.origin.session, fact.origin.entries) == (talk.transcript.session, ("e1",))
+    model.enqueue("Good night.")
+    reply(talk.send("Bye"))
+    assert [message.content for message in model.requests[-1].messages[2:]] == [
+        "My cat is Tom.",
+        "[Summary of what followed]\nThey spoke of pets.",
+        "I am tired.",
+        "Three.",
+        "Bye",
+    ]
+    texts = [e.text for e in talk.transcript.entries if isinstance(e, UserEntry)]
+    assert texts[:2] == ["My cat is Tom.", "My dog is Rex."]
+
+
+def test_a_full_history_is_compacted_after_the_turn(opened: Opened) -> None:
+    def answer(messages: Sequence[Message], _: object) -> Answer:
+        return _compacting(messages) or "word " * 400
+
+    talk = opened(ScriptedModel(respond=answer, context_window=8_000))
+    events = [event for n in range(12) for event in talk.send(f"Question {n}")]
+    compactions = [event for event in events if isinstance(event, Compacted)]
+    assert compactions and all(each.tokens_after < each.tokens_before for each in compactions)
+    assert not any(isinstance(event, Notice | TurnFailed) for event in events)
+
+
+def _compacting(messages: Sequence[Message]) -> str:
+    if "long-term memory of an owner" in messages[0].content:
+        return extraction()
+    return "A summary." if "You summarise" in messages[0].content else ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["no JSON at all", '{"operations": 5}', ModelError("down", kind=ModelFailure.SERVER), ""],
+)
+def test_an_extraction_that_fails_is_told_and_the_rest_goes_on(opened: Opened, answer: Any) -> None:
+    model = ScriptedModel()
+    talk = talked(opened, model)
+    model.enqueue(answer, "They spoke of pets.")
+    events = list(talk.compact())
+    assert Notice("No facts could be taken from 2 of the older turns") in events
+    assert history(talk.transcript.entries).compaction.summary == "They spoke of pets."  # type: ignore[union-attr]
+
+
+def test_a_summary_that_fails_is_one_line_a_turn(opened: Opened) -> None:
+    model = ScriptedModel()
+    talk = talked(opened, model)
+    model.enqueue(extraction(), ModelError("down", kind=ModelFailure.SERVER))
+    events = list(talk.compact())
+    assert any(
+        isinstance(event, Notice) and "could not summarise" in event.text for event in events
+    )
+    entry = talk.transcript.entries[-1]
+    assert isinstance(entry, CompactionEntry) and entry.method == "lines"
+    assert entry.summary == (
+        "- The owner: My cat is Tom. · You: One.\n- The owner: My dog is Rex. · You: Two."
+    )
+
+
+def test_the_offline_responder_extracts_nothing_and_says_so(opened: Opened) -> None:
+    talk = opened(OfflineModel(find_offers=list))
+    for text in ("What is my cat called?", "And my dog?", "And me?"):
+        reply(talk.send(text))
+    events = list(talk.compact())
+    assert any(
+        isinstance(event, Notice) and "no facts were taken" in event.text for event in events
+    )
+    assert isinstance(talk.transcript.entries[-1], CompactionEntry)
+
+
+def test_one_turn_is_not_compacted(opened: Opened) -> None:
+    talk = opened(ScriptedModel("One."))
+    reply(talk.send("Hello"))
+    assert list(talk.compact()) == [Notice("There is only one turn: nothing to compact")]
+
+
+def test_what_recall_put_in_the_prompt_is_not_captured_again(opened: Opened) -> None:
+    model = ScriptedModel()
+    memory = ListMemory([Fact("My dog is called Rex")])
+    talk = talked(opened, model, memory=memory)
+    assert any(isinstance(e, RecalledEntry) and not e.passages for e in talk.transcript.entries)
+    model.enqueue("Rex.")
+    reply(talk.send("What is my dog called then?"))
+    memory.facts.clear()  # the owner forgot it meanwhile
+    model.enqueue(extraction(("my dog is called REX.", "e4")), "Pets.")
+    list(talk.compact())
+    assert memory.facts == []
+
+
+def test_a_fact_of_a_tools_waits_for_review(opened: Opened) -> None:
+    model = ScriptedModel(Reply(tool_calls=(ToolCall("c1", "look"),)), "A combination.")
+    talk = opened(model)
+    reply(talk.send("Look"))
+    talked_on = talked(opened, model, session=again(talk))
+    model.enqueue(extraction(("The vault combination is 4711", "e1")), "They looked.")
+    events = list(talked_on.compact())
+    assert FactsCaptured((), 1) in events
+
+
+def test_facts_that_memory_refuses_wait_for_the_next_compaction(opened: Opened) -> None:
+    model = ScriptedModel()
+    memory = ListMemory()
+    talk = talked(opened, model, memory=memory)
+    memory.failure = MemoryFailure("the disk is full", "Make room")
+    model.enqueue(extraction(("My cat is Tom", "e1")), "Pets.")
+    events = list(talk.compact())
+    assert any(
+        isinstance(event, Notice) and "1 facts could not be" in event.text for event in events
+    )
+    memory.failure = None
+    model.enqueue("Four.", extraction(), "More pets.")
+    reply(talk.send("Go on"))
+    list(talk.compact())
+    assert [fact.text for fact in memory.facts] == ["My cat is Tom"]
+
+
+def test_a_superseded_fact_whose_predecessor_is_gone_is_still_written(opened: Opened) -> None:
+    model = ScriptedModel()
+    memory = ListMemory([Fact("My cat is Tim")])
+    talk = talked(opened, model, memory=memory)
+
+    def forgotten(*_: object) -> Answer:
+        memory.facts.clear()
+        return extraction(("My cat is Tom", "e1"), op="supersede", which="K1")
+
+    model.enqueue(forgotten, "Pets.")
+    list(talk.compact())
+    assert [fact.text for fact in memory.facts] == ["My cat is Tom"]
+
+
+@pytest.mark.parametrize("step", ["extracted", "written", "summarised"])
+def test_a_compaction_that_dies_is_repeated_without_a_fact_twice(opened: Opened, step: str) -> None:
+    model = ScriptedModel()
+    memory = ListMemory()
+    talk = talked(opened, model, memory=memory)
+    model.enqueue(extraction(("My cat is Tom", "e1")), "Pets.")
+    work = talk.compact()
+    if step == "extracted":
+        memory.failure = _Died("killed")  # type: ignore[assignment]
+        with pytest.raises(_Died):
+            list(work)
+        memory.failure = None
+    if step == "written":
+        assert isinstance(next(iter(work)), FactsCaptured)
+    if step == "summarised":
+        talk.transcript.append = _die  # type: ignore[assignment,method-assign]
+    later = ScriptedModel(extraction(("Tom is the cat", "e1")), "Pets.", "Pets.")
+    repeated = opened(later, again(talk), memory=memory)
+    list(repeated.compact())
+    assert [fact.text for fact in memory.facts if fact.origin.entries == ("e1",)][:1]
+    captures = [e for e in repeated.transcript.entries if isinstance(e, CaptureEntry)]
+    assert len(captures) == 1 and len(memory.facts) == 1
+
+
+class _Died(BaseException):
+    pass
+
+
+def _die(entry: object) -> object:
+    raise _Died
+
+
+# The window
+
+
+def test_an_overflow_compacts_at_once_and_retries(opened: Opened) -> None:
+    model = ScriptedModel()
+    talk = talked(opened, model)
+    too_long = ModelError("too many tokens", kind=ModelFailure.OVERFLOW)
+    model.enqueue(too_long, extraction(), "Pets.", "Here.")
+    events = list(talk.send("On"))
+    assert events[-1] == TurnFinished("Here.", Usage())
+    assert any(isinstance(event, Compacted) for event in events)
+
+
+def test_a_window_that_is_smaller_than_told_is_found_out(opened: Opened) -> None:
+    def answer(messages: Sequence[Message], _: object) -> Answer:
+        if sum(len(message.content) for message in messages) > 12_000:
+            return ModelError("too long", kind=ModelFailure.OVERFLOW)
+        return _compacting(messages) or "word " * 300
+
+    talk = opened(ScriptedModel(respond=answer))
+    for number in range(20):
+        assert reply(talk.send(f"Question {number}")) == "word " * 300
+
+
+def test_a_message_too_long_alone_is_a_clear_error_and_the_next_goes_on(opened: Opened) -> None:
+    model = ScriptedModel(extraction(), "A long text.", "Yes.", context_window=8_000)
+    talk = opened(model)
+    told = failure(talk.send("word " * 20_000))
+    assert "too long for the model" in told.message and told.cure
+    assert not model.requests
+    events = list(talk.send("Short"))
+    assert isinstance(events[-1], TurnFinished), events[-1]
+
+
+def test_the_estimate_is_corrected_by_what_the_provider_reports(opened: Opened) -> None:
+    model = ScriptedModel(Reply("Yes.", usage=Usage(100_000, 1)), "x")
+    talk = opened(model)
+    before = talk.requests.window.measured([Message("user", "word " * 100)])
+    reply(talk.send("Hello"))
+    assert talk.requests.window.measured([Message("user", "word " * 100)]) == 4 * before
+
+
+def test_two_hundred_turns_against_a_small_model(opened: Opened) -> None:
+    window, seen = 16_000, []
+
+    def answer(messages: Sequence[Message], tools: Sequence[Any]) -> Answer:
+        said = "".join(m.content + str(m.tool_calls) for m in messages)
+        size = (len(said) + len(str(tools))) // 4
+        seen.append(size)
+        if size > window:
+            return ModelError("too many tokens", kind=ModelFailure.OVERFLOW)
+        if "long-term memory of an owner" in messages[0].content:
+            number = len([s for s in seen if s])
+            return extraction((f"Fact number {number}", _first_cited(messages[1].content)))
+        if "You summarise" in messages[0].content:
+            return "The story so far. " * 20
+        assert faults(messages) == []
+        assert messages[2].content.startswith("THE GOAL: build a boat")
+        if noted:
+            assert "keep the keel dry" in messages[1].content
+        last = messages[-1]
+        if last.role == "user" and last.content.endswith(("3", "7")):
+            return Reply(tool_calls=(ToolCall(f"c{len(seen)}", "look"),))
+        if last.role == "user" and "note" in last.content:
+            call = ToolCall("n", "note", {"text": "keep the keel dry"})
+            return Reply(tool_calls=(call,))
+        return "word " * (50 * (len(seen) % 20))
+
+    noted = False
+    memory = ListMemory()
+    talk = opened(ScriptedModel(respond=answer, context_window=window), memory=memory)
+    reply(talk.send("THE GOAL: build a boat. Please note it."))
+    noted = True
+    for number in range(200):
+        text = f"Message {number} " + "detail " * (number % 50 * 10)
+        events = list(talk.send(f"{text} {number}"))
+        assert isinstance(events[-1], TurnFinished), events[-1]
+    assert max(seen) <= window
+    assert len(memory.facts) > 5
+    assert sum(isinstance(e, CompactionEntry) for e in talk.transcript.entries) > 5
+
+
+def _first_cited(quoted: str) -> str:
+    lines = quoted.partition("[TRANSCRIPT]\n")[2].split("\n")
+    return next(line.split()[0] for line in lines if " owner: " in line)
+
+
+# The prompt as it would be sent
+
+
+def test_a_preview_keeps_and_sends_nothing(opened: Opened, tmp_path: Path) -> None:
+    model = ScriptedModel()
+    talk = opened(model, memory=ListMemory([Fact("The spare key is with Ada")]))
+    shown = {each.title: each.text for each in talk.preview("Where is the spare key?")}
+    assert "- (MEMORY.md:1) The spare key" in shown["Your Memory"]
+    assert "look: Look around." in shown["Tools"]
+    assert shown["Message"] == "Where is the spare key?"
+    assert model.requests == [] and not talk.workspace.private.exists()
+
+
+def test_usage_adds_up_over_the_session(opened: Opened) -> None:
+    model = ScriptedModel(Reply("1", usage=Usage(10, 1)), Reply("2", usage=Usage(20, 2)))
+    talk = opened(model)
+    reply(talk.send("a"))
+    reply(talk.send("b"))
+    assert talk.usage == Usage(30, 3)
+
+
+def test_the_settings_say_when_to_compact(opened: Opened) -> None:
+    def answer(messages: Sequence[Message], _: object) -> Answer:
+        return _compacting(messages) or "word " * 400
+
+    def compactions(share: float) -> int:
+        settings = ContextSettings(compact_at=share)
+        talk = opened(ScriptedModel(respond=answer, context_window=8_000), settings=settings)
+        events = [event for n in range(10) for event in talk.send(f"Question {n}")]
+        return sum(isinstance(event, Compacted) for event in events)
+
+    assert compactions(0.3) > compactions(0.9) > 0
+
+
+def test_a_result_entry_names_its_tool(opened: Opened) -> None:
+    talk = opened(ScriptedModel(Reply(tool_calls=(ToolCall("c1", "look"),)), "Done."))
+    reply(talk.send("Look"))
+    (result,) = [e for e in talk.transcript.entries if isinstance(e, ToolResultEntry)]
+    assert (result.tool, result.error) == ("look", False)
