@@ -11,7 +11,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Annotated
@@ -50,18 +50,18 @@ def searching_tools(roots: Roots, ripgrep: str | None = shutil.which("rg")) -> l
         path: PathArgument = ".",
     ) -> ToolResult:
         """Find files by name. A pattern without a slash matches in every directory below."""
+        shut: list[OSError] = []
         with roots.at(path) as place:
             paths = [
                 _named(place, each)
-                for each, _ in _files(roots, place)
+                for each, _ in _files(roots, place, shut)
                 if glob_matches(each, pattern)
             ]
         shown = paths[:FOUND_LIMIT]
         if len(paths) > len(shown):
             shown.append(f"[{len(paths) - len(shown):,} more; give a narrower pattern or path.]")
-        return ToolResult(
-            "\n".join(shown) or f"No file matches {pattern}.", compact=f"{len(paths)} files"
-        )
+        shown = (shown or [f"No file matches {pattern}."]) + _shut(shut)
+        return ToolResult("\n".join(shown), compact=f"{len(paths)} files")
 
     def grep(
         pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
@@ -109,11 +109,12 @@ class _Search:
     glob: str
     likely: set[str] | None
     skipped: int = 0
+    shut: list[OSError] = field(default_factory=list)
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Each matching line, as its file and `number: text`. Raises ToolError out of time."""
         deadline = time.monotonic() + SECONDS
-        for path, directory in _files(self.roots, self.place):
+        for path, directory in _files(self.roots, self.place, self.shut):
             if self.glob and not glob_matches(path, self.glob):
                 continue
             if self.likely is not None and path not in self.likely:
@@ -164,8 +165,9 @@ def _grepped(search: _Search) -> ToolResult:
         shown.append("No line matches.")
     if search.skipped:
         shown.append(
-            f"[{search.skipped} files could not be read: too large, or not this one's own.]"
+            f"[{search.skipped} files could not be read: too large, hard-linked, or shut.]"
         )
+    shown += _shut(search.shut)
     return ToolResult("\n".join(shown), compact=f"{count} matches in {len(files)} files")
 
 
@@ -201,8 +203,11 @@ def _likely(ripgrep: str | None, place: Place, pattern: str, ignore_case: bool) 
     return {os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0")}
 
 
-def _files(roots: Roots, place: Place) -> Iterator[tuple[str, int]]:
-    """The regular files at or below a place: relative path, and their open directory."""
+def _files(roots: Roots, place: Place, shut: list[OSError]) -> Iterator[tuple[str, int]]:
+    """The regular files at or below a place: relative path, and their open directory.
+
+    Why a directory could not be opened is added to `shut`.
+    """
     found = place.status()
     if found is None:
         raise ToolError(f"there is no {place.shown}")
@@ -210,7 +215,7 @@ def _files(roots: Roots, place: Place) -> Iterator[tuple[str, int]]:
         check_regular(found, place.shown)
         yield "", place.directory
         return
-    for top, directories, names, directory in os.fwalk(dir_fd=place.directory):
+    for top, directories, names, directory in os.fwalk(onerror=shut.append, dir_fd=place.directory):
         directories[:] = sorted(
             name
             for name in directories
@@ -220,6 +225,10 @@ def _files(roots: Roots, place: Place) -> Iterator[tuple[str, int]]:
             found = status(name, directory)
             if found is not None and stat.S_ISREG(found.st_mode):
                 yield (PurePosixPath(top) / name).as_posix(), directory
+
+
+def _shut(shut: list[OSError]) -> list[str]:
+    return [f"[{len(shut)} directories could not be opened.]"] if shut else []
 
 
 def _named(place: Place, path: str) -> str:

@@ -90,9 +90,9 @@ class Shell:
             return "Outside the sandbox"
         if confinement is None:
             return "No sandbox works on this machine"
-        links = [guard for guard in self._roots.guards() if guard.is_symlink()]
-        if links:
-            return f"The sandbox cannot protect {links[0].name}, a symbolic link"
+        linked = [guard for guard in self._roots.guards() if guard.resolve() != guard]
+        if linked:
+            return f"The sandbox cannot protect {linked[0]}, which is behind a symbolic link"
         return ""
 
     def _run(self, command: str, timeout: int, confinement: Sandbox | None) -> ToolResult:

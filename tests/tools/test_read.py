@@ -1,10 +1,21 @@
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from assistant.secrets import Redactor
+from assistant.tools.policy import ApproveAll
+from assistant.tools.read import reading_tools
+from assistant.tools.roots import Roots
+from assistant.tools.search import searching_tools
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
-from tests.tools.conftest import Call
+from tests.tools.conftest import Call, calling
+
+NOBODY = 65534
 
 
 def test_a_file_is_read_exactly(call: Call, workspace: Workspace) -> None:
@@ -107,13 +118,38 @@ def test_what_is_no_text_file_is_a_clear_error(
     assert sorted(odd_files.iterdir()) == before
 
 
-def test_an_unreadable_file_is_a_clear_error(call: Call, workspace: Workspace) -> None:
-    locked = workspace.root / "locked"
-    locked.write_text("x")
-    locked.chmod(0)
-    if os.access(locked, os.R_OK):
-        pytest.skip("root can read everything")
+@pytest.fixture
+def somebody() -> Iterator[Path]:
+    """A directory that everybody can enter, used as an ordinary user: root can read everything."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        place.chmod(0o755)
+        (place / "locked").write_text("x")
+        (place / "locked").chmod(0)
+        (place / "shut").mkdir(mode=0)
+        before = os.geteuid()
+        if before == 0:
+            os.seteuid(NOBODY)
+        yield place
+        os.seteuid(before)
+        (place / "shut").chmod(0o700)
+
+
+def test_what_cannot_be_read_or_written_is_a_clear_error(somebody: Path) -> None:
+    roots = Roots(Workspace(somebody))
+    tools = [*reading_tools(roots), *searching_tools(roots, None)]
+    call = calling(Toolbox([*tools, *writing_tools(roots, Redactor())]), ApproveAll())
     assert "Permission denied" in call("read_file", path="locked").content
+    assert "Permission denied" in call("read_file", path="shut/x").content
+    assert "Permission denied" in call("list_files", path="shut").content
+    searched = call("grep", pattern="x").content
+    assert "1 files could not be read" in searched
+    assert "1 directories could not be opened" in searched
+    assert "1 directories" in call("find_files", pattern="*").content
+    if os.access(somebody, os.W_OK, effective_ids=True):
+        somebody.chmod(0o555)
+    assert "Permission denied" in call("write_file", path="new", text="x").content
+    assert sorted(path.name for path in somebody.iterdir()) == ["locked", "shut"]
 
 
 def test_a_directory_is_listed(call: Call, odd_files: Path) -> None:

@@ -179,13 +179,15 @@ def test_without_a_sandbox_every_command_asks(unconfined: Toolbox) -> None:
     assert not unconfined.run(unconfined.settle(verdict, Decision("once"))).error
 
 
-def test_a_link_in_the_place_of_what_steers_makes_every_command_ask(
-    toolbox: Toolbox, workspace: Workspace, outside: Path
+@confined
+@pytest.mark.parametrize(("link", "named"), [("SOUL.md", "SOUL.md"), (".git", ".git/hooks")])
+def test_what_steers_behind_a_link_makes_every_command_ask(
+    toolbox: Toolbox, workspace: Workspace, outside: Path, link: str, named: str
 ) -> None:
-    (workspace.root / "SOUL.md").symlink_to(outside / "secret.txt")
+    (workspace.root / link).symlink_to(outside)
     verdict = toolbox.review(ToolCall("1", "shell", {"command": "ls"}))
     assert verdict.action == "ask"
-    assert "SOUL.md, a symbolic link" in verdict.detail
+    assert f"{named}, which is behind a symbolic link" in verdict.detail
 
 
 @confined
