@@ -55,9 +55,9 @@ def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, digest, str(workspace.root))
 
     def opener(progress: Progress, notify: Notify) -> Served:
-        from assistant.memory import service, watcher  # heavy: while the daemon already listens
+        from assistant.memory import opening, watcher  # heavy: while the daemon already listens
 
-        memory = service.open_memory(workspace, settings, progress, notify)
+        memory = opening.open_memory(workspace, settings, progress, notify)
         watcher.watch(workspace, server.touch, settings.daemon.polling)  # ends with the process
         return memory
 

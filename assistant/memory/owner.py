@@ -88,11 +88,11 @@ def open_in_process(
 
     Raises DaemonError if the owner keeps it, EmbedderError, StorageError.
     """
-    from assistant.memory import service  # loads onnxruntime: not for clients
+    from assistant.memory import opening  # loads onnxruntime: not for clients
 
     held = _take_over(workspace)
     try:
-        return service.open_memory(workspace, settings, progress, notify, held.release)
+        return opening.open_memory(workspace, settings, progress, notify, held.release)
     except BaseException:
         held.release()
         raise
