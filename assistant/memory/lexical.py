@@ -20,7 +20,10 @@ from assistant.memory.catalog import Layout, Postings, Rows, Term
 K1 = 1.2
 B = 0.75
 REACH = 2
-"""The passage around a chunk: so many chunks of its section before it, and after it."""
+"""The passage around a turn: so many chunks of its section before it, and after it."""
+OWN = 2
+"""A chunk's own words count so many times, its neighbours' once: fields with weights, as in BM25F
+(Robertson, Zaragoza and Taylor, 2004)."""
 
 Scores = NDArray[np.float32]
 
@@ -109,8 +112,10 @@ def match(
     layout, total = grains.layout, len(grains.layout)
     turn = layout.turn[positions]
     near = grains.around(positions)
-    lengths = grains.lengths[near].sum(axis=1)
-    average = layout.length.mean(dtype=np.float32) * np.where(turn, 2 * REACH + 1, 1)
+    weights = np.ones(2 * REACH + 1, dtype=np.float32)
+    weights[REACH] = OWN
+    lengths = grains.lengths[near] @ weights
+    average = layout.length.mean(dtype=np.float32) * np.where(turn, weights.sum(), OWN)
     of_section = grains.section[positions]
     section_average = grains.section_lengths.mean()
     window = np.zeros(len(positions), dtype=np.float32)
@@ -120,7 +125,7 @@ def match(
         rows, counts = postings[term.text]
         at = layout.positions(rows)
         scratch[at] = counts
-        window += idf(len(rows), total) * saturated(scratch[near].sum(axis=1), lengths, average)
+        window += idf(len(rows), total) * saturated(scratch[near] @ weights, lengths, average)
         scratch[at] = 0
         headed = _headed(grains, headings[term.text])
         said = headed + np.bincount(grains.section[at], counts, len(headed))

@@ -5,6 +5,7 @@ every line of a conversation, the owner's in every fact): they say nothing about
 meant, and pull the vector towards all of them. Whether a name leads a chunk is a signal of its own.
 """
 
+import calendar
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -31,6 +32,9 @@ very was we were what when where which while who whom whose why will with would 
 tell know please remember say said
 """
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
+_CALENDAR = {*calendar.month_name, *calendar.day_name}
+MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +42,16 @@ class Question:
     """A query, read against a memory.
 
     `terms` are its distinct words, stop words left out, rarest first; `searched` those of them
-    whose postings are read, `telling` those that are not common. `words` are all its words, folded.
+    whose postings are read. `words` are all its words, folded. `unknown_names` is the share of the
+    names in it that no chunk holds.
     """
 
     text: str
     embedded: str
     terms: tuple[Term, ...]
     searched: tuple[Term, ...]
-    telling: frozenset[str]
     words: frozenset[str]
+    unknown_names: float
     periods: tuple[Period, ...]
 
 
@@ -62,8 +67,8 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
         embedded=_without(text, common, catalog) if common else text,
         terms=terms,
         searched=_affordable(terms),
-        telling=frozenset(term.text for term in terms) - common,
         words=frozenset(_WORD.findall(text.casefold())),
+        unknown_names=_unknown_names(text, catalog),
         periods=tuple(periods(text, today)),
     )
 
@@ -71,6 +76,20 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
 def is_common(term: Term, chunks: int) -> bool:
     """Whether a word stands in so many of the chunks that it tells them apart no more."""
     return term.document_frequency > max(COMMON_LEAST, COMMON_SHARE * chunks)
+
+
+def _unknown_names(text: str, catalog: Catalog) -> float:
+    """A name is a capitalised word that does not begin a sentence, nor a month or weekday.
+
+    Where most words are capitalised, none is taken for a name.
+    """
+    words = text.split()
+    names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
+    if 2 * len(names) > len(words):
+        return 0.0
+    stems = [catalog.terms(name) for name in dict.fromkeys(names[:MAX_NAMES])]
+    known = [any(term.document_frequency for term in terms) for terms in stems if terms]
+    return known.count(False) / len(known) if known else 0.0
 
 
 def _cut(text: str) -> str:

@@ -19,12 +19,11 @@ from assistant.memory.period import Period, period
 from assistant.memory.traits import asks, label
 
 WEIGHTS = {
-    "dense": 5.1,  # cosine of the question and the chunk
-    "dense_window": 6.4,  # mean cosine of the chunk and what belongs to it
-    "dense_section": 4.0,  # of a turn, the best cosine in its section; else its own
-    "bm25": 3.3,  # the words of the chunk and what belongs to it
-    "bm25_section": 4.5,  # the words of a turn's section; else those of the heading
-    "label": 2.8,  # share of the words of a leading "Label:" that the question holds
+    "dense": 6.0,  # cosine of the question and the chunk
+    "dense_section": 4.6,  # of a turn, the best cosine in its section; else its own
+    "bm25": 3.9,  # the words of the chunk and what belongs to it
+    "bm25_section": 3.9,  # the words of a turn's section; else those of the heading
+    "label": 2.9,  # share of the words of a leading "Label:" that the question holds
     "date": 5.3,  # how near the chunk's dates are to the times the question names
     "dated": 0.9,  # it says when something was
     "asks": -0.7,  # it ends with a question itself
@@ -34,6 +33,13 @@ SIGNALS = tuple(WEIGHTS)
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""
 
+LEAST_COSINE = 0.2
+"""The best cosine below which nothing is relevant; 99 of 100 questions that memory answers exceed
+it."""
+UNKNOWN_NAMES = 0.31
+"""By so much the best cosine must be higher, if memory knows none of the names in the question."""
+WORDS_FOUND = 0.1
+"""By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""
 _FADING_DAYS = 5.0
 """A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
 _YEAR_SHARE = 0.5
@@ -58,6 +64,16 @@ def score(matrix: Matrix) -> NDArray[np.float32]:
     """The score of each row."""
     result: NDArray[np.float32] = matrix @ np.array(list(WEIGHTS.values()), dtype=np.float32)
     return result
+
+
+def is_weak(matrix: Matrix, unknown_names: float) -> bool:
+    """Whether even the best match is too weak to mean anything.
+
+    Both signals are absolute: no scale of the query's own, on which the best is always good.
+    """
+    cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
+    words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
+    return cosine + WORDS_FOUND * words < LEAST_COSINE + UNKNOWN_NAMES * unknown_names
 
 
 def shares(row: NDArray[np.float32]) -> dict[str, float]:

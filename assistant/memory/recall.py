@@ -75,13 +75,15 @@ class Recaller:
         k = query.k or self._settings.k
         budget = query.budget or self._settings.budget
         found = arrange(self._scored(ranked, 3 * k + 20))
-        taken, others = fill(found, k, budget)
+        weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
+        taken, others = fill(found, 0 if weak else k, budget)
         passages = tuple(map(passage, taken))
         return Recall(
             query=query.text,
             tokens=sum(each.tokens for each in passages),
             passages=passages,
             near_misses=tuple(map(passage, others[:SHOWN_MISSES])) if query.why else (),
+            abstained=weak and bool(found),
         )
 
     def rank(self, question: Question, query: Query) -> Ranked:
@@ -102,7 +104,7 @@ class Recaller:
         _match_words(matrix, view.grains, question, postings, headings, positions)
         best = np.argsort(-ranking.score(matrix), kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
-        _match_around(matrix, view.grains, similarity, positions)
+        _match_section(matrix, view.grains, similarity, positions)
         self._match_traits(matrix, view, question, positions)
         return _ranked(view.layout, positions, matrix)
 
@@ -177,10 +179,7 @@ def _match_words(
     _put(matrix, "bm25_section", section / whole)
 
 
-def _match_around(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
-    near = grains.around(positions)
-    there = (near < len(grains.layout)).sum(axis=1).astype(np.float32)
-    _put(matrix, "dense_window", similarity.of(near).sum(axis=1, dtype=np.float32) / there)
+def _match_section(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
     known = similarity.known()
     best = np.full(len(grains.sections), -1.0, dtype=np.float32)
     np.maximum.at(best, grains.section[known], similarity.of(known))
