@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -186,16 +186,6 @@ class Redactor:
         """The text with every stand-in that is known here replaced by its secret."""
         return STAND_IN.sub(lambda match: self._values.get(match[0], match[0]), text)
 
-    def restore_all(self, value: Any) -> Any:
-        """`restore`, in every string of nested lists and mappings."""
-        if isinstance(value, str):
-            return self.restore(value)
-        if isinstance(value, Mapping):
-            return {key: self.restore_all(each) for key, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.restore_all(each) for each in value]
-        return value
-
     def found(self, text: str) -> set[str]:
         """The stand-ins of the secrets in a text, not counting stand-ins it holds already."""
         return stand_ins(self.redact(text)) - stand_ins(text)
@@ -205,6 +195,17 @@ class Redactor:
         stand_in = f"[[secret:{kind}-{hashlib.sha256(secret.encode()).hexdigest()[:8]}]]"
         self._values[stand_in] = secret
         return match[0].replace(secret, stand_in)
+
+
+def in_all(change: Callable[[str], str], value: Any) -> Any:
+    """The value with every string of its nested lists and mappings changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: in_all(change, each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [in_all(change, each) for each in value]
+    return value
 
 
 def stand_ins(text: str) -> set[str]:

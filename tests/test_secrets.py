@@ -15,7 +15,7 @@ import pytest
 
 from assistant import secrets
 from assistant.errors import ConfigError, UsageError
-from assistant.secrets import Redactor, from_environment, stand_ins
+from assistant.secrets import Redactor, from_environment, in_all, stand_ins
 
 HEX = "0123456789abcdef"
 WORD = string.ascii_letters + string.digits
@@ -211,7 +211,7 @@ def test_the_longer_of_two_values_wins_and_short_ones_are_not_looked_for() -> No
 def test_restoring_reaches_into_nested_arguments() -> None:
     redactor = Redactor({"DB": "hunter22"})
     given = {"a": ["[[secret:DB]]", 1, {"b": "x[[secret:DB]]"}], "c": None}
-    assert redactor.restore_all(given) == {"a": ["hunter22", 1, {"b": "xhunter22"}], "c": None}
+    assert in_all(redactor.restore, given) == {"a": ["hunter22", 1, {"b": "xhunter22"}], "c": None}
 
 
 def test_what_a_text_holds_can_be_asked() -> None:

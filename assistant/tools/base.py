@@ -62,8 +62,8 @@ class Tool:
     """A tool the model may call. Made from a typed function by `schema.tool`.
 
     `plan` raises ToolError for arguments it cannot take. `writes` keeps a tool out of
-    conversations that are off the record. `restores` puts secrets back in the place of their
-    placeholders before it plans.
+    conversations that are off the record. `restores` gives it secrets in the place of their
+    stand-ins; without it, as for what is stored, it is given stand-ins only.
     """
 
     spec: ToolSpec

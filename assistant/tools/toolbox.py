@@ -14,7 +14,7 @@ from pydantic import Field
 from assistant.errors import AssistantError, ToolError
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
-from assistant.secrets import Redactor
+from assistant.secrets import Redactor, in_all
 from assistant.tools.base import CORE, Plan, Tool, ToolResult
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.schema import compact_call, tool
@@ -103,8 +103,8 @@ class Toolbox:
             raise ToolError(_unknown(call.name, list(found)))
         chosen = found[call.name]
         self._groups.add(chosen.group)
-        given = dict(call.arguments)
-        return chosen.plan(self._redactor.restore_all(given) if chosen.restores else given)
+        change = self._redactor.restore if chosen.restores else self._redactor.redact
+        return chosen.plan(in_all(change, call.arguments))
 
     def _available(self) -> dict[str, Tool]:
         return {

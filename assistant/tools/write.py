@@ -20,19 +20,29 @@ from assistant.tools.schema import tool
 BOM = "\ufeff"
 PATCHES = "patches"
 """The group of `apply_patch`."""
+Planning = Callable[[list[Change], str], Plan]
+"""The plan of making some changes, and what to say when they are made."""
 
 
 def writing_tools(roots: Roots, redactor: Redactor) -> list[Tool]:
     """`write_file`, `edit_file` and `apply_patch` below these roots."""
+    plan = partial(_planned, roots, redactor)
+    return [_write_tool(roots, plan), _edit_tool(roots, plan), _patch_tool(roots, plan)]
 
+
+def _write_tool(roots: Roots, plan: Planning) -> Tool:
     def write_file(
         path: PathArgument, text: Annotated[str, Field(description="The whole text.")]
     ) -> Plan:
         """Create a text file, or replace all of one. Missing directories are made."""
         change = _change(roots, path, lambda before: text)
         done = f"Wrote {change.shown} ({len(change.after or b''):,} bytes)."
-        return _planned(roots, redactor, [change], done)
+        return plan([change], done)
 
+    return tool(write_file, writes=True)
+
+
+def _edit_tool(roots: Roots, plan: Planning) -> Tool:
     def edit_file(
         path: PathArgument,
         old_text: Annotated[str, Field(min_length=1, description="Text that is there exactly.")],
@@ -51,8 +61,12 @@ def writing_tools(roots: Roots, redactor: Redactor) -> list[Tool]:
 
         change = _change(roots, path, edited)
         done = f"Replaced {count} place{'s' if count > 1 else ''} in {change.shown}."
-        return _planned(roots, redactor, [change], done)
+        return plan([change], done)
 
+    return tool(edit_file, writes=True)
+
+
+def _patch_tool(roots: Roots, plan: Planning) -> Tool:
     def apply_patch(
         patch: Annotated[str, Field(description="A unified diff: ---, +++ and @@ lines.")],
     ) -> Plan:
@@ -62,13 +76,9 @@ def writing_tools(roots: Roots, redactor: Redactor) -> list[Tool]:
         """
         changes = _patched(roots, patch)
         done = "\n".join(f"{_verb(change)} {change.shown}" for change in changes)
-        return _planned(roots, redactor, changes, done)
+        return plan(changes, done)
 
-    return [
-        tool(write_file, writes=True),
-        tool(edit_file, writes=True),
-        tool(apply_patch, writes=True, group=PATCHES),
-    ]
+    return tool(apply_patch, writes=True, group=PATCHES)
 
 
 def replaced(before: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:

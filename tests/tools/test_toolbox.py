@@ -175,6 +175,16 @@ def test_a_secret_reaches_the_tool_and_never_the_model() -> None:
 def test_a_tool_that_stores_is_given_the_stand_in() -> None:
     box = Toolbox([tool(echo, restores=False)], redactor=Redactor({"DOOR": "open-sesame"}))
     assert run(box, call("echo", text="[[secret:DOOR]]")).content == "[[secret:DOOR]]"
+    seen = []
+
+    def keep(texts: list[str]) -> str:
+        """Keep."""
+        seen.extend(texts)
+        return "kept"
+
+    box = Toolbox([tool(keep, restores=False)], redactor=Redactor({"DOOR": "open-sesame"}))
+    run(box, call("keep", texts=["open-sesame", "[[secret:DOOR]]"]))
+    assert seen == ["[[secret:DOOR]]", "[[secret:DOOR]]"]
 
 
 def test_an_approval_and_a_failure_show_no_secret() -> None:
