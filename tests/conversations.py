@@ -1,5 +1,7 @@
-"""What the tests of conversations share: a memory in a list, and a turn taken to its end."""
+"""What the tests of conversations share: a memory in a list, a summariser, a turn to its end."""
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -8,8 +10,10 @@ from assistant.events import Event, TurnFailed, TurnFinished
 from assistant.memory.base import (
     Fact,
     Forgotten,
+    Held,
     JournalEntry,
     MemoryStatus,
+    Pair,
     Passage,
     Query,
     Recall,
@@ -23,7 +27,7 @@ class ListMemory:
     """`Memory` whose markdown is a list: recalls what shares a long word with the query."""
 
     facts: list[Fact] = field(default_factory=list)
-    waiting: list[Fact] = field(default_factory=list)
+    held: list[Fact] = field(default_factory=list)
     failure: MemoryFailure | None = None
     writes: int = 0
 
@@ -54,8 +58,8 @@ class ListMemory:
             place = known.index(key(fact.text))
             return Remembered("exists", f"f{place}", "MEMORY.md", place + 1, fact.text)
         if fact.origin.kind == "tool":
-            if key(fact.text) not in [key(each.text) for each in self.waiting]:
-                self.waiting.append(fact)
+            if key(fact.text) not in [key(each.text) for each in self.held]:
+                self.held.append(fact)
             return Remembered("waiting", "", "", 0, fact.text)
         self.facts.append(fact)
         place = len(self.facts)
@@ -81,6 +85,21 @@ class ListMemory:
     def undo(self) -> JournalEntry:
         raise NotImplementedError
 
+    def waiting(self) -> tuple[Held, ...]:
+        return tuple(Held(f"h{number}", "", fact) for number, fact in enumerate(self.held))
+
+    def review(self, id: str, *, accept: bool, text: str | None = None) -> Remembered | None:
+        raise NotImplementedError
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        return ()
+
+    def restore(self, ids: Sequence[str], *, dismiss: bool = False) -> tuple[Remembered, ...]:
+        raise NotImplementedError
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        raise NotImplementedError
+
     def rebuild(self) -> MemoryStatus:
         raise NotImplementedError
 
@@ -100,3 +119,19 @@ def failure(turn: Iterator[Event]) -> TurnFailed:
     last = list(turn)[-1]
     assert isinstance(last, TurnFailed), last
     return last
+
+
+FACTS = ("The owner's boat is called Albatross", "The owner moors the boat in Kiel")
+
+
+def compacting(system: str, quoted: str) -> str:
+    """What a model answers at compaction that takes what is said of boats, and summarises."""
+    if "long-term memory of an owner" not in system:
+        return "They spoke of a boat."
+    known, _, said = quoted.partition("[TRANSCRIPT]")
+    listed = []
+    for fact in FACTS:
+        cited = re.search(rf"^(e\d+) owner: .*{fact.split()[-1]}", said, re.MULTILINE)
+        if cited and fact not in known:
+            listed.append({"op": "add", "text": fact, "entries": [cited[1]]})
+    return json.dumps({"operations": listed})

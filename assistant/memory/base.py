@@ -118,6 +118,25 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A fact that waits for the owner. Its id is a digest of what is shown of it: its words, what
+    it replaces and its origin."""
+
+    id: str
+    time: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two current facts that are near one another; `later` was recorded after `earlier`."""
+
+    earlier: Passage
+    later: Passage
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """Where a fact now stands. `similar` are candidates to supersede, never a refusal.
 
@@ -225,6 +244,24 @@ class Memory(Protocol):
 
         Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
         """
+
+    def waiting(self) -> tuple[Held, ...]:
+        """The facts that wait for the owner's review, oldest first."""
+
+    def review(self, id: str, *, accept: bool, text: str | None = None) -> Remembered | None:
+        """Write a fact that waits, or `text` in its place; or drop it, and return None.
+
+        Raises LedgerError if nothing waits under this id: it names the very words that were shown.
+        """
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        """The writes whose facts an editor's stale save took away, until the owner decides."""
+
+    def restore(self, ids: Sequence[str], *, dismiss: bool = False) -> tuple[Remembered, ...]:
+        """Write erased facts again, or never offer them again. Raises LedgerError for other ids."""
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        """The nearest pairs of current facts, nearest first: what `memory tidy` looks at."""
 
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""

@@ -21,9 +21,11 @@ from assistant.memory.base import (
     DaemonStatus,
     Fact,
     Forgotten,
+    Held,
     JournalEntry,
     MemoryStatus,
     Notify,
+    Pair,
     Passage,
     Progress,
     Query,
@@ -110,6 +112,21 @@ class DaemonMemory:
 
     def undo(self) -> JournalEntry:
         return self._call("undo")  # type: ignore[no-any-return]
+
+    def waiting(self) -> tuple[Held, ...]:
+        return self._call("waiting")  # type: ignore[no-any-return]
+
+    def review(self, id: str, *, accept: bool, text: str | None = None) -> Remembered | None:
+        return self._call("review", id=id, accept=accept, text=text)  # type: ignore[no-any-return]
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        return self._call("erased")  # type: ignore[no-any-return]
+
+    def restore(self, ids: Sequence[str], *, dismiss: bool = False) -> tuple[Remembered, ...]:
+        return self._call("restore", ids=tuple(ids), dismiss=dismiss)  # type: ignore[no-any-return]
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        return self._call("pairs", limit=limit)  # type: ignore[no-any-return]
 
     def rebuild(self) -> MemoryStatus:
         return self._call("rebuild")  # type: ignore[no-any-return]

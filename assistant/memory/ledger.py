@@ -7,6 +7,7 @@ saved meanwhile is read again and the write made anew.
 """
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -137,11 +138,24 @@ class Ledger:
 
         return self._write(plan)
 
-    def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
-        """The latest acknowledged writes, newest first."""
+    def answered(self, request: str) -> tuple[Written, ...]:
+        """What a request wrote that was carried out before; empty if none was."""
         self._journal.refresh()
-        latest = self._journal.standing()[::-1][:limit]
-        return tuple(map(self._journal.entry, latest))
+        draft = Draft(self._workspace)
+        done = self._journal.of_request(request)
+        return tuple(_stored(draft, done[part]) for part in sorted(done))
+
+    def standing(self, text: str) -> Written | None:
+        """Where a memory file states this fact already; None if none does."""
+        said = clean(text)
+        place = standing(Draft(self._workspace), self._workspace.sources(), said)
+        return Written("exists", *place, said) if place else None
+
+    def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
+        """The latest acknowledged writes, newest first; of what was purged only the purge."""
+        self._journal.refresh()
+        shown = (write for write in reversed(self._journal.standing()) if _is_shown(write))
+        return tuple(map(self._journal.entry, itertools.islice(shown, limit)))
 
     def recorded(self, words: str) -> JournalEntry | None:
         """The latest write that added a fact with these words (a chunk's `plain`)."""
@@ -180,6 +194,8 @@ class Ledger:
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
+        if request and (done := self.answered(request)):
+            return done
         lost = {entry.id: entry for entry in self.erased()}
         facts = [Fact(self._lost(lost, name).text, origin=lost[name].origin) for name in ids]
         verdicts: dict[str, Verdict] = dict.fromkeys(ids, "restored")
@@ -365,6 +381,11 @@ class Ledger:
         """Whether a heading is one that the ledger wrote."""
         edits = (edit for write in self._journal.standing() for edit in write.edits)
         return any(edit.source == source and f"## {title}" in edit.inserted for edit in edits)
+
+
+def _is_shown(write: Write) -> bool:
+    """Whether the log tells of a write: of one that lost its words, only that it forgot."""
+    return bool(write.text) or not write.purged or write.action == "forget"
 
 
 def _stored(draft: Draft, write: Write) -> Written:

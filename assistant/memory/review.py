@@ -6,26 +6,17 @@ owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten 
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from assistant import storage
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Origin
+from assistant.memory.base import Fact, Held, Origin
 from assistant.memory.items import clean
 from assistant.memory.journal import digest, now
 from assistant.memory.ledger import Ledger, Written
 from assistant.memory.same import key
 from assistant.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A fact that waits. Its id is a digest of what is shown: its words, target and origin."""
-
-    id: str
-    time: str
-    fact: Fact
 
 
 class Review:
@@ -49,17 +40,29 @@ class Review:
         lines = storage.held(self._path).splitlines()
         return tuple(self._read(number, line) for number, line in enumerate(lines, start=1))
 
-    def accept(self, name: str, text: str | None = None) -> Written:
+    def accept(self, name: str, text: str | None = None, *, request: str | None = None) -> Written:
         """Write a fact that waits, or `text` in its place: what the owner read is what is written.
 
-        Asked twice, it is written once. Raises LedgerError if nothing waits under this id: then
-        what was shown is not what waits now.
+        Asked twice, it is written once. If what it replaces is gone, it is written by itself.
+        Raises LedgerError if nothing waits under this id: then what was shown is not what waits
+        now.
         """
+        if request and (done := self._ledger.answered(request)):
+            return done[0]
         with storage.exclusive(self._lock()):
             held = self._find(name)
             fact = held.fact if text is None else _reworded(held.fact, text)
-            (written,) = self._ledger.remember([fact], request=f"review-{held.id}-{held.time}")
+            written = self._write(fact, request or f"review-{held.id}-{held.time}")
             self._save([each for each in self.waiting() if each.id != name])
+        return written
+
+    def _write(self, fact: Fact, request: str) -> Written:
+        try:
+            (written,) = self._ledger.remember([fact], request=request)
+        except LedgerError:
+            if fact.replaces is None:
+                raise
+            (written,) = self._ledger.remember([replace(fact, replaces=None)], request=request)
         return written
 
     def refuse(self, name: str) -> Held:
@@ -70,11 +73,12 @@ class Review:
         return held
 
     def purge(self, words: Sequence[str]) -> None:
-        """Drop whatever waits that says the same as one of these."""
+        """Drop whatever waits that holds one of these."""
         gone = set(map(key, words))
         with storage.exclusive(self._lock()):
             waiting = self.waiting()
-            left = [each for each in waiting if key(each.fact.text) not in gone]
+            said = {each: key(each.fact.text) for each in waiting}
+            left = [each for each in waiting if not any(words in said[each] for words in gone)]
             if len(left) < len(waiting):
                 self._save(left)
 

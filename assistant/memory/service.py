@@ -16,13 +16,14 @@ from typing import TypeVar
 import numpy as np
 
 from assistant.errors import AssistantError
-from assistant.memory import compile
 from assistant.memory.base import (
     Fact,
     Forgotten,
+    Held,
     JournalEntry,
     MemoryStatus,
     Notify,
+    Pair,
     Passage,
     Progress,
     Query,
@@ -36,6 +37,7 @@ from assistant.memory.catalog import CatalogDamaged, Source, StoredChunk
 from assistant.memory.chunks import Chunk
 from assistant.memory.embedder import Embedder
 from assistant.memory.ledger import Ledger, Written
+from assistant.memory.pairs import near_pairs
 from assistant.memory.plain import plain
 from assistant.memory.recall import Recaller
 from assistant.memory.review import Review
@@ -59,27 +61,11 @@ _PLACE = re.compile(r"(.+):(\d+)")
 _T = TypeVar("_T")
 
 
-def open_memory(
-    workspace: Workspace,
-    settings: Settings,
-    progress: Progress = no_progress,
-    notify: Notify = no_notices,
-    let_go: Callable[[], None] | None = None,
-) -> "LocalMemory":
-    """Memory in this process, which must own the index (`owner.py`); the files are not read yet.
-
-    `let_go` is called when it is closed.
-
-    Raises EmbedderError, StorageError.
-    """
-    embedder = compile.load(settings.embedding, progress)
-    return LocalMemory(workspace, settings, embedder, progress, notify, let_go)
-
-
 class LocalMemory:
     """`Memory` in this process. Safe to use from several threads.
 
-    A write's `request` names it: the same request again returns what the first one did.
+    It must own the index (`owner.py`). A write's `request` names it: the same request again
+    returns what the first one did. `let_go` is called when it is closed.
     """
 
     def __init__(
@@ -159,6 +145,37 @@ class LocalMemory:
             self._refresh()
             return undone
 
+    def waiting(self) -> tuple[Held, ...]:
+        with self._lock:
+            return self._review.waiting()
+
+    def review(
+        self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
+    ) -> Remembered | None:
+        with self._lock:
+            if not accept:
+                self._review.refuse(id)
+                return None
+            written = self._review.accept(id, text, request=request)
+            return self._fresh(lambda: self._remembered(written))
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        return self._fresh(self._ledger.erased)
+
+    def restore(
+        self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        with self._lock:
+            if dismiss:
+                self._ledger.dismiss(ids)
+                return ()
+            written = self._ledger.restore(ids, request=request)
+            return self._fresh(lambda: tuple(map(self._remembered, written)))
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        found = self._fresh(lambda: near_pairs(self._index.catalog, limit, self._progress))
+        return tuple(self._pair(*each) for each in found)
+
     def rebuild(self) -> MemoryStatus:
         with self._lock:
             self._note(self._index.rebuild(self._progress))
@@ -216,6 +233,8 @@ class LocalMemory:
 
     def _hold(self, fact: Fact) -> Remembered:
         """Let a fact wait for the owner; it is in no file and no recall until then."""
+        if known := self._ledger.standing(fact.text):
+            return self._remembered(known)
         (held,) = self._review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)
 
@@ -285,6 +304,11 @@ class LocalMemory:
         current = [chunk for chunk in chunks if chunk.status == "current"]
         return [chunk for chunk in current if wanted in key(chunk.plain)]
 
+    def _pair(self, one: Chunk, other: Chunk, cosine: float) -> Pair:
+        both = [self._dated(_passage(chunk)) for chunk in (one, other)]
+        earlier, later = sorted(both, key=lambda each: (each.date or "", each.start_line))
+        return Pair(earlier, later, cosine)
+
     def _dated(self, passage: Passage) -> Passage:
         """With the journal's date, where the file names none."""
         return passage if passage.date else self._recorded(passage)
@@ -320,7 +344,7 @@ class LocalMemory:
     def _erased(self) -> list[str]:
         return [
             f"A save from an older copy of {entry.source} took away: {entry.text}"
-            " (`assistant remember` it again, if it still holds)"
+            f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
             for entry in self._ledger.erased()
         ]
 

@@ -28,9 +28,10 @@ MAX_REQUEST = 1 << 20
 HELLO = "hello"
 ABOUT = "about"
 YIELD = "yield"
-WRITES = frozenset({"remember", "forget", "undo"})
+WRITES = frozenset({"remember", "forget", "undo", "review", "restore"})
 """Operations that happen once for each request id, however often it is sent."""
-OPERATIONS = WRITES | {"recall", "locate", "status", "log", "rebuild"}
+READS = frozenset({"recall", "locate", "status", "log", "waiting", "erased", "pairs"})
+OPERATIONS = WRITES | READS | {"rebuild"}
 
 
 @dataclass(frozen=True, slots=True)

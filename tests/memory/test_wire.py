@@ -20,10 +20,12 @@ from assistant.memory.base import (
     DaemonStatus,
     Fact,
     Forgotten,
+    Held,
     JournalEntry,
     Memory,
     MemoryStatus,
     Origin,
+    Pair,
     Passage,
     Query,
     Recall,
@@ -51,17 +53,24 @@ STATUS = st.builds(
     notices=st.tuples(TEXT),
     daemon=st.none() | st.builds(DaemonStatus, version=TEXT, uptime_s=NUMBER),
 )
+FACT = st.builds(Fact, text=TEXT, replaces=st.none() | TEXT, origin=ORIGIN)
+REMEMBERED = st.builds(Remembered, text=TEXT, similar=PASSAGES)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recall": st.builds(Recall, query=TEXT, passages=PASSAGES, near_misses=PASSAGES),
-    "remember": st.tuples(st.builds(Remembered, text=TEXT, similar=PASSAGES)),
+    "remember": st.tuples(REMEMBERED),
     "locate": PASSAGES,
     "forget": st.builds(Forgotten, entry=TEXT, removed=PASSAGES),
     "status": STATUS,
     "log": st.tuples(ENTRY, ENTRY),
     "undo": ENTRY,
     "rebuild": STATUS,
+    "waiting": st.tuples(st.builds(Held, id=TEXT, fact=FACT)),
+    "review": st.none() | REMEMBERED,
+    "erased": st.tuples(ENTRY),
+    "restore": st.tuples(REMEMBERED),
+    "pairs": st.tuples(st.builds(Pair, earlier=PASSAGE, later=PASSAGE, cosine=NUMBER)),
 }
-FACTS = st.lists(st.builds(Fact, text=TEXT, replaces=st.none() | TEXT, origin=ORIGIN), max_size=2)
+FACTS = st.lists(FACT, max_size=2)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
@@ -89,6 +98,8 @@ def test_parameters_arrive_as_they_were(query: Query, facts: list[Fact], passage
         ("recall", {"query": query}),
         ("remember", {"facts": tuple(facts)}),
         ("forget", {"passages": (passage,), "purge": True}),
+        ("review", {"id": "1", "accept": True, "text": None}),
+        ("restore", {"ids": ("1", "2"), "dismiss": True}),
         ("log", {"limit": 3}),
         ("log", {}),
     ):

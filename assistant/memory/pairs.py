@@ -1,0 +1,42 @@
+"""Which facts lie nearest to one another: the candidates of `memory tidy`."""
+
+import numpy as np
+
+from assistant.memory.base import Progress, no_progress
+from assistant.memory.catalog import Catalog
+from assistant.memory.chunks import Chunk
+
+NEAR = 0.55
+"""The least cosine of a pair; MiniLM gives a true paraphrase about 0.74, some less."""
+NEIGHBOURS = 3
+"""Of each fact so many neighbours are looked at: of a hundred alike, not all pairs."""
+BLOCK = 512
+"""Facts compared with all others at a time: 200 MB at 100,000."""
+
+
+def near_pairs(
+    catalog: Catalog, limit: int, progress: Progress = no_progress
+) -> list[tuple[Chunk, Chunk, float]]:
+    """The nearest pairs of current facts with their cosine, nearest first, at most `limit`.
+
+    Compares each with all: 0.1 s at 5,000 facts, minutes at 100,000.
+    """
+    rows, vectors = catalog.all_vectors()
+    found: dict[tuple[int, int], float] = {}
+    for start in range(0, len(rows), BLOCK):
+        progress("Comparing facts", start, len(rows))
+        cosines = vectors[start : start + BLOCK] @ vectors.T
+        own = np.arange(len(cosines))
+        cosines[own, start + own] = -1.0
+        most = min(NEIGHBOURS, len(rows) - 1)
+        best = np.argpartition(-cosines, most - 1, axis=1)[:, :most] if most else own[:, :0]
+        for one, others in enumerate(best.tolist(), start=start):
+            for other in others:
+                found[min(one, other), max(one, other)] = float(cosines[one - start, other])
+    near = sorted((pair for pair in found if found[pair] >= NEAR), key=lambda pair: -found[pair])
+    chunks = {each.rowid: each.chunk for each in catalog.chunks(rows.tolist())} if near else {}
+    pairs = [
+        (chunks[int(rows[one])], chunks[int(rows[other])], found[one, other]) for one, other in near
+    ]
+    current = [pair for pair in pairs if pair[0].status == pair[1].status == "current"]
+    return current[:limit]
