@@ -58,6 +58,7 @@ def chat(
     from assistant.cli import headless
 
     with opening.open() as opened:
+        headless.print_turn(opened.conversation.resume())
         for line in filter(str.strip, sys.stdin):
             headless.print_turn(opened.conversation.send(line.strip()))
 
@@ -79,6 +80,7 @@ def ask(
     text = given(message, "message")
     opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
     with opening.open() as opened:
+        headless.print_turn(opened.conversation.resume(), as_json=as_json)
         if not headless.print_turn(opened.conversation.send(text), as_json=as_json):
             raise typer.Exit(1)
 

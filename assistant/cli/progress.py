@@ -1,22 +1,29 @@
 """Progress on standard error: a bar for a person who waits, nothing for a program."""
 
 import sys
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+PATIENCE = 0.4
+"""Seconds of work before a bar is worth its flicker."""
+
 
 class ProgressLine:
-    """Called as `progress(what, done, total)`; shows itself at the first call, then goes away."""
+    """Called as `progress(what, done, total)` inside its `with`; shows itself if it takes long."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
+        self._since: float | None = None
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        if not sys.stderr.isatty():
+        if self._since is None or not sys.stderr.isatty():
+            return
+        if self._bar is None and time.monotonic() - self._since < PATIENCE:
             return
         bar = self._bar or self._start()
         if what not in self._tasks:
@@ -34,6 +41,7 @@ class ProgressLine:
         return self._bar
 
     def __enter__(self) -> "ProgressLine":
+        self._since = time.monotonic()
         return self
 
     def __exit__(
@@ -42,5 +50,6 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._since = None
         if self._bar is not None:
             self._bar.stop()

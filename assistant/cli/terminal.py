@@ -28,26 +28,37 @@ def converse(opening: Opening) -> None:
     typer.echo(typer.style(f"assistant {__version__} · {place.root} · /help", dim=True))
     behind = _Behind(opening)
     prompt = _prompt(behind, off_the_record=opening.off_the_record)
-    typed = ""
     try:
-        behind_prompt = True
-        while behind_prompt:
-            try:
-                line = prompt.prompt(default=typed).strip()
-            except KeyboardInterrupt:
-                typed = ""
-                continue
-            except EOFError:
-                break
+        typed = _resumed(behind) if opening.resume or opening.latest else ""
+        while (line := _line(prompt, typed)) is not None:
             typed = ""
             if line:
                 terminal, chat = behind.opened()
-                if line.startswith("/"):
-                    behind_prompt = terminal.command(chat, line)
-                else:
-                    typed = terminal.turn(chat, line)
+                if not line.startswith("/"):
+                    typed = terminal.turn(chat, chat.conversation.send(line))
+                elif not terminal.command(chat, line):
+                    break
     finally:
         behind.close()
+
+
+def _line(prompt: "PromptSession[str]", typed: str) -> str | None:
+    """What the owner says next; empty after Ctrl-C, None after Ctrl-D."""
+    try:
+        return prompt.prompt(default=typed).strip()
+    except KeyboardInterrupt:
+        return ""
+    except EOFError:
+        return None
+
+
+def _resumed(behind: "_Behind") -> str:
+    """Say which session goes on, and finish a turn that a crash cut off."""
+    terminal, chat = behind.opened()
+    typer.echo(typer.style(f"going on with {chat.conversation.transcript.session}", dim=True))
+    if chat.conversation.unfinished:
+        return terminal.turn(chat, chat.conversation.resume())
+    return ""
 
 
 class _Behind:
@@ -94,6 +105,7 @@ def _prompt(behind: _Behind, *, off_the_record: bool) -> "PromptSession[str]":
         completer=DynamicCompleter(_slash_commands),
         key_bindings=_keys(),
         multiline=True,
+        reserve_space_for_menu=5,
         prompt_continuation=CONTINUED,
     )
     session.app.after_render += behind.start

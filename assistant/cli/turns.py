@@ -12,7 +12,7 @@ from assistant.cli.commands import Quit, run_command
 from assistant.cli.render import TurnView
 from assistant.cli.typeahead import TypeAhead
 from assistant.errors import AssistantError
-from assistant.events import ApprovalRequested
+from assistant.events import ApprovalRequested, Event
 from assistant.tools.policy import Decision
 
 CHOICES = {"y": "once", "a": "always"}
@@ -26,12 +26,11 @@ class Terminal:
         self._view: TurnView | None = None
         self._keys: TypeAhead | None = None
 
-    def turn(self, chat: Chat, message: str) -> str:
+    def turn(self, chat: Chat, turn: Iterator[Event]) -> str:
         """Show one turn; returns what the owner had begun to type when it ended."""
         keys = TypeAhead(chat.conversation.interject)
         with keys, TurnView(self.console, lambda: keys.typed) as view:
             self._view, self._keys = view, keys
-            turn = chat.conversation.send(message)
             try:
                 for event in turn:
                     view.show(event)
