@@ -70,6 +70,7 @@ class Synchronizer:
         self._settings = settings
         self._on_change = on_change
         self._lock = threading.RLock()
+        self._closed = False
         self._notices: list[str] = []
         self._faults: dict[str, tuple[Stat | None, str]] = {}
         self.catalog, self.dense = self._open()
@@ -129,8 +130,11 @@ class Synchronizer:
         return sum(path.stat().st_size for path in files)
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Let go of the index; a second time does nothing."""
         with self._lock:
+            if self._closed:
+                return
+            self._closed = True
             self.dense.close()
             with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
                 self.catalog.prune_vectors(SPARE_VECTORS)

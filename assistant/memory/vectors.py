@@ -29,6 +29,7 @@ Client = Any
 BATCH = 1000
 """Vectors sent at once. Chroma's own limit may be lower."""
 PROBE_SECONDS = 60
+SERVER_SECONDS = 30.0
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
 
 
@@ -178,7 +179,7 @@ class VectorStore:
         assert self._settings.url is not None
         url = urlsplit(self._settings.url)
         key = os.environ.get(self._settings.api_key_env or "")
-        return chromadb.HttpClient(
+        client = chromadb.HttpClient(
             host=url.hostname or "localhost",
             port=url.port or (443 if url.scheme == "https" else 8000),
             ssl=url.scheme == "https",
@@ -187,11 +188,17 @@ class VectorStore:
             tenant=self._settings.tenant,
             database=self._settings.database,
         )
+        for session in _sessions(client):  # Chroma would wait for ever
+            session.timeout = SERVER_SECONDS
+        return client
 
     def _release(self) -> None:
         if self._client is not None:
             with self._translated():
                 self._client.close()
+                if not self.embedded:
+                    for session in _sessions(self._client):  # Chroma leaves them open
+                        session.close()
             if self.embedded:
                 self._marker.unlink(missing_ok=True)
         self._client = self._collection = None
@@ -244,8 +251,14 @@ class VectorStore:
 def open_client(directory: Path) -> Client:
     """Embedded Chroma on a directory."""
     import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
 
-    return chromadb.PersistentClient(str(directory), _quiet())
+    try:
+        return chromadb.PersistentClient(str(directory), _quiet())
+    except BaseException:
+        # Chroma keeps the half-started system, and would give it to the next who opens the path.
+        SharedSystemClient.clear_system_cache()
+        raise
 
 
 def _quiet() -> Any:
@@ -253,6 +266,11 @@ def _quiet() -> Any:
     from chromadb.config import Settings
 
     return Settings(_env_file=None, anonymized_telemetry=False)  # type: ignore[call-arg]
+
+
+def _sessions(client: Client) -> list[Any]:
+    """The HTTP connections of a server's client, and of the client within it."""
+    return [each._server._session for each in (client, client._admin_client)]
 
 
 def _inode(path: Path) -> int:
