@@ -14,7 +14,7 @@ from datetime import datetime
 
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, estimate_tokens
-from assistant.session.quoting import one_line, quoted
+from assistant.quoting import one_line, quoted
 from assistant.workspace import ALWAYS_FILES, Workspace, read_text
 
 PROCEDURES = "AGENTS.md"

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from assistant.messages import Message, ToolCall, estimate_tokens
+from assistant.quoting import one_line, quoted
 from assistant.session.entries import (
     AssistantEntry,
     Entry,
@@ -15,7 +16,6 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.quoting import one_line, quoted
 from assistant.session.turns import Turn, messages
 
 SPOKEN_LIMIT = 6_000

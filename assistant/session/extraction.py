@@ -13,6 +13,7 @@ from typing import Any
 from assistant.memory.base import Fact, Origin, Passage
 from assistant.memory.plain import fold, plain
 from assistant.messages import Message
+from assistant.quoting import quoted, visible
 from assistant.session.compaction import quote
 from assistant.session.entries import (
     AssistantEntry,
@@ -22,7 +23,6 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.quoting import quoted, visible
 from assistant.session.turns import Turn
 
 SECTION = "Auto-captured"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from assistant.errors import SessionError
 from assistant.messages import Usage
+from assistant.quoting import visible
 from assistant.session.entries import NO_USAGE, Entry, usage_of
-from assistant.session.quoting import visible
 from assistant.session.transcript import read, session_ids
 from assistant.session.turns import group
 
