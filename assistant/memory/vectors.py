@@ -126,6 +126,7 @@ class VectorStore:
             elif self._client is not None:
                 with self._translated():
                     self._client.delete_collection(self._name)
+                self._release()
             self._failure = None
             self._open()
 
