@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from assistant import config, secrets, settings, skills, trust
 from assistant.agent.interruption import Interruption
+from assistant.agent.relations import relations
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
-from assistant.memory.base import Memory, Progress, no_progress
+from assistant.memory.base import JournalEntry, Memory, Passage, Progress, no_progress
 from assistant.memory.door import open_memory
+from assistant.memory.plain import plain
+from assistant.memory.tidy import Judge
 from assistant.model import select
 from assistant.model.litellm_model import preload
-from assistant.session import listing, transcript
+from assistant.session import listing, purge, transcript
 from assistant.session.transcript import Transcript
 from assistant.settings import Settings
 from assistant.tools.memory import memory_tools
@@ -100,6 +104,34 @@ def open_chat(
             conversation.approver = approver
         opened.pop_all()
     return Chat(place, chosen, memory, conversation)
+
+
+def judge(place: Workspace) -> Judge | None:
+    """Who says how facts relate: the configured model; None without one, or without trust."""
+    chosen = settings.validate(config.load())
+    model = select.create(chosen)
+    if not model.extracts or not trust.is_trusted(place):
+        return None
+    return partial(relations, model, redact=secrets.redactor().redact)
+
+
+def purge_conversations(
+    place: Workspace, passages: Sequence[Passage], log: Sequence[JournalEntry]
+) -> int:
+    """Take facts out of past conversations and the prompt's history; how many sessions changed.
+
+    `log` are memory's writes, which know the entries that each fact was taken from. Raises
+    SessionError if a session that must change is open.
+    """
+    texts = [plain(passage.text) for passage in passages]
+    said = purge.Said(texts)
+    cited: dict[str, set[str]] = {}
+    for entry in log:
+        if entry.text in texts and entry.origin.session:
+            cited.setdefault(entry.origin.session, set()).update(entry.origin.entries)
+    changed = purge.purge(place.sessions, said, cited)
+    purge.purge_prompts(config.state_dir() / "prompts", said)
+    return changed
 
 
 def _conversation(

@@ -92,7 +92,7 @@ class Transcript:
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
             if self._lock is None:
-                self._lock = _locked(storage.private_directory(self.path.parent), self.session)
+                self._lock = locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(entry_types.encode, entries))
             storage.append(self.path, data)
             self._entries.extend(entries)
@@ -145,7 +145,7 @@ def reopen(directory: Path, name: str) -> Transcript:
     """
     session = find(directory, name)
     path = directory / f"{session}{SUFFIX}"
-    lock = _locked(directory, session)
+    lock = locked(directory, session)
     try:
         data = storage.read(path)
         whole, torn = _whole_lines(data)
@@ -191,8 +191,8 @@ def session_ids(directory: Path) -> list[str]:
     return sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
 
 
-def _locked(directory: Path, session: str) -> "FileLock":
-    """The session's lock, held, this process's id in its file. Raises SessionError."""
+def locked(directory: Path, session: str) -> "FileLock":
+    """The session's lock, held, with this process's id. Raises SessionError if it is open."""
     path = directory / f"{session}.lock"
     with storage.reported("locked", path):
         lock = storage.try_lock(path)
