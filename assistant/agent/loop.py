@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from assistant.agent.interruption import Interruption
+from assistant.agent.listening import listen
 from assistant.errors import ModelError, ModelFailure
 from assistant.events import (
     ApprovalRequested,
@@ -24,7 +25,7 @@ from assistant.events import (
     ToolStarted,
 )
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.model.base import ChatModel, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -108,7 +109,8 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
     specs = agent.toolbox.specs()
     draft = _Draft()
     try:
-        with _closing(agent.model.stream(agent.prompt(specs), specs)) as stream:
+        asked = agent.model.stream(agent.prompt(specs), specs)
+        with contextlib.closing(listen(asked, agent.interruption)) as stream:
             for piece in stream:
                 match piece:
                     case Reply():
@@ -124,10 +126,12 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
                         draft.reasoning += text
                         yield ReasoningDelta(text)
                 if agent.interruption.wanted():
-                    _stop_if_cancelled(agent)
-                    _keep(agent, draft, "Interrupted: the owner added something")
+                    _broken_off(agent, draft)
                     return None
             else:
+                if agent.interruption.wanted():
+                    _broken_off(agent, draft)
+                    return None
                 raise ModelError(
                     "the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL
                 )
@@ -138,15 +142,9 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
         raise
 
 
-@contextlib.contextmanager
-def _closing(stream: Iterator[Piece]) -> Iterator[Iterator[Piece]]:
-    """Close the stream at the end, which cancels a request that is not."""
-    try:
-        yield stream
-    finally:
-        close = getattr(stream, "close", None)
-        if close is not None:
-            close()
+def _broken_off(agent: Agent, draft: "_Draft") -> None:
+    _stop_if_cancelled(agent)
+    _keep(agent, draft, "Interrupted: the owner added something")
 
 
 @dataclass(slots=True)
