@@ -10,80 +10,33 @@ costs 0.5 and BM25 inside FTS5 could be rolled up to one grain only.
 
 import contextlib
 import json
-import re
 import sqlite3
 import threading
-import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import wraps
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.chunks import Chunk
 from assistant.memory.embedder import Vectors
-from assistant.memory.traits import turns
+from assistant.memory.layout import Layout as Layout
+from assistant.memory.layout import Rows as Rows
+from assistant.memory.layout import packed_chunks, unpack
+from assistant.memory.rewrite import SourceWriter, crc, vector_ids
+from assistant.memory.rewrite import Stat as Stat
+from assistant.memory.rewrite import vector_key as vector_key
+from assistant.memory.schema import SCHEMA_VERSION as SCHEMA_VERSION
+from assistant.memory.schema import CatalogDamaged as CatalogDamaged
+from assistant.memory.schema import open_database, searchable, tokenizing_database, translated
 
-SCHEMA_VERSION = 2
-APPLICATION_ID = 0x41535354  # "ASST"
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
-_TOKENIZER = "porter unicode61 remove_diacritics 2"
-_SCHEMA = f"""
-CREATE TABLE sources (
-  id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER NOT NULL,
-  size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-  sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL, layout BLOB NOT NULL);
-CREATE TABLE sections (
-  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, UNIQUE (source, heading));
-CREATE TABLE chunks (
-  rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
-  section INTEGER NOT NULL, ordinal INTEGER NOT NULL, text TEXT NOT NULL, plain TEXT NOT NULL,
-  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-  start_char INTEGER NOT NULL, end_char INTEGER NOT NULL,
-  date TEXT, mentions TEXT NOT NULL, status TEXT NOT NULL, until TEXT,
-  vector INTEGER NOT NULL, length INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE INDEX chunks_by_line ON chunks (source, start_line);
-CREATE INDEX chunks_by_vector ON chunks (vector);
-CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL);
-CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}');
-CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance');
-CREATE VIRTUAL TABLE words_in USING fts5vocab(words, 'row');
-CREATE VIRTUAL TABLE headings USING fts5(plain, content='', tokenize='{_TOKENIZER}');
-CREATE VIRTUAL TABLE headings_at USING fts5vocab(headings, 'instance');
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
-"""
-_CJK = re.compile(
-    r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff])"
-)
-
-Rows = NDArray[np.int64]
 Postings = tuple[Rows, NDArray[np.int64]]
 """Row ids, ascending, and how often the term stands in each."""
-
-
-class CatalogDamaged(MemoryFailure):
-    """The database is not one, is of another version, or contradicts itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stat:
-    """What tells a file from its earlier self without reading it."""
-
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,61 +66,6 @@ class Term:
     document_frequency: int
 
 
-_LAYOUT = np.dtype(
-    [
-        ("rowid", "<i8"),
-        ("section", "<i8"),
-        ("length", "<i4"),
-        ("superseded", "?"),
-        ("turn", "?"),
-        ("date", "<i4"),
-        ("until", "<i4"),
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """All chunks in document order: by source's name, then position. One entry a chunk.
-
-    `section` is the catalog's number of the heading path in its source. `length` is in FTS tokens.
-    `turn` tells what is said in a conversation (`traits.turns`) from what stands alone.
-    `date` and `until` are proleptic Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
-    `by_rowid` sorts `rowid`: see `positions`.
-    """
-
-    generation: int
-    sources: tuple[str, ...]
-    rowid: Rows
-    source: NDArray[np.int32]
-    section: Rows
-    ordinal: NDArray[np.int32]
-    length: NDArray[np.int32]
-    superseded: NDArray[np.bool_]
-    turn: NDArray[np.bool_]
-    date: NDArray[np.int32]
-    until: NDArray[np.int32]
-    by_rowid: Rows
-
-    def __len__(self) -> int:
-        return len(self.rowid)
-
-    def positions(self, rowids: Rows) -> Rows:
-        """Where in the arrays these rows stand; each must be there."""
-        found: Rows = self.by_rowid[np.searchsorted(self.rowid, rowids, sorter=self.by_rowid)]
-        return found
-
-
-def vector_key(plain: str, fingerprint: str) -> bytes:
-    """The name of a cached vector: the embedded text and the model."""
-    return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def searchable(text: str) -> str:
-    """Text as FTS5 shall see it: scripts written without spaces are matched by character."""
-    return _CJK.sub(r" \1 ", text)
-
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -185,23 +83,6 @@ def _guarded(
     return call
 
 
-@contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """SQLite's errors as StorageError or CatalogDamaged."""
-    try:
-        yield
-    except sqlite3.ProgrammingError:
-        raise
-    except sqlite3.OperationalError as error:
-        if "full" in str(error) or "readonly" in str(error) or "unable to open" in str(error):
-            raise StorageError(
-                f"the index {path} cannot be written: {error}", "Check the disk and who may write"
-            ) from error
-        raise CatalogDamaged(f"the index {path} failed: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise CatalogDamaged(f"the index {path} is damaged: {error}") from error
-
-
 class Catalog:
     """An open catalog. Thread-safe; one process at a time.
 
@@ -216,8 +97,8 @@ class Catalog:
         self._layout: Layout | None = None
         self._postings: dict[str, Postings] = {}
         with translated(path):
-            self._db = _open(path, check)
-            self._tokenizing = _tokenizing()
+            self._db = open_database(path, check)
+            self._tokenizing = tokenizing_database()
         self._generation = int(self.meta("generation") or 0)
 
     @_guarded
@@ -262,7 +143,7 @@ class Catalog:
             " FROM sources ORDER BY name"
         )
         return {
-            name: Source(name, Stat(*stat), digest, read_ns, size // _LAYOUT.itemsize)
+            name: Source(name, Stat(*stat), digest, read_ns, packed_chunks(size))
             for name, *stat, digest, read_ns, size in rows
         }
 
@@ -280,7 +161,7 @@ class Catalog:
     @_guarded
     def missing_vectors(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those of the keys whose vector is not cached."""
-        return set(keys) - set(self._vector_ids(keys))
+        return set(keys) - set(vector_ids(self._db, keys))
 
     @_guarded
     def put_vectors(self, keys: Sequence[bytes], vectors: Vectors, embedded: int) -> None:
@@ -301,42 +182,15 @@ class Catalog:
 
         A chunk whose id is there already keeps its row; only where it stands is written.
         """
-        read_ns = time.time_ns()
         with self._transaction():
-            source = self._source_id(name)
-            sections = self._sections(source, chunks)
-            known = self._known(source)
-            wanted = {chunk.id: chunk for chunk in chunks}
-            gone = [
-                (row, id_, plain)
-                for id_, (row, plain, _) in known.items()
-                if id_ not in wanted or wanted[id_].plain != plain
-            ]
-            self._delete_chunks(gone)
-            for _, id_, _ in gone:
-                del known[id_]
-            self._insert_chunks(
-                source, sections, [c for c in chunks if c.id not in known], fingerprint
-            )
-            self._move_chunks([c for c in chunks if c.id in known], known, sections)
-            self._drop_sections(source, set(sections.values()))
-            self._db.execute(
-                "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?,"
-                " sha256 = ?, read_ns = ?, layout = ? WHERE id = ?",
-                (stat.inode, stat.size, stat.mtime_ns, stat.ctime_ns, digest, read_ns,
-                 self._source_layout(source), source),
-            )  # fmt: skip
+            SourceWriter(self._db).replace(name, stat, digest, chunks, fingerprint)
             self._changed()
 
     @_guarded
     def delete_source(self, name: str) -> None:
         """Remove a source and its chunks."""
         with self._transaction():
-            source = self._source_id(name)
-            known = self._known(source)
-            self._delete_chunks([(row, id_, plain) for id_, (row, plain, _) in known.items()])
-            self._drop_sections(source, set())
-            self._db.execute("DELETE FROM sources WHERE id = ?", (source,))
+            SourceWriter(self._db).delete(name)
             self._changed()
 
     @_guarded
@@ -410,7 +264,8 @@ class Catalog:
     def layout(self) -> Layout:
         """Where every chunk stands; kept until the next change. 3 ms at 100,000 after one."""
         if self._layout is None or self._layout.generation != self._generation:
-            self._layout = self._read_layout()
+            rows = self._db.execute("SELECT name, layout FROM sources ORDER BY name").fetchall()
+            self._layout = unpack(self._generation, rows)
         return self._layout
 
     @_guarded
@@ -516,161 +371,6 @@ class Catalog:
         self._postings.clear()
         self.set_meta("generation", str(self._generation))
 
-    def _source_id(self, name: str) -> int:
-        self._db.execute(
-            "INSERT OR IGNORE INTO sources (name, inode, size, mtime_ns, ctime_ns, sha256,"
-            " read_ns, layout) VALUES (?, 0, 0, 0, 0, '', 0, x'')",
-            (name,),
-        )
-        found = self._db.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
-        return int(found[0])
-
-    def _known(self, source: int) -> dict[str, tuple[int, str, tuple[Any, ...]]]:
-        rows = self._db.execute(
-            "SELECT id, rowid, plain, section, ordinal, start_line, end_line, start_char,"
-            " end_char, date, status, until FROM chunks WHERE source = ?",
-            (source,),
-        )
-        return {id_: (row, plain, tuple(place)) for id_, row, plain, *place in rows}
-
-    def _sections(self, source: int, chunks: Sequence[Chunk]) -> dict[tuple[str, ...], int]:
-        found = {
-            tuple(json.loads(heading)): int(id_)
-            for id_, heading in self._db.execute(
-                "SELECT id, heading FROM sections WHERE source = ?", (source,)
-            )
-        }
-        wanted = {chunk.heading for chunk in chunks}
-        for heading in sorted(wanted - set(found)):
-            made = self._db.execute(
-                "INSERT INTO sections (source, heading) VALUES (?, ?)",
-                (source, json.dumps(heading, ensure_ascii=False)),
-            ).lastrowid
-            assert made is not None
-            self._db.execute(
-                "INSERT INTO headings (rowid, plain) VALUES (?, ?)", (made, _heading_text(heading))
-            )
-            found[heading] = made
-        return {heading: id_ for heading, id_ in found.items() if heading in wanted}
-
-    def _drop_sections(self, source: int, keep: set[int]) -> None:
-        rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
-        gone = [(id_, json.loads(heading)) for id_, heading in rows if id_ not in keep]
-        self._db.executemany(
-            "INSERT INTO headings (headings, rowid, plain) VALUES ('delete', ?, ?)",
-            [(id_, _heading_text(heading)) for id_, heading in gone],
-        )
-        self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in gone])
-
-    def _delete_chunks(self, gone: Sequence[tuple[int, str, str]]) -> None:
-        self._db.executemany(
-            "INSERT INTO words (words, rowid, plain) VALUES ('delete', ?, ?)",
-            [(row, searchable(plain)) for row, _, plain in gone],
-        )
-        self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row, _, _ in gone])
-        self._tell_chroma([id_ for _, id_, _ in gone])
-
-    def _insert_chunks(
-        self,
-        source: int,
-        sections: dict[tuple[str, ...], int],
-        chunks: Sequence[Chunk],
-        fingerprint: str,
-    ) -> None:
-        keys = [vector_key(chunk.plain, fingerprint) for chunk in chunks]
-        vectors = self._vector_ids(keys)
-        first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
-        self._db.executemany(
-            "INSERT INTO words (rowid, plain) VALUES (?, ?)",
-            ((first + n, searchable(chunk.plain)) for n, chunk in enumerate(chunks)),
-        )
-        lengths = self._lengths(first)
-        self._db.executemany(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (first + n, c.id, source, sections[c.heading], c.ordinal, c.text, c.plain,
-                 c.start_line, c.end_line, c.start_char, c.end_char, c.date,
-                 json.dumps(c.mentions), c.status, c.until, vectors[keys[n]],
-                 lengths[first + n], _crc(c))
-                for n, c in enumerate(chunks)
-            ),
-        )  # fmt: skip
-        self._tell_chroma([chunk.id for chunk in chunks])
-
-    def _move_chunks(
-        self,
-        chunks: Sequence[Chunk],
-        known: dict[str, tuple[int, str, tuple[Any, ...]]],
-        sections: dict[tuple[str, ...], int],
-    ) -> None:
-        moved = []
-        for c in chunks:
-            row, _, place = known[c.id]
-            now = (sections[c.heading], c.ordinal, c.start_line, c.end_line, c.start_char,
-                   c.end_char, c.date, c.status, c.until)  # fmt: skip
-            if now != place:
-                moved.append((*now, _crc(c), row))
-        self._db.executemany(
-            "UPDATE chunks SET section = ?, ordinal = ?, start_line = ?, end_line = ?,"
-            " start_char = ?, end_char = ?, date = ?, status = ?, until = ?, crc = ?"
-            " WHERE rowid = ?",
-            moved,
-        )
-
-    def _tell_chroma(self, ids: Sequence[str]) -> None:
-        self._db.executemany(
-            "INSERT OR REPLACE INTO outbox (chunk) VALUES (?)", ((id_,) for id_ in ids)
-        )
-
-    def _vector_ids(self, keys: Sequence[bytes]) -> dict[bytes, int]:
-        found: dict[bytes, int] = {}
-        for start in range(0, len(keys), 500):
-            part = list(keys[start : start + 500])
-            marks = ",".join("?" * len(part))
-            query = f"SELECT key, id FROM vectors WHERE key IN ({marks})"
-            found.update(self._db.execute(query, part).fetchall())
-        return found
-
-    def _lengths(self, first: int) -> dict[int, int]:
-        rows = self._db.execute("SELECT id, sz FROM words_docsize WHERE id >= ?", (first,))
-        return {row: _varint(size) for row, size in rows}
-
-    def _source_layout(self, source: int) -> bytes:
-        rows = self._db.execute(
-            "SELECT rowid, section, plain, length, status, date, until FROM chunks"
-            " WHERE source = ? ORDER BY ordinal",
-            (source,),
-        ).fetchall()
-        said = turns([(section, plain) for _, section, plain, *_ in rows])
-        packed = [
-            (row, section, length, status == "superseded", turn, _day(recorded), _day(until))
-            for (row, section, _, length, status, recorded, until), turn in zip(
-                rows, said, strict=True
-            )
-        ]
-        return np.array(packed, dtype=_LAYOUT).tobytes()
-
-    def _read_layout(self) -> Layout:
-        rows = self._db.execute("SELECT name, layout FROM sources ORDER BY name").fetchall()
-        parts = [np.frombuffer(blob, dtype=_LAYOUT) for _, blob in rows]
-        sizes = [len(part) for part in parts]
-        table = np.concatenate(parts) if parts else np.empty(0, dtype=_LAYOUT)
-        ordinals = [np.arange(size, dtype=np.int32) for size in sizes]
-        return Layout(
-            generation=self._generation,
-            sources=tuple(name for name, _ in rows),
-            rowid=np.ascontiguousarray(table["rowid"]),
-            source=np.repeat(np.arange(len(rows), dtype=np.int32), sizes),
-            section=np.ascontiguousarray(table["section"]),
-            ordinal=np.concatenate(ordinals) if parts else np.empty(0, dtype=np.int32),
-            length=np.ascontiguousarray(table["length"]),
-            superseded=np.ascontiguousarray(table["superseded"]),
-            turn=np.ascontiguousarray(table["turn"]),
-            date=np.ascontiguousarray(table["date"]),
-            until=np.ascontiguousarray(table["until"]),
-            by_rowid=np.argsort(table["rowid"]),
-        )
-
     def _frequency(self, term: str) -> int:
         if term in self._postings:
             return len(self._postings[term][0])
@@ -707,79 +407,20 @@ class Catalog:
         return [_stored(*row) for row in rows]
 
 
-def _open(path: Path, check: bool) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA secure_delete = ON")
-        db.execute("PRAGMA cache_size = -8000")
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            db.executescript(_SCHEMA)
-        path.chmod(0o600)
-        _verify(db, check)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _verify(db: sqlite3.Connection, check: bool) -> None:
-    identity = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in _IDENTITY]
-    if identity != list(_IDENTITY.values()):
-        raise sqlite3.DatabaseError("it was made by another version")
-    if check:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-
-
 _FIELDS = (
     "id", "source", "ordinal", "text", "plain", "start_line", "end_line", "start_char",
     "end_char", "date", "status", "until",
 )  # fmt: skip
-_IDENTITY = {"application_id": APPLICATION_ID, "user_version": SCHEMA_VERSION}
 
 
-def _tokenizing() -> sqlite3.Connection:
-    """A database in memory whose FTS5 table splits queries as the index splits chunks."""
-    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    db.execute(f"CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}')")
-    db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
-    return db
-
-
-def _stored(rowid: int, crc: int, heading: str, mentions: str, *fields: Any) -> StoredChunk:
+def _stored(rowid: int, written: int, heading: str, mentions: str, *fields: Any) -> StoredChunk:
     values = dict(zip(_FIELDS, fields, strict=True))
     chunk = Chunk(
         heading=tuple(json.loads(heading)), mentions=tuple(json.loads(mentions)), **values
     )
-    if _crc(chunk) != crc:
+    if crc(chunk) != written:
         raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
     return StoredChunk(rowid, chunk)
-
-
-def _crc(chunk: Chunk) -> int:
-    seen = (chunk.id, chunk.text, chunk.plain, chunk.start_line, chunk.start_char, chunk.status)
-    return zlib.crc32(repr(seen).encode("utf-8", "surrogatepass"))
-
-
-def _heading_text(heading: Sequence[str]) -> str:
-    return searchable("\n".join(heading))
-
-
-def _day(iso: str | None) -> int:
-    return date.fromisoformat(iso).toordinal() if iso else 0
-
-
-def _varint(data: bytes) -> int:
-    """SQLite's variable-length integer."""
-    value = 0
-    for byte in data:
-        value = value << 7 | byte & 0x7F
-        if not byte & 0x80:
-            break
-    return value
 
 
 def _matrix(values: Sequence[bytes]) -> Vectors:
