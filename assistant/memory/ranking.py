@@ -7,7 +7,7 @@ tells on what, how well they hold elsewhere, and what each signal earns.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from assistant.memory.period import Period, period
 from assistant.memory.traits import asks, label
 
-WEIGHTS = {
+Weights = Mapping[str, float]
+
+WEIGHTS: Weights = {
     "dense": 6.0,  # cosine of the question and the chunk
     "dense_section": 4.6,  # of a turn, the best cosine in its section; else its own
     "bm25": 3.9,  # the words of the chunk and what belongs to it
@@ -60,10 +62,10 @@ def traits(plain: str, mentions: Sequence[str]) -> Traits:
     return Traits(label(plain), asks(plain), tuple(map(_period, mentions)))
 
 
-def score(matrix: Matrix) -> NDArray[np.float32]:
-    """The score of each row."""
-    result: NDArray[np.float32] = matrix @ np.array(list(WEIGHTS.values()), dtype=np.float32)
-    return result
+def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
+    """The score of each row; a signal without a weight counts nothing."""
+    vector = np.array([weights.get(name, 0.0) for name in SIGNALS], dtype=np.float32)
+    return np.asarray(matrix @ vector, dtype=np.float32)
 
 
 def is_weak(matrix: Matrix, unknown_names: float) -> bool:
@@ -76,12 +78,12 @@ def is_weak(matrix: Matrix, unknown_names: float) -> bool:
     return cosine + WORDS_FOUND * words < LEAST_COSINE + UNKNOWN_NAMES * unknown_names
 
 
-def shares(row: NDArray[np.float32]) -> dict[str, float]:
+def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:
     """What each signal adds to the score of a row; they sum up to it."""
     return {
-        name: round(float(value) * WEIGHTS[name], 4)
+        name: round(float(value) * weights[name], 4)
         for name, value in zip(SIGNALS, row, strict=True)
-        if value
+        if value and name in weights
     }
 
 

@@ -5,7 +5,7 @@ sections are looked at, so that a recall costs the same whatever the memory hold
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from assistant.memory import lexical, ranking
 from assistant.memory.base import Query, Recall
 from assistant.memory.catalog import Catalog, Layout, Postings, Rows
+from assistant.memory.chunks import Chunk
 from assistant.memory.embedder import Embedder
 from assistant.memory.lexical import Grains
 from assistant.memory.question import Question, read
-from assistant.memory.ranking import SIGNALS, Matrix, Traits
+from assistant.memory.ranking import SIGNALS, Matrix, Traits, Weights
 from assistant.memory.selection import Scored, arrange, fill, passage
 from assistant.memory.similarity import Scanner, Similarity
 from assistant.memory.sync import Synchronizer
@@ -58,11 +59,13 @@ class Recaller:
         embedder: Embedder,
         settings: MemorySettings,
         today: Callable[[], date] = date.today,
+        weights: Weights = ranking.WEIGHTS,
     ) -> None:
         self._index = index
         self._embedder = embedder
         self._settings = settings
         self._today = today
+        self._weights = weights
         self._scanner = Scanner(index)
         self._view: _View | None = None
 
@@ -74,15 +77,14 @@ class Recaller:
         ranked = self.rank(question, query)
         k = query.k or self._settings.k
         budget = query.budget or self._settings.budget
-        found = arrange(self._scored(ranked, 3 * k + 20))
+        found = arrange(self._scored(ranked, 3 * k + 20, query.as_of))
         weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
-        taken, others = fill(found, 0 if weak else k, budget)
-        passages = tuple(map(passage, taken))
+        taken, others = fill(list(map(passage, found)), 0 if weak else k, budget)
         return Recall(
             query=query.text,
-            tokens=sum(each.tokens for each in passages),
-            passages=passages,
-            near_misses=tuple(map(passage, others[:SHOWN_MISSES])) if query.why else (),
+            tokens=sum(each.tokens for each in taken),
+            passages=tuple(taken),
+            near_misses=tuple(others[:SHOWN_MISSES]) if query.why else (),
             abstained=weak and bool(found),
         )
 
@@ -91,7 +93,7 @@ class Recaller:
         catalog, view = self._index.catalog, self._current_view()
         eligible = _eligible(view.layout, query)
         if not eligible.any():
-            return _ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
+            return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
         vector = self._embedder.embed([question.embedded])[0]
         exact = query.as_of is not None
         similarity = self._scanner.compare(view.layout, vector, NEAREST, exact=exact)
@@ -102,11 +104,11 @@ class Recaller:
         matrix = _empty(len(positions))
         _put(matrix, "dense", similarity.of(positions))
         _match_words(matrix, view.grains, question, postings, headings, positions)
-        best = np.argsort(-ranking.score(matrix), kind="stable")[:CANDIDATES]
+        best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
         _match_section(matrix, view.grains, similarity, positions)
         self._match_traits(matrix, view, question, positions)
-        return _ranked(view.layout, positions, matrix)
+        return self._ranked(view.layout, positions, matrix)
 
     def _current_view(self) -> _View:
         layout = self._index.catalog.layout()
@@ -129,12 +131,19 @@ class Recaller:
             for name, value in values.items():
                 matrix[place, SIGNALS.index(name)] = value
 
-    def _scored(self, ranked: Ranked, limit: int) -> list[Scored]:
+    def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
+        scores = ranking.score(matrix, self._weights)
+        order = np.argsort(-scores, kind="stable")
+        return Ranked(layout, positions[order], scores[order], matrix[order])
+
+    def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self._index.catalog.chunks(rows)
         vectors = self._index.catalog.vectors(rows) if rows else ()
         return [
-            Scored(each.chunk, float(score), ranking.shares(row), vector)
+            Scored(
+                _as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights), vector
+            )
             for each, score, row, vector in zip(
                 stored, ranked.scores[:limit], ranked.matrix[:limit], vectors, strict=True
             )
@@ -149,6 +158,13 @@ def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
         superseded = superseded & (layout.until <= as_of)
     eligible = np.ones(len(layout), dtype=np.bool_) if query.include_superseded else ~superseded
     return eligible if as_of is None else eligible & (layout.date <= as_of)
+
+
+def _as_of(chunk: Chunk, day: str | None) -> Chunk:
+    """The chunk as it was on a day: current, if it was superseded after it."""
+    if day is None or chunk.until is None or chunk.until <= day:
+        return chunk
+    return replace(chunk, status="current")
 
 
 def _candidates(
@@ -200,9 +216,3 @@ def _put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:
 
 def _empty(rows: int) -> Matrix:
     return np.zeros((rows, len(SIGNALS)), dtype=np.float32)
-
-
-def _ranked(layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
-    scores = ranking.score(matrix)
-    order = np.argsort(-scores, kind="stable")
-    return Ranked(layout, positions[order], scores[order], matrix[order])

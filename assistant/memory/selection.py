@@ -42,16 +42,15 @@ def arrange(found: Iterable[Scored]) -> list[Scored]:
     return _later_first(_below_successors(_once(found)))
 
 
-def fill(found: Sequence[Scored], k: int, budget: int) -> tuple[list[Scored], list[Scored]]:
+def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
     """The best that fit, at most `k`, and the others. What does not fit any more is passed over."""
-    taken: list[Scored] = []
-    others: list[Scored] = []
+    taken: list[Passage] = []
+    others: list[Passage] = []
     left = budget
     for each in found:
-        cost = passage(each).tokens
-        if len(taken) < k and cost <= left:
+        if len(taken) < k and each.tokens <= left:
             taken.append(each)
-            left -= cost
+            left -= each.tokens
         else:
             others.append(each)
     return taken, others

@@ -1,0 +1,59 @@
+"""Learn the weights of the signals from questions whose answers are known. Pure.
+
+A conditional logit (McFadden, 1974): the likelihood that an answering chunk is drawn from a
+softmax over all candidates, maximised by Newton's method. It is concave: one answer, no seed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RIDGE = 0.001
+"""Times the square of each weight, of signals scaled to unit variance: keeps idle ones at 0."""
+STEPS = 30
+_CONVERGED = 1e-6
+
+Table = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question: its candidates' signals, shape (chunks, signals), and which of them answer it."""
+
+    matrix: Table
+    answers: NDArray[np.bool_]
+
+
+def learn(examples: Sequence[Example]) -> Table:
+    """The weight of each signal. Examples none of whose candidates answer teach nothing."""
+    useful = [example for example in examples if example.answers.any()]
+    scale = np.concatenate([example.matrix for example in useful]).std(axis=0)
+    scale[scale == 0] = 1
+    tables = [(example.matrix / scale, example.answers) for example in useful]
+    weights = np.zeros(len(scale))
+    for _ in range(STEPS):
+        slope, curvature = _derivatives(tables, weights)
+        step = np.linalg.solve(curvature, slope)
+        weights += step
+        if np.abs(step).max() < _CONVERGED:
+            break
+    return np.asarray(weights / scale)
+
+
+def _derivatives(
+    tables: Sequence[tuple[Table, NDArray[np.bool_]]], weights: Table
+) -> tuple[Table, Table]:
+    """Of the mean log-likelihood less the ridge: its gradient, and its Hessian's negative."""
+    slope = -2 * RIDGE * weights
+    curvature = 2 * RIDGE * np.eye(len(weights))
+    for table, answers in tables:
+        logits = table @ weights
+        chance = np.exp(logits - logits.max())
+        chance /= chance.sum()
+        mean = chance @ table
+        slope += (table[answers].mean(axis=0) - mean) / len(tables)
+        spread = (table * chance[:, None]).T @ table - np.outer(mean, mean)
+        curvature += spread / len(tables)
+    return slope, curvature

@@ -1,0 +1,265 @@
+"""Evidence recall of a folder of cases: by category, by ablation, and on the wrong memory.
+
+Every figure comes from the real recall over a real index in a temporary workspace. The weights of
+an ablation are learnt anew, for each case on the other cases; so are those of the row "learnt on
+the other cases", which tells how far the weights that ship depend on what they were learnt on.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assistant.errors import AssistantError, UsageError
+from assistant.memory import compile
+from assistant.memory.base import Query
+from assistant.memory.embedder import Embedder, Vectors
+from assistant.memory.evaluate import (
+    MEASURES,
+    Case,
+    Scores,
+    answered,
+    interval,
+    measure,
+    read_cases,
+)
+from assistant.memory.learning import Example, learn
+from assistant.memory.question import read
+from assistant.memory.ranking import SIGNALS, WEIGHTS, Weights
+from assistant.memory.recall import Recaller
+from assistant.memory.sync import Synchronizer
+from assistant.settings import EmbeddingSettings, IndexSettings, MemorySettings
+from assistant.workspace import MEMORY_FILE, Workspace
+
+ROOT = Path(__file__).resolve().parent.parent
+PLOT = ROOT / "build" / "recall.svg"
+SECTIONS = {"dense_section", "bm25_section"}
+WORDS = {"bm25", "bm25_section"}
+ABLATIONS: dict[str, set[str]] = {
+    "dense only": set(SIGNALS) - {"dense"},
+    "BM25 only": set(SIGNALS) - WORDS,
+    "dense and BM25 of the chunk's grain only": set(SIGNALS) - {"dense", "bm25"},
+    "without sections": SECTIONS,
+    **{f"without {name}": {name} for name in SIGNALS},
+}
+"""What is left out."""
+
+
+class Remembering:
+    """Embeds a question once, however often it is asked."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vectors] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does."""
+        if len(texts) != 1:
+            return self._embedder.embed(texts)
+        if texts[0] not in self._known:
+            self._known[texts[0]] = self._embedder.embed(texts)
+        return self._known[texts[0]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A case with its index."""
+
+    case: Case
+    index: Synchronizer
+    embedder: Embedder
+
+    def recaller(self, weights: Weights = WEIGHTS, *, abstain: bool = True) -> Recaller:
+        """Recall with these weights."""
+        settings = MemorySettings(abstain=abstain)
+        return Recaller(self.index, self.embedder, settings, weights=weights)
+
+    def scores(self, weights: Weights = WEIGHTS, *, abstain: bool = False) -> Scores:
+        """The scores of its questions."""
+        return measure(self.recaller(weights, abstain=abstain).recall, self.case.questions)
+
+    def examples(self) -> list[Example]:
+        """Its questions, to learn from."""
+        recaller, catalog = self.recaller(), self.index.catalog
+        stored = catalog.chunks(catalog.layout().rowid.tolist())
+        found = []
+        for each in self.case.questions:
+            asked = read(each.text, catalog, date.today())
+            ranked = recaller.rank(asked, Query(each.text))
+            chunks = [stored[position].chunk for position in ranked.positions]
+            held = [bool(each.lines & set(range(c.start_line, c.end_line + 1))) for c in chunks]
+            found.append(Example(ranked.matrix.astype(np.float64), np.array(held, dtype=np.bool_)))
+        return found
+
+
+def main() -> None:
+    """Read the command line, print the report, write the plot."""
+    parser = argparse.ArgumentParser(prog="scripts/eval", description=__doc__)
+    parser.add_argument("folder", nargs="?", default=os.environ.get("ASSISTANT_EVAL_DATA"))
+    parser.add_argument("--plot", type=Path, default=PLOT, help="where the SVG goes")
+    parser.add_argument("--quick", action="store_true", help="no ablations")
+    options = parser.parse_args()
+    if options.folder is None:
+        raise UsageError("no folder to measure on", "Name one, or set ASSISTANT_EVAL_DATA")
+    with opened(read_cases(Path(options.folder))) as cases:
+        rows = report(cases, ablate=not options.quick)
+    options.plot.parent.mkdir(parents=True, exist_ok=True)
+    options.plot.write_text(plot(rows), encoding="utf-8")
+    print(f"\nThe plot is in {options.plot}")
+
+
+@contextlib.contextmanager
+def opened(cases: Sequence[Case]) -> Iterator[list[Opened]]:
+    """The cases, each as a real workspace that is gone afterwards."""
+    embedder: Any = Remembering(compile.load(EmbeddingSettings()))
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        found = []
+        for case in cases:
+            root = Path(place) / case.name
+            root.mkdir()
+            (root / MEMORY_FILE).write_text(case.memory, encoding="utf-8", newline="")
+            index = Synchronizer(Workspace(root), embedder, IndexSettings())
+            stack.callback(index.close)
+            index.refresh()
+            found.append(Opened(case, index, embedder))
+        yield found
+
+
+def report(cases: Sequence[Opened], *, ablate: bool) -> dict[str, Scores]:
+    """Print every table; returns the rows of the plot, by name."""
+    scores = [each.scores() for each in cases]
+    by_category(cases, scores)
+    by_case(cases, scores)
+    rows = {"all signals": np.concatenate(scores)}
+    if ablate:
+        rows |= ablations(cases)
+    on_wrong_memory(cases, scores)
+    return rows
+
+
+def by_category(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
+    """What the weights that ship find."""
+    together = np.concatenate(scores)
+    kinds = np.array([q.category for each in cases for q in each.case.questions if q.lines])
+    heading("Evidence recall by category, with 95 % bootstrap intervals", "category")
+    for kind in sorted(set(kinds)):
+        row(kind, together[kinds == kind])
+    row("all", together)
+
+
+def by_case(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
+    """The same by case."""
+    heading("By case", "case")
+    for each, found in zip(cases, scores, strict=True):
+        row(each.case.name, found)
+
+
+def ablations(cases: Sequence[Opened]) -> dict[str, Scores]:
+    """With all signals and without some, learnt on the other cases."""
+    if len(cases) < 2:
+        print("\nAblations need a second case to learn on.")
+        return {}
+    examples = [each.examples() for each in cases]
+    heading("Learnt on the other cases", "signals")
+    rows = {"all, learnt on the others": set[str](), **ABLATIONS}
+    found = {}
+    for name, without in rows.items():
+        found[name] = np.concatenate(
+            [
+                each.scores(learnt([e for o in examples if o is not own for e in o], without))
+                for each, own in zip(cases, examples, strict=True)
+            ]
+        )
+        row(name, found[name])
+    return found
+
+
+def learnt(examples: Sequence[Example], without: set[str]) -> Weights:
+    """Weights for the other signals."""
+    names = [name for name in SIGNALS if name not in without]
+    columns = [SIGNALS.index(name) for name in names]
+    chosen = [Example(each.matrix[:, columns], each.answers) for each in examples]
+    return dict(zip(names, learn(chosen).tolist(), strict=True))
+
+
+def on_wrong_memory(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
+    """How often recall answers what memory cannot know, and what it costs to abstain."""
+    if len(cases) < 2:
+        return
+    asked = [(each, other) for each in cases for other in cases if other is not each]
+    wrong = np.concatenate(
+        [answered(each.recaller().recall, other.case.questions) for each, other in asked]
+    )
+    abstaining = np.concatenate([each.scores(abstain=True) for each in cases])
+    print("\n### Questions asked of the wrong memory\n")
+    print(f"| {len(wrong)} questions | answered | evidence recall of the right: {MEASURES[1]} |")
+    print("|---|---|---|")
+    print(f"| always answering | 100.0 % | {100 * np.concatenate(scores).mean(axis=0)[1]:.1f} |")
+    print(f"| abstaining | {100 * wrong.mean():.1f} % | {100 * abstaining.mean(axis=0)[1]:.1f} |")
+
+
+def heading(title: str, first: str) -> None:
+    """Begin a table."""
+    print(f"\n### {title}\n")
+    print(f"| {first} | questions | {' | '.join(MEASURES)} |")
+    print("|---" * (len(MEASURES) + 2) + "|", flush=True)
+
+
+def row(name: str, scores: Scores) -> None:
+    """One line of a table."""
+    low, high = interval(scores)
+    cells = [
+        f"{100 * mean:.1f} ({100 * below:.1f}–{100 * above:.1f})"
+        for mean, below, above in zip(scores.mean(axis=0), low, high, strict=True)
+    ]
+    print(f"| {name} | {len(scores)} | {' | '.join(cells)} |", flush=True)
+
+
+def plot(rows: dict[str, Scores]) -> str:
+    """Bars of the mean at each budget with their intervals, as SVG for dark pages and light."""
+    budgets, left, width, step = 3, 280, 150, 26
+    parts = []
+    for line, (name, scores) in enumerate(rows.items()):
+        y = 46 + line * step
+        parts.append(f'<text x="{left - 10}" y="{y + 12}" text-anchor="end">{name}</text>')
+        low, high = interval(scores)
+        for column, mean in enumerate(scores.mean(axis=0)[:budgets]):
+            x = left + column * (width + 60)
+            ends = [x + width * float(end) for end in (low[column], high[column])]
+            parts.append(f'<rect x="{x}" y="{y}" width="{width * mean:.1f}" height="16"/>')
+            parts.append(f'<path d="M{ends[0]:.1f} {y + 8}H{ends[1]:.1f}"/>')
+            parts.append(f'<text x="{x + width + 6}" y="{y + 12}">{100 * mean:.1f}</text>')
+    for column, title in enumerate(MEASURES[:budgets]):
+        parts.append(f'<text x="{left + column * (width + 60)}" y="28">{title}</text>')
+    size = f'width="{left + budgets * (width + 60)}" height="{60 + len(rows) * step}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">'
+        "<style>text{fill:#222}rect{fill:#5b8def}path{stroke:#222;stroke-width:2}"
+        "@media(prefers-color-scheme:dark){text{fill:#ddd}path{stroke:#ddd}}</style>"
+        f"{''.join(parts)}</svg>\n"
+    )
+
+
+def told(run: Callable[[], None]) -> int:
+    """Run, with an error of ours as one line and its exit code."""
+    try:
+        run()
+    except AssistantError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(told(main))
