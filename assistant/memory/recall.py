@@ -79,7 +79,8 @@ class Recaller:
         budget = query.budget or self._settings.budget
         found = arrange(self._scored(ranked, 3 * k + 20, query.as_of))
         weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
-        taken, others = fill(list(map(passage, found)), 0 if weak else k, budget)
+        listed = [passage(each.chunk, each.score, each.shares) for each in found]
+        taken, others = fill(listed, 0 if weak else k, budget)
         return Recall(
             query=query.text,
             tokens=sum(each.tokens for each in taken),
@@ -139,14 +140,10 @@ class Recaller:
     def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self._index.catalog.chunks(rows)
-        vectors = self._index.catalog.vectors(rows) if rows else ()
+        found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], strict=True)
         return [
-            Scored(
-                _as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights), vector
-            )
-            for each, score, row, vector in zip(
-                stored, ranked.scores[:limit], ranked.matrix[:limit], vectors, strict=True
-            )
+            Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights))
+            for each, score, row in found
         ]
 
 

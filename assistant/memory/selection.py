@@ -5,15 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assistant.memory.base import Passage
 from assistant.memory.chunks import Chunk
 from assistant.memory.plain import fold
 
-TWINS = 0.9
-"""Chunks of this cosine say the same of the same thing, or contradict each other."""
+TWINS = 0.65
+"""Chunks that share so many of their words (Dice's coefficient) say the same of the same thing, or
+contradict each other. Cosines tell it worse: MiniLM gives "Lives in Berlin" and "Lives in Lisbon"
+0.46, and unrelated facts as much."""
 CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
 STEP = 0.001
@@ -24,12 +23,11 @@ _SUCCESSOR = re.compile(r"\(superseded\b[^:]*:\s*(.+)\)\s*$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A chunk with its score, what each signal adds to it, and its vector."""
+    """A chunk with its score and what each signal adds to it."""
 
     chunk: Chunk
     score: float
     shares: dict[str, float]
-    vector: NDArray[np.float32]
 
     def moved(self, reason: str, score: float) -> "Scored":
         """The same with another score; the difference is a share of its own."""
@@ -56,9 +54,8 @@ def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], 
     return taken, others
 
 
-def passage(scored: Scored) -> Passage:
+def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
     """What is returned of a chunk."""
-    chunk = scored.chunk
     return Passage(
         id=chunk.id,
         text=chunk.text,
@@ -70,9 +67,9 @@ def passage(scored: Scored) -> Passage:
         heading=chunk.heading,
         date=chunk.date,
         mentions=chunk.mentions,
-        score=round(scored.score, 4),
+        score=round(score, 4),
         status=chunk.status,
-        signals=scored.shares,
+        signals=shares or {},
     )
 
 
@@ -111,21 +108,25 @@ def _below_successors(found: list[Scored]) -> list[Scored]:
 
 def _later_first(found: list[Scored]) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
-    if len(found) < 2:
-        return found
-    vectors = np.stack([each.vector for each in found])
-    twins = np.triu(vectors @ vectors.T >= TWINS, k=1)
-    for above, below in np.argwhere(twins):
-        first, second = found[above], found[below]
-        if first.chunk.status != second.chunk.status or not _is_later(second.chunk, first.chunk):
-            continue
-        if second.score <= first.score <= second.score + CLOSE_SCORES:
-            found[below] = second.moved("later", first.score + STEP)
+    words = [set(fold(each.chunk.plain).split()) for each in found]
+    for above, first in enumerate(found):
+        for below in range(above + 1, len(found)):
+            second = found[below]
+            if second.score < first.score - CLOSE_SCORES:
+                break
+            if _are_twins(words[above], words[below]) and _is_later(second.chunk, first.chunk):
+                found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
+
+
+def _are_twins(words: set[str], others: set[str]) -> bool:
+    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
 
 
 def _is_later(chunk: Chunk, other: Chunk) -> bool:
     """By the day of recording; within one day and file by the place, as facts are appended."""
+    if "superseded" in (chunk.status, other.status):
+        return False
     if chunk.date != other.date:
         return _day(chunk) > _day(other)
     return chunk.source == other.source and chunk.ordinal > other.ordinal

@@ -42,7 +42,7 @@ from assistant.memory.plain import plain
 from assistant.memory.recall import Recaller
 from assistant.memory.review import Review
 from assistant.memory.same import key
-from assistant.memory.selection import Scored, passage
+from assistant.memory.selection import passage
 from assistant.memory.sync import Refreshed, Synchronizer
 from assistant.settings import Settings
 from assistant.workspace import Workspace
@@ -271,7 +271,7 @@ class LocalMemory:
             for stored in catalog.chunks(rows.tolist())
             if stored.rowid != fact.rowid and stored.chunk.status == "current"
         ]
-        return tuple(_passage(*each) for each in found if each[1] >= SIMILAR_COSINE)[:MOST_SIMILAR]
+        return tuple(passage(*each) for each in found if each[1] >= SIMILAR_COSINE)[:MOST_SIMILAR]
 
     def _named(self, target: str) -> tuple[Passage, ...] | None:
         """The passages at `FILE:LINE`, or with an id; None if the target is neither."""
@@ -279,8 +279,8 @@ class LocalMemory:
         place = _PLACE.fullmatch(target)
         if place and place[1] in catalog.sources():
             found = catalog.at_line(place[1], int(place[2]))
-            return tuple(_passage(each.chunk) for each in found)
-        return tuple(_passage(each.chunk) for each in catalog.by_id([target])) or None
+            return tuple(passage(each.chunk) for each in found)
+        return tuple(passage(each.chunk) for each in catalog.by_id([target])) or None
 
     def _worded(self, target: str) -> tuple[Passage, ...]:
         """The facts that say just this, else those that hold it literally, else the likeliest."""
@@ -288,7 +288,7 @@ class LocalMemory:
         holding = self._holding(target, wanted)
         same = [chunk for chunk in holding if key(chunk.plain) == wanted]
         if holding:
-            return tuple(map(_passage, same or holding))
+            return tuple(map(passage, same or holding))
         found = self._recaller.recall(Query(target, k=MOST_LOCATED))
         return found.passages
 
@@ -305,7 +305,7 @@ class LocalMemory:
         return [chunk for chunk in current if wanted in key(chunk.plain)]
 
     def _pair(self, one: Chunk, other: Chunk, cosine: float) -> Pair:
-        both = [self._dated(_passage(chunk)) for chunk in (one, other)]
+        both = [self._dated(passage(chunk)) for chunk in (one, other)]
         earlier, later = sorted(both, key=lambda each: (each.date or "", each.start_line))
         return Pair(earlier, later, cosine)
 
@@ -347,10 +347,6 @@ class LocalMemory:
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
             for entry in self._ledger.erased()
         ]
-
-
-def _passage(chunk: Chunk, score: float = 0.0) -> Passage:
-    return passage(Scored(chunk, score, {}, np.empty(0, dtype=np.float32)))
 
 
 def _source_status(source: Source) -> SourceStatus:
