@@ -1,5 +1,6 @@
 """The wire carries every value of the protocol unchanged, and refuses every other."""
 
+import contextlib
 import json
 from typing import Any, get_type_hints
 
@@ -147,10 +148,8 @@ def test_any_json_is_decoded_or_refused(op: str, data: Any) -> None:
 
 @given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_line_is_an_object_or_refused(data: bytes) -> None:
-    try:
+    with contextlib.suppress(DaemonError):
         assert isinstance(wire.parse(data), dict)
-    except DaemonError:
-        pass
 
 
 def test_a_deeply_nested_line_is_refused() -> None:
