@@ -11,14 +11,16 @@ from assistant.agent.interruption import Interruption
 from assistant.agent.relations import relations
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
-from assistant.memory.base import JournalEntry, Memory, Passage, Progress, no_progress
+from assistant.memory.base import JournalEntry, Memory, Origin, Passage, Progress, no_progress
 from assistant.memory.door import open_memory
 from assistant.memory.plain import plain
 from assistant.memory.tidy import Judge
 from assistant.model import select
 from assistant.model.litellm_model import preload
 from assistant.session import listing, purge, transcript
+from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
+from assistant.session.turns import group
 from assistant.settings import Settings
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
@@ -146,7 +148,7 @@ def _conversation(
     redactor, interruption, scratch = secrets.redactor(), Interruption(), Scratch()
     roots = Roots(place, wish.directories)
     tools = [
-        *memory_tools(memory, session=record.session),
+        *memory_tools(memory, origin_of=partial(_origin, record)),
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor),
@@ -168,6 +170,11 @@ def _conversation(
         one_call=chosen.model.tool_calls == "one",
         trusted=trusted,
     )
+
+
+def _origin(record: Transcript, fact: str) -> Origin:
+    """Who is behind a fact that the model writes in the running turn."""
+    return origin_in_turn(fact, record.session, group(record.entries)[-1])
 
 
 def _transcript(place: Workspace, wish: ChatWish) -> Transcript:

@@ -16,6 +16,7 @@ from assistant.agent.context import Section, stable_sections, system_messages, t
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import Agent, Cancelled, notice, run_turn
 from assistant.agent.request import Requests, shown_messages
+from assistant.agent.undecided import undecided
 from assistant.agent.window import Window
 from assistant.errors import (
     AssistantError,
@@ -84,6 +85,7 @@ class Conversation:
     def __post_init__(self) -> None:
         self._found: Recall | None = None
         self._untold = list(self.transcript.notices)
+        self._is_new = True
         self._requests: dict[str, Requests] = {}
         self._made_room = False
         self.scratch.replay(succeeded(self.transcript.entries))
@@ -320,8 +322,13 @@ class Conversation:
         self.interruption.cancel()
 
     def _notices(self) -> Iterator[Event]:
-        while self._untold:
-            yield notice(self.transcript, self._untold.pop(0))
+        """What opening the session had to mend and, once, what memory leaves to the owner."""
+        untold, self._untold = self._untold, []
+        if self._is_new:
+            self._is_new = False
+            untold += undecided(self.memory)
+        for text in untold:
+            yield notice(self.transcript, text)
 
     def _last_turn(self) -> Sequence[Entry]:
         return group(self.transcript.entries)[-1].entries

@@ -1,6 +1,7 @@
 """One turn through the whole cycle: recall, context, loop, transcript, compaction, memory."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -598,6 +599,35 @@ def test_a_preview_keeps_and_sends_nothing(opened: Opened, tmp_path: Path) -> No
     assert "look: Look around." in shown["Tools"]
     assert shown["Message"] == "Where is the spare key?"
     assert model.requests == [] and not talk.workspace.private.exists()
+
+
+def test_what_waits_for_the_owner_is_said_once(opened: Opened) -> None:
+    talk = opened(ScriptedModel("One.", "Two."), memory=ListMemory(held=[Fact("From a tool")]))
+    notices = [
+        [event.text for event in talk.send(text) if isinstance(event, Notice)] for text in "ab"
+    ]
+    assert notices == [["1 fact waits for your review: `assistant memory review`"], []]
+
+
+def test_a_later_batch_may_supersede_what_an_earlier_one_wrote(opened: Opened) -> None:
+    def answer(messages: Sequence[Message], _: object) -> Answer:
+        if "long-term memory of an owner" not in messages[0].content:
+            return "They spoke."
+        shown = messages[1].content
+        if "moved to Rome" in shown:
+            (moved,) = re.findall(r"^(e\d+) owner: I moved to Rome", shown, re.MULTILINE)
+            (handle,) = re.findall(r"^(K\d+): - Lives in Berlin", shown, re.MULTILINE)
+            return extraction(("Lives in Rome", moved), op="supersede", which=handle)
+        return extraction(("Lives in Berlin", "e1"))
+
+    memory = ListMemory()
+    talk = opened(ScriptedModel(respond=answer, context_window=4_096), memory=memory)
+    for text in ("I live in Berlin.", "I moved to Rome.", "Bye."):
+        talk.transcript.append(UserEntry(f"{text} {'x ' * 2_500}"))
+        talk.transcript.append(AssistantEntry("So she lives there."))
+    list(talk.compact())
+    assert [fact.text for fact in memory.facts] == ["Lives in Berlin", "Lives in Rome"]
+    assert memory.facts[1].replaces == "f0"
 
 
 def test_usage_adds_up_over_the_session(opened: Opened) -> None:

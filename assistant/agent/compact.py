@@ -8,6 +8,7 @@ the last. Whatever fails on the way is told, and replaced by something plainer.
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain, zip_longest
 
 from assistant.agent.loop import notice
 from assistant.agent.request import shown_messages
@@ -18,8 +19,14 @@ from assistant.memory.base import Fact, Memory, Passage, Query, Remembered
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
 from assistant.session.compaction import batches, bounded, by_lines, split, summary_request
-from assistant.session.entries import CapturedFact, CaptureEntry, CompactionEntry, Entry
-from assistant.session.extraction import extraction_request, parse, shown_facts, to_memory
+from assistant.session.entries import CaptureEntry, CompactionEntry, Entry
+from assistant.session.extraction import (
+    Extracted,
+    extraction_request,
+    parse,
+    statements,
+    to_memory,
+)
 from assistant.session.transcript import Transcript
 from assistant.session.turns import History, Turn, history
 
@@ -27,10 +34,12 @@ SUMMARY_SHARE = 8
 """A summary may take 1/8 of the window."""
 QUOTE_SHARE = 2
 """What is quoted to the summariser at once may take 1/2 of the window."""
-KNOWN_EACH, KNOWN_MOST = 5, 30
-"""Existing facts looked up for each turn, and shown in all."""
-QUERY_LIMIT = 1_000
-"""Characters of a message that existing facts are looked up by."""
+KNOWN_EACH = 5
+"""Existing facts looked up for each thing said."""
+KNOWN_SHARE = 8
+"""The existing facts shown may take 1/8 of the window."""
+LOOKED_UP = 12
+"""So many sentences of a turn are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ def _capture(job: Compaction, older: Sequence[Turn]) -> Generator[Event, None, t
     """Find the facts of turns not yet looked at, and write all that wait; the entries written."""
     if job.transcript.off_the_record:
         return ()
-    pending = _unwritten(job.transcript.entries)
+    written = yield from _write(job, _unwritten(job.transcript.entries))
     fresh = _unread(older, job.transcript.entries)
     if fresh and not job.model.extracts:
         yield notice(
@@ -79,9 +88,26 @@ def _capture(job: Compaction, older: Sequence[Turn]) -> Generator[Event, None, t
             f"{job.model.name} is no language model: no facts were taken from {len(fresh)} turns",
         )
     elif fresh:
-        found = yield from _extract(job, fresh)
-        pending = [*pending, job.transcript.append(found)]
-    return (yield from _write(job, pending))
+        written += yield from _read(job, fresh)
+    return written
+
+
+def _read(job: Compaction, turns: Sequence[Turn]) -> Generator[Event, None, tuple[str, ...]]:
+    """Find and write the facts of turns, batch by batch: a later one may supersede an earlier."""
+    written: tuple[str, ...] = ()
+    refused, missed = 0, 0
+    for batch in batches(turns, job.window.tokens // QUOTE_SHARE):
+        found, usage = yield from _extract(job, batch)
+        facts = found.facts if found else ()
+        entry = CaptureEntry(batch[-1].entries[-1].id, facts, usage)
+        written += yield from _write(job, [job.transcript.append(entry)])
+        refused += found.refused if found else 0
+        missed += 0 if found else len(batch)
+    if missed:
+        yield notice(job.transcript, f"No facts could be taken from {missed} of the older turns")
+    if refused:
+        yield notice(job.transcript, f"{refused} facts that named no source were not kept")
+    return written
 
 
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
@@ -101,46 +127,45 @@ def _unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
     return [turn for turn in turns if order[turn.entries[0].id] > order[captures[-1]]]
 
 
-def _extract(job: Compaction, turns: Sequence[Turn]) -> Generator[Event, None, CaptureEntry]:
-    facts: list[CapturedFact] = []
-    usage, refused, missed = Usage(), 0, 0
-    shown = shown_facts(job.transcript.entries)
-    for batch in batches(turns, job.window.tokens // QUOTE_SHARE):
-        known = _nearest(job, batch)
-        today = date.today().isoformat()
-        try:
-            reply = yield from _ask(job, extraction_request(batch, known, today))
-            usage += reply.usage
-            found = parse(job.redact(reply.text), batch, known, shown)
-        except (ModelError, ValueError):
-            missed += len(batch)
-            continue
-        facts += found.facts
-        refused += found.refused
-    if missed:
-        yield notice(job.transcript, f"No facts could be taken from {missed} of the older turns")
-    if refused:
-        yield notice(job.transcript, f"{refused} facts that named no source were not kept")
-    return CaptureEntry(turns[-1].entries[-1].id, tuple(facts), usage)
+def _extract(
+    job: Compaction, turns: Sequence[Turn]
+) -> Generator[Event, None, tuple[Extracted | None, Usage]]:
+    """What the model finds in these turns; None if it fails or cannot be understood."""
+    known = _nearest(job, turns)
+    usage = Usage()
+    try:
+        asked = extraction_request(turns, known, date.today().isoformat())
+        reply = yield from _ask(job, asked)
+        usage = reply.usage
+        return parse(job.redact(reply.text), turns, known, job.transcript.entries), usage
+    except (ModelError, ValueError):
+        return None, usage
 
 
 def _nearest(job: Compaction, turns: Sequence[Turn]) -> list[Passage]:
-    """The existing facts nearest to what these turns are about."""
+    """The existing facts nearest to what is said in these turns, the nearest of each first."""
     if not job.trusted:
         return []
-    found: dict[str, Passage] = {}
-    for turn in turns:
-        try:
-            recalled = job.memory.recall(Query(turn.request[:QUERY_LIMIT], k=KNOWN_EACH))
-        except MemoryFailure:
-            return []  # without them a fact may be found again; the ledger refuses the same one
-        found |= {passage.id: passage for passage in recalled.passages}
-    return list(found.values())[:KNOWN_MOST]
+    try:
+        found = [
+            job.memory.recall(Query(said, k=KNOWN_EACH)).passages
+            for turn in turns
+            for said in statements(turn, LOOKED_UP)
+        ]
+    except MemoryFailure:
+        return []  # without them a fact may be found again; the ledger refuses the same one
+    known: dict[str, Passage] = {}
+    room = job.window.tokens // KNOWN_SHARE
+    for passage in filter(None, chain.from_iterable(zip_longest(*found))):
+        if passage.id not in known and (room := room - passage.tokens) >= 0:
+            known[passage.id] = passage
+    return list(known.values())
 
 
 def _write(
     job: Compaction, pending: Sequence[CaptureEntry]
 ) -> Generator[Event, None, tuple[str, ...]]:
+    """Write what was captured; the entries whose facts memory has acknowledged."""
     facts = [to_memory(fact, job.transcript.session) for each in pending for fact in each.facts]
     try:
         written = _remember(job.memory, facts)

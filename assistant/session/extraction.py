@@ -25,10 +25,19 @@ from assistant.session.entries import (
 )
 from assistant.session.turns import Turn
 
+QUERY_LIMIT = 1_000
+"""Characters of a sentence that existing facts are looked up by."""
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
+_CITED = re.compile(r"^\S+:\d+ \([^)]*\): ")
+"""What stands before a passage in the result of the recall tool."""
 SECTION = "Auto-captured"
 """The heading facts are written under, with the date."""
 FACT_LIMIT = 500
 """Characters of one fact; a longer one is no fact."""
+ECHO = 2 / 3
+"""A text that shares so many of its words with a recalled passage repeats it."""
+MEMORY_TOOLS = frozenset({"recall", "remember"})
+"""Tools whose results are memory's own words."""
 
 EXTRACT = """\
 You keep the long-term memory of an owner's assistant. From the conversation quoted between \
@@ -64,13 +73,22 @@ def extraction_request(
     return [Message("system", EXTRACT.replace("{today}", today)), Message("user", shown)]
 
 
+def statements(turn: Turn, most: int) -> list[str]:
+    """What the owner says in a turn, sentence by sentence, and the reply: what to look up."""
+    said = [entry.text for entry in turn.entries if isinstance(entry, UserEntry)]
+    replies = [entry.text for entry in turn.entries if isinstance(entry, AssistantEntry)][-1:]
+    sentences = (each.strip() for text in [*said, *replies] for each in _SENTENCE_END.split(text))
+    return [each[:QUERY_LIMIT] for each in dict.fromkeys(sentences) if each][:most]
+
+
 def parse(
-    answer: str, turns: Sequence[Turn], known: Sequence[Passage], shown: set[str]
+    answer: str, turns: Sequence[Turn], known: Sequence[Passage], session: Sequence[Entry]
 ) -> Extracted:
     """The facts in the model's answer. Raises ValueError if it is not the JSON asked for.
 
-    `shown` are the folded facts that recall put into prompts; they are not captured again. An
-    operation without a text, or that cites no entry of these turns, is refused.
+    What recall put into the prompts of the session, whose entries these are, is not captured
+    again, nor what the assistant made of it. An operation without a text, or that cites no entry
+    of these turns, is refused.
     """
     facts: list[CapturedFact] = []
     refused = 0
@@ -80,7 +98,7 @@ def parse(
         fact = _fact(operation, turns, known)
         if fact is None:
             refused += 1
-        elif key(fact.text) not in shown | {key(each.text) for each in facts}:
+        elif not _is_echo(fact, session) and not _is_among(fact, facts):
             facts.append(fact)
     return Extracted(tuple(facts), refused)
 
@@ -90,15 +108,58 @@ def to_memory(fact: CapturedFact, session: str) -> Fact:
     return Fact(fact.text, SECTION, fact.replaces, Origin(fact.kind, session, fact.entries))
 
 
+def origin_in_turn(text: str, session: str, turn: Turn) -> Origin:
+    """Who is behind a fact that the model writes in the middle of a turn.
+
+    It is a tool's if any tool but memory's own has answered in the turn.
+    """
+    origins = _origins([Turn(tuple(e for e in turn.entries if not _is_memorys(e)))])
+    cited = tuple(origins)
+    kind = _kind(text, cited, origins)
+    return Origin("tool" if kind == "tool" else "assistant", session, cited)
+
+
 def shown_facts(entries: Iterable[Entry]) -> set[str]:
     """The folded text of every passage that recall has put into this session's prompts."""
-    recalled = (entry for entry in entries if isinstance(entry, RecalledEntry))
-    return {key(passage.text) for entry in recalled for passage in entry.passages}
+    shown = set()
+    for entry in entries:
+        match entry:
+            case RecalledEntry(passages=passages):
+                shown |= {key(passage.text) for passage in passages}
+            case ToolResultEntry(tool="recall", content=content):
+                lines = (_CITED.sub("", line) for line in content.split("\n"))
+                shown |= {key(line) for line in lines}
+    return shown - {""}
 
 
 def key(text: str) -> str:
     """What is equal for the same fact."""
     return fold(plain(text))
+
+
+def _is_among(fact: CapturedFact, facts: Sequence[CapturedFact]) -> bool:
+    return key(fact.text) in {key(each.text) for each in facts}
+
+
+def _is_echo(fact: CapturedFact, session: Sequence[Entry]) -> bool:
+    """Whether a fact is only what recall had put in the prompt.
+
+    What the owner states counts as said by them, unless memory held it then or later: they may
+    have returned to what used to be true. What the assistant says is an echo if it is made of the
+    words of a passage it was shown, with no number that the passage lacks.
+    """
+    stated = [isinstance(each, UserEntry) and each.id in fact.entries for each in session]
+    if any(stated):
+        return key(fact.text) in shown_facts(session[stated.index(True) :])
+    numbers = {word for word in key(fact.text).split() if not word.isalpha()}
+    return any(
+        numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO
+        for each in shown_facts(session)
+    )
+
+
+def _is_memorys(entry: Entry) -> bool:
+    return isinstance(entry, ToolResultEntry) and entry.tool in MEMORY_TOOLS
 
 
 def _operations(answer: str) -> list[dict[str, Any]]:

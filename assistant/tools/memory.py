@@ -1,5 +1,6 @@
 """`recall` and `remember`: the model's own way into long-term memory."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -8,9 +9,17 @@ from assistant.memory.base import Fact, Memory, Origin, Query, Recall, Remembere
 from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.schema import tool
 
+OriginOf = Callable[[str], Origin]
+"""Tells who is behind a fact that the model writes at this moment."""
 
-def memory_tools(memory: Memory, *, session: str | None = None) -> list[Tool]:
-    """`recall` and `remember` over this memory; facts name `session` as their origin."""
+
+def the_assistant(text: str) -> Origin:
+    """The origin of a fact that rests on nothing but the model's word."""
+    return Origin("assistant")
+
+
+def memory_tools(memory: Memory, *, origin_of: OriginOf = the_assistant) -> list[Tool]:
+    """`recall` and `remember` over this memory; `origin_of` tells who is behind a new fact."""
 
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
@@ -27,8 +36,8 @@ def memory_tools(memory: Memory, *, session: str | None = None) -> list[Tool]:
         ] = "",
     ) -> ToolResult:
         """Write one lasting fact to long-term memory, when the owner wants it kept."""
-        origin = Origin("assistant", session)
-        (stored,) = memory.remember([Fact(fact, replaces=replaces or None, origin=origin)])
+        new = Fact(fact, replaces=replaces or None, origin=origin_of(fact))
+        (stored,) = memory.remember([new])
         return ToolResult(_stored(stored), compact=f"{stored.status} {_place(stored)}".strip())
 
     return [

@@ -1,6 +1,8 @@
 """What a model's operations mean, and who is behind a fact."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from assistant.session.entries import (
     AssistantEntry,
     CapturedFact,
     CitedPassage,
+    Entry,
     RecalledEntry,
     ToolResultEntry,
     UserEntry,
@@ -17,8 +20,9 @@ from assistant.session.entries import (
 from assistant.session.extraction import (
     extraction_request,
     key,
+    origin_in_turn,
     parse,
-    shown_facts,
+    statements,
     to_memory,
 )
 from assistant.session.turns import Turn
@@ -48,9 +52,9 @@ def add(text: str, *entries: str, **more: Any) -> dict[str, Any]:
     return {"op": "add", "text": text, "entries": list(entries), **more}
 
 
-def facts(*operations: Any, shown: set[str] | None = None) -> list[CapturedFact]:
+def facts(*operations: Any, session: Sequence[Entry] = ()) -> list[CapturedFact]:
     answer = json.dumps({"operations": operations})
-    return list(parse(answer, TURNS, KNOWN, shown or set()).facts)
+    return list(parse(answer, TURNS, KNOWN, session).facts)
 
 
 def test_the_request_quotes_both_and_gives_handles() -> None:
@@ -111,7 +115,7 @@ def test_a_fact_of_the_tools_words_is_the_tools_whatever_it_cites() -> None:
 )
 def test_an_operation_without_text_or_source_is_refused(operation: Any) -> None:
     answer = json.dumps({"operations": [operation, add("Good", "e1")]})
-    found = parse(answer, TURNS, KNOWN, set())
+    found = parse(answer, TURNS, KNOWN, ())
     assert [fact.text for fact in found.facts] == ["Good"]
     assert found.refused == 1
 
@@ -121,12 +125,54 @@ def test_a_handle_that_is_none_makes_it_an_addition() -> None:
     assert fact.replaces is None
 
 
+def recalled(text: str) -> RecalledEntry:
+    return RecalledEntry((CitedPassage("p", "MEMORY.md:3", f"- {text}"),))
+
+
 def test_what_recall_showed_is_not_captured_again() -> None:
-    shown = shown_facts(
-        [RecalledEntry((CitedPassage("p", "MEMORY.md:3", "- **Lives** in Berlin."),))]
-    )
-    assert facts(add("lives in  BERLIN", "e1"), shown=shown) == []
-    assert len(facts(add("Lives in Bern", "e1"), shown=shown)) == 1
+    session = [*TURNS[0].entries, recalled("**Lives** in Berlin.")]
+    assert facts(add("lives in  BERLIN", "e1"), session=session) == []
+    assert len(facts(add("Lives in Bern", "e1"), session=session)) == 1
+
+
+def test_what_the_owner_returns_to_is_captured_though_it_was_recalled_before() -> None:
+    session = [recalled("Lives in Lisbon"), *TURNS[0].entries]
+    assert len(facts(add("Lives in Lisbon", "e1"), session=session)) == 1
+    assert facts(add("Lives in Lisbon", "e2"), session=session) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "captured"),
+    [
+        ("The owner's dentist is Dr. Alvarez, on Main Street", False),
+        ("Dr. Alvarez of Main Street is the dentist you go to", False),
+        ("The dentist on Main Street has moved away", True),
+        ("The dentist Dr. Alvarez, Main Street, costs 70", True),
+    ],
+)
+def test_what_the_assistant_makes_of_a_recalled_fact_is_an_echo(text: str, captured: bool) -> None:
+    by_prompt = recalled("The dentist is Dr. Alvarez on Main Street")
+    result = "MEMORY.md:3 (2026-11-21): The dentist is Dr. Alvarez on Main Street"
+    by_tool = ToolResultEntry("c", "recall", result, id="e0")
+    for shown in (by_prompt, by_tool):
+        assert bool(facts(add(text, "e2"), session=[shown, *TURNS[0].entries])) == captured
+
+
+def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:
+    asked, looked = TURNS
+    assert origin_in_turn("Ada is in Berlin", "s", asked) == Origin("assistant", "s", ("e1", "e2"))
+    assert origin_in_turn("Anything", "s", looked).kind == "tool"
+    known = replace(looked.entries[2], tool="recall")  # type: ignore[call-arg]
+    own = Turn((*looked.entries[:2], known, looked.entries[3]))
+    assert origin_in_turn("Anything", "s", own) == Origin("assistant", "s", ("e3", "e4", "e6"))
+
+
+def test_each_sentence_of_the_owner_is_looked_up() -> None:
+    said = UserEntry("I moved to Rome. Ada didn't!\nNor did Ben")
+    turn = Turn((said, UserEntry("Or did he?", joins=True), AssistantEntry("Who knows.")))
+    sentences = ["I moved to Rome.", "Ada didn't!", "Nor did Ben", "Or did he?", "Who knows."]
+    assert statements(turn, 9) == sentences
+    assert statements(turn, 2) == sentences[:2]
 
 
 def test_the_same_fact_twice_in_an_answer_is_one() -> None:

@@ -42,10 +42,13 @@ def memory() -> ListMemory:
 
 
 def test_a_fact_is_stored_with_its_origin_and_found(memory: ListMemory) -> None:
-    call = calling(Toolbox(memory_tools(memory, session="s1")), DenyAll())  # type: ignore[arg-type]
+    call = calling(
+        Toolbox(memory_tools(memory, origin_of=lambda fact: Origin("assistant", fact[:3]))),
+        DenyAll(),
+    )  # type: ignore[arg-type]
     assert call("recall", query="door").content == "Memory holds nothing on this."
     assert call("remember", fact="The door code is 4711").content == "Stored at MEMORY.md:3."
-    assert memory.facts[0].origin == Origin("assistant", "s1")
+    assert memory.facts[0].origin == Origin("assistant", "The")
     found = call("recall", query="door", k="1")
     assert found.content == "MEMORY.md:3 (2026-11-21): The door code is 4711"
     assert found.compact == "recalled 1"
