@@ -10,6 +10,7 @@ import typer
 
 from assistant.cli.options import AsJson, Globals, given, print_json
 from assistant.cli.progress import ProgressLine
+from assistant.display import spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def context(
         )
         return
     for section in sections:
-        typer.echo(section.rendered)
+        typer.echo(spelled(section.rendered))
         typer.echo(typer.style(f"({section.tokens} tokens)\n", dim=True))
     typer.echo(f"{sum(section.tokens for section in sections)} tokens in all", err=True)
 

@@ -11,6 +11,7 @@ from assistant.app import Chat
 from assistant.cli import memory as memory_commands
 from assistant.cli.render import quiet_lines
 from assistant.cli.sessions import show_sessions
+from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query
 
@@ -57,7 +58,7 @@ def _forget(chat: Chat, console: Console, target: str) -> None:
 
 def _context(chat: Chat, console: Console, message: str) -> None:
     for section in chat.conversation.preview(message):
-        console.print(Text(section.rendered))
+        console.print(Text(spelled(section.rendered)))
         console.print(f"({section.tokens} tokens)\n", style="dim")
 
 

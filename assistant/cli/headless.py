@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import typer
 
 from assistant import events
+from assistant.display import spelled
 from assistant.events import Event
 
 
@@ -26,15 +27,15 @@ def print_turn(turn: Iterator[Event], *, as_json: bool = False) -> bool:
 def _print_plain(event: Event) -> None:
     match event:
         case events.TextDelta(text):
-            typer.echo(text, nl=False)
+            typer.echo(spelled(text), nl=False)
             sys.stdout.flush()
         case events.TurnFinished():
             typer.echo()
         case events.Notice(text):
-            typer.echo(f"note: {text}", err=True)
+            typer.echo(f"note: {spelled(text)}", err=True)
         case events.TurnFailed(message, cure):
-            typer.echo(f"assistant: {message}. {cure}".rstrip(), err=True)
+            typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
         case events.Retrying(model, reason, delay):
-            typer.echo(f"{reason}; trying {model} in {delay:.0f} s", err=True)
+            typer.echo(spelled(f"{reason}; trying {model} in {delay:.0f} s"), err=True)
         case _:
             pass

@@ -1,7 +1,6 @@
 """What every command shares: the global options, standard input, and the door to memory."""
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import typer
 
 from assistant import config, workspace
 from assistant.cli.progress import ProgressLine
+from assistant.display import as_json
 from assistant.errors import UsageError
 from assistant.memory.base import Memory
 from assistant.memory.door import open_memory
@@ -57,7 +57,7 @@ def given(text: str | None, what: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output, as programs read it."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    typer.echo(as_json(value))
 
 
 def confirmed(question: str, *, yes: bool, cure: str) -> bool:

@@ -10,6 +10,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from assistant import events
+from assistant.display import spelled
 from assistant.events import Event
 
 SHOWN_CITATIONS = 5
@@ -64,10 +65,10 @@ class TurnView:
             case events.TextDelta(text):
                 self._add(text)
             case events.ReasoningDelta(text):
-                self._reasoning += text
+                self._reasoning += spelled(text)
             case events.ToolStarted(compact=compact):
                 self._flush()
-                self._doing = compact
+                self._doing = spelled(compact)
             case events.StateChanged(state=events.State.THINKING):
                 self._doing = "thinking"
             case _:
@@ -77,21 +78,21 @@ class TurnView:
 
     def _add(self, text: str) -> None:
         self._reasoning = ""
-        self._text += text
+        self._text += spelled(text)
         done, self._text = finished_blocks(self._text)
         if done.strip():
-            self._console.print(Markdown(done))
+            self._console.print(_markdown(done))
             self._console.print()
 
     def _flush(self) -> None:
         if self._text.strip():
-            self._console.print(Markdown(self._text))
+            self._console.print(_markdown(self._text))
         self._text = ""
 
     def _unfinished(self) -> RenderableType:
         parts: list[RenderableType] = []
         if self._text:
-            parts.append(Markdown(self._text))
+            parts.append(_markdown(self._text))
         elif self._reasoning:
             lines = self._reasoning.strip().splitlines()[-REASONING_LINES:]
             parts.append(Text("\n".join(lines), style="dim italic"))
@@ -103,35 +104,43 @@ class TurnView:
         return Group(*parts)
 
 
+def _markdown(text: str) -> Markdown:
+    return Markdown(text, hyperlinks=False)  # where a link leads is shown, not hidden in it
+
+
 def quiet_lines(event: Event) -> list[Text]:
     """The one line, or none, that an event is worth to a person."""
+    return [Text(spelled(text), style=style) for text, style in _quiet(event)]
+
+
+def _quiet(event: Event) -> list[tuple[str, str]]:
     dim = "dim"
     match event:
         case events.Recalled(citations=(), abstained=True):
-            return [Text("memory holds nothing on this", style=dim)]
+            return [("memory holds nothing on this", dim)]
         case events.Recalled(citations=citations) if citations:
             shown = ", ".join(citations[:SHOWN_CITATIONS])
             more = ", …" if len(citations) > SHOWN_CITATIONS else ""
-            return [Text(f"recalled {len(citations)} · {shown}{more}", style=dim)]
+            return [(f"recalled {len(citations)} · {shown}{more}", dim)]
         case events.ToolFinished(compact=compact, error=error, tool=tool):
             mark = "✗" if error else "·"
-            return [Text(f"{mark} {compact or tool}", style="dim red" if error else dim)]
+            return [(f"{mark} {compact or tool}", "dim red" if error else dim)]
         case events.Notice(text):
-            return [Text(f"note: {text}", style="yellow")]
+            return [(f"note: {text}", "yellow")]
         case events.Retrying(model, reason, delay):
-            return [Text(f"{reason}; trying {model} in {delay:.0f} s", style=dim)]
+            return [(f"{reason}; trying {model} in {delay:.0f} s", dim)]
         case events.Compacted(turns, before, after):
-            return [Text(f"compacted {turns} turns: {before:,} → {after:,} tokens", style=dim)]
+            return [(f"compacted {turns} turns: {before:,} → {after:,} tokens", dim)]
         case events.FactsCaptured(facts, waiting):
-            lines = [Text(f"kept in memory: {fact}", style=dim) for fact in facts]
+            lines = [(f"kept in memory: {fact}", dim) for fact in facts]
             if waiting:
                 hint = "`assistant memory review`"
-                lines.append(Text(f"{waiting} facts wait for your review: {hint}", style="yellow"))
+                lines.append((f"{waiting} facts wait for your review: {hint}", "yellow"))
             return lines
         case events.TurnFailed(message, cure):
-            return [Text(f"{message}. {cure}".rstrip(". ") + ".", style="red")]
+            return [(f"{message}. {cure}".rstrip(". ") + ".", "red")]
         case events.TurnFinished(interrupted=True):
-            return [Text("stopped", style=dim)]
+            return [("stopped", dim)]
         case _:
             return []
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.options import AsJson, print_json
+from assistant.display import spelled
 from assistant.workspace import Workspace
 
 session_commands = typer.Typer(
@@ -56,8 +57,8 @@ def show_sessions(place: Workspace) -> None:
     for each in found:
         cost = "" if each.usage.cost is None else f" · ${each.usage.cost:.4f}"
         tokens = each.usage.input_tokens + each.usage.output_tokens
-        facts = each.fault or f"{each.turns} turns · {tokens:,} tokens{cost}"
-        typer.echo(f"{each.id}  {typer.style(facts, dim=True)}  {each.title}")
+        facts = spelled(each.fault) or f"{each.turns} turns · {tokens:,} tokens{cost}"
+        typer.echo(f"{spelled(each.id)}  {typer.style(facts, dim=True)}  {each.title}")
 
 
 def _shown(entry: object) -> str:
@@ -66,16 +67,16 @@ def _shown(entry: object) -> str:
 
     match entry:
         case entries.UserEntry(text=text):
-            return f"› {text}"
+            return spelled(f"› {text}")
         case entries.AssistantEntry(text=text):
-            return text
+            return spelled(text)
         case entries.ToolResultEntry(tool=tool, compact=compact):
-            return typer.style(f"· {compact or tool}", dim=True)
+            return typer.style(spelled(f"· {compact or tool}"), dim=True)
         case entries.CompactionEntry(summary=summary):
-            return typer.style(f"(summary of what came before)\n{summary}", dim=True)
+            return typer.style(spelled(f"(summary of what came before)\n{summary}"), dim=True)
         case entries.NoticeEntry(text=text):
-            return typer.style(f"note: {text}", dim=True)
+            return typer.style(spelled(f"note: {text}"), dim=True)
         case entries.InterruptedEntry(text=text):
-            return typer.style(f"({text})", dim=True)
+            return typer.style(spelled(f"({text})"), dim=True)
         case _:
             return ""

@@ -11,10 +11,12 @@ from assistant.app import Chat
 from assistant.cli.commands import Quit, run_command
 from assistant.cli.render import TurnView
 from assistant.cli.typeahead import TypeAhead
+from assistant.display import spelled
 from assistant.errors import AssistantError
 from assistant.events import ApprovalRequested, Event
 from assistant.tools.policy import Decision
 
+QUESTION = "[y]es, [a]lways this session, or [n]o and why: "
 CHOICES = {"y": "once", "a": "always"}
 
 
@@ -47,16 +49,18 @@ class Terminal:
         except Quit:
             return False
         except AssistantError as error:
-            self.console.print(Text(str(error), style="red"))
+            self.console.print(Text(spelled(str(error)), style="red"))
         return True
 
     def decide(self, request: ApprovalRequested) -> Decision:
         """Ask the owner about a dangerous call, with the moving parts off the screen."""
         with self._paused():
-            self.console.print(Text(f"May I: {request.compact}", style="bold yellow"))
+            self.console.print(Text(spelled(f"May I: {request.compact}"), style="bold yellow"))
             if request.detail:
-                self.console.print(Syntax(request.detail, "diff", background_color="default"))
-            answer = self.console.input("[y]es, [a]lways this session, or [n]o and why: ").strip()
+                self.console.print(
+                    Syntax(spelled(request.detail), "diff", background_color="default")
+                )
+            answer = self.console.input(Text(QUESTION)).strip()
         chosen, _, reason = answer.partition(" ")
         kind = CHOICES.get(chosen[:1].lower())
         if kind == "once":

@@ -3,13 +3,13 @@
 import difflib
 import os
 import stat
-import unicodedata
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
+from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.storage import DISK, exclusive, private_directory
 from assistant.tools.roots import Place, Roots
@@ -80,14 +80,6 @@ def diff(changes: Sequence[Change]) -> str:
     return "\n".join(_one_diff(change) for change in changes)
 
 
-def visible(text: str) -> str:
-    """The text with control, bidirectional and zero-width characters spelled out."""
-    return "".join(
-        f"\\u{{{ord(char):x}}}" if unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs") else char
-        for char in text
-    )
-
-
 def _one_diff(change: Change) -> str:
     old, new = (_lines(data) for data in (change.before, change.after))
     header = (
@@ -95,7 +87,7 @@ def _one_diff(change: Change) -> str:
         f"+++ {change.shown if change.after is not None else '/dev/null'}",
     )
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    return "\n".join(visible(line) for line in (*header, *body))
+    return "\n".join(exactly(line) for line in (*header, *body))
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -17,11 +17,11 @@ from typing import IO, Annotated
 
 from pydantic import Field
 
+from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.secrets import Redactor, stand_ins
 from assistant.tools import sandbox
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.changes import visible
 from assistant.tools.roots import Roots
 from assistant.tools.sandbox import Bounds, Sandbox
 from assistant.tools.schema import tool
@@ -261,4 +261,4 @@ def _hidden(roots: Roots) -> list[Path]:
 
 
 def _shown(command: str) -> str:
-    return "\n".join(visible(line) for line in command.split("\n"))
+    return exactly(command, kept="\n")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from assistant import storage
+from assistant.display import exactly
 from assistant.messages import ToolCall
 from assistant.secrets import Redactor
-from assistant.tools.changes import visible
 from assistant.tools.policy import Decision
 from assistant.tools.roots import Roots
 from assistant.tools.toolbox import Toolbox
@@ -140,7 +140,7 @@ def test_nothing_can_hide_in_a_diff(toolbox: Toolbox) -> None:
     text = "harmless\u202e\u200b\x1b[2K\rhidden\n"
     verdict = toolbox.review(ToolCall("1", "write_file", {"path": "SOUL.md", "text": text}))
     assert "harmless\\u{202e}\\u{200b}\\u{1b}[2K\\u{d}hidden" in verdict.detail
-    assert visible("tab\there") == "tab\\u{9}here"
+    assert exactly("tab\there") == "tab\\u{9}here"
 
 
 def test_the_programs_own_files_are_closed(approved: Call, workspace: Workspace) -> None:
