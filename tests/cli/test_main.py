@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.cli.main import hoisted
+from assistant.workspace import Workspace
 
 HEAVY = """
     chromadb onnxruntime litellm torch transformers sentence_transformers tokenizers numpy
@@ -44,6 +45,17 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     done = run_assistant(*arguments)
     assert done.returncode == 0
     assert loaded(done) == []
+
+
+def test_a_warm_recall_loads_nothing_heavy(workspace: Workspace) -> None:
+    ask = ["-w", str(workspace.root), "recall", "anything"]
+    assert run_assistant(*ask).returncode == 0
+    try:
+        warm = run_assistant(*ask)
+    finally:
+        run_assistant("-w", str(workspace.root), "daemon", "stop")
+    assert warm.returncode == 0
+    assert loaded(warm) == []
 
 
 def test_help_names_every_command() -> None:
