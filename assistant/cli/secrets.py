@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from assistant import secrets
 from assistant.cli.options import AsJson, print_json
 
 secret_commands = typer.Typer(
@@ -24,6 +23,8 @@ def register(cli: typer.Typer) -> None:
 @secret_commands.command("add")
 def add(name: Name) -> None:
     """Register a secret; its value is asked for, or read from standard input."""
+    from assistant import secrets  # a table of patterns: 10 ms that no other command needs
+
     if sys.stdin.isatty():
         value = typer.prompt("Value", hide_input=True, err=True)
     else:
@@ -35,6 +36,8 @@ def add(name: Name) -> None:
 @secret_commands.command("list")
 def list_secrets(as_json: AsJson = False) -> None:
     """List the names of the registered secrets; never a value."""
+    from assistant import secrets  # as above
+
     names = secrets.names()
     if as_json:
         print_json(names)
@@ -46,5 +49,7 @@ def list_secrets(as_json: AsJson = False) -> None:
 @secret_commands.command("remove")
 def remove(name: Name) -> None:
     """Forget a registered secret."""
+    from assistant import secrets  # as above
+
     secrets.remove(name)
     typer.echo(f"{name} is no longer registered")
