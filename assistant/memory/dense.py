@@ -124,6 +124,8 @@ class DenseIndex:
         self._store.wait()
         if self._store.lost():
             raise VectorsDamaged("The vector index is gone")
+        if not self._complete and not self._store.count():
+            self._catalog.outbox_all()  # Chroma's data was deleted: all of it goes in at once
         done, total = 0, self._catalog.outbox_size()
         while not self._closing:
             (ids, vectors), gone, mark = self._catalog.outbox(BATCH)
