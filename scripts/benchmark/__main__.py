@@ -1,0 +1,53 @@
+"""`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md."""
+
+import argparse
+from pathlib import Path
+
+from assistant.memory import compile
+from assistant.settings import EmbeddingSettings
+from scripts.benchmark import chat, commands, growth, indexing, measure, summary
+from scripts.benchmark.facts import facts
+from scripts.benchmark.kept import KeptEmbedder, keep
+from scripts.benchmark.report import Report
+
+SIZES = (10, 100, 1_000, 10_000, 100_000)
+QUICK_SIZES = SIZES[:-1]
+SERVED_FROM = 1_000
+KEPT = measure.CACHE / "bench"
+
+
+def main() -> None:
+    """Measure in order: whole processes, first indexing, growth, a server, the chat."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="stop at 10,000 chunks, write nothing")
+    sizes = QUICK_SIZES if parser.parse_args().quick else SIZES
+    report = Report()
+    with measure.room() as directory:
+        _measure(report, directory, sizes)
+    print(report.page())
+    if sizes is SIZES:
+        report.write()
+
+
+def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
+    encoder = compile.load(EmbeddingSettings())
+    items = facts(sizes[-1])
+    kept = keep(items, encoder, KEPT)
+    embedder = KeptEmbedder(encoder, items, kept)
+    commands.help_(report)
+    bare = indexing.first(report, directory, encoder)
+    place, single = commands.prepare(directory / "single", embedder)
+    indexing.bare_upsert(directory / "rival", kept, len(single))
+    commands.recall(report, place, directory / "rival", single)
+    commands.edit(report, place, single, bare)
+    chat.prompt(report, place)
+    stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
+    growth.context(report, directory, (sizes[0], sizes[-1]))
+    growth.pruning(report, directory, embedder, sizes[-1])
+    served = [growth.served(directory, embedder, each) for each in sizes if each >= SERVED_FROM]
+    summary.judge(report, stages)
+    summary.tell(report, stages, served)
+
+
+if __name__ == "__main__":
+    main()

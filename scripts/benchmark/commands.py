@@ -1,0 +1,102 @@
+"""Commands as whole processes, and an edit until it can be recalled, at 5,000 facts."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from assistant.memory import owner
+from assistant.memory.base import Memory, Query
+from assistant.memory.embedder import Embedder
+from assistant.workspace import Workspace
+from scripts.benchmark import measure
+from scripts.benchmark.facts import Fact, facts, write_single
+from scripts.benchmark.kept import KeptEmbedder
+from scripts.benchmark.measure import ASSISTANT, PYTHON, clocked, rival, run, seconds
+from scripts.benchmark.report import Report, Result
+
+FACTS = 5000
+
+
+def help_(report: Report) -> None:
+    """`assistant --help` beside the bare import of its command-line library."""
+    ours, typer = seconds(
+        lambda: run(ASSISTANT, "--help"), lambda: run(PYTHON, "-c", "import typer"), times=15
+    )
+    beside = f"`python -c 'import typer'` {typer:.3f} s: {ours / typer:.2f} ×"
+    report.add(Result("`assistant --help`", f"{ours:.3f} s", beside, "≤ 2 ×", ours / typer, 2.0))
+
+
+def recall(report: Report, place: Workspace, bare: Path, items: list[Fact]) -> None:
+    """One recall as a process, with and without a daemon to ask."""
+    query = items[len(items) // 2].question
+    ask = (ASSISTANT, "-w", str(place.root), "recall", query)
+    with measure.daemon(place) as memory:
+        memory.recall(Query(query))
+        warm, start = seconds(lambda: run(*ask), lambda: run(PYTHON, "-c", "pass"), times=15)
+    spent = []
+    rivals = []
+    for _ in range(3):
+        spent.append(clocked(lambda: run(*ask))[0])
+        owner.ask_to_yield(place)
+        rivals.append(clocked(lambda: rival("search", bare, query))[0])
+    cold, script = float(np.median(spent)), float(np.median(rivals))
+    beside = f"sentence-transformers and chromadb {script:.2f} s: {script / cold:.1f} × as long"
+    report.add(
+        Result(f"warm recall, {len(items):,} facts, whole process", f"{warm:.3f} s",
+               f"`python -c pass` {start:.3f} s", "≤ 0.2 s", warm, 0.2),
+        Result(f"cold recall, {len(items):,} facts, no daemon", f"{cold:.2f} s", beside,
+               "≤ 1.2 s", cold, 1.2),
+    )  # fmt: skip
+
+
+def edit(report: Report, place: Workspace, items: list[Fact], encoder: float) -> None:
+    """A line inserted at the top, from the save to the answer that cites it."""
+    path = place.root / "MEMORY.md"
+    with measure.daemon(place) as memory:
+        memory.recall(Query("ready"))
+        before = embedded(place)
+        taken = [
+            insert(memory, path, f"The {n}th key of the boathouse hangs in the pantry.")
+            for n in range(5)
+        ]
+        added = (embedded(place) - before) / len(taken)
+    spent = float(np.median(taken))
+    beside = f"embedding all of the file again {len(items) / encoder:.1f} s"
+    report.add(
+        Result(f"one line inserted at the top of {len(items):,} facts, save to recallable",
+               f"{spent:.2f} s", beside, "≤ 1 s", spent, 1.0),
+        Result("texts embedded for it", f"{added:.1f}", f"{len(items):,} chunks", "≤ 12",
+               added, 12),
+    )  # fmt: skip
+
+
+def insert(memory: Memory, path: Path, fact: str) -> float:
+    """Seconds from saving a file with a new line at its top until recall returns that line."""
+    head, gap, rest = path.read_text(encoding="utf-8").partition("\n- ")
+    beside = path.with_suffix(".new")
+    beside.write_text(f"{head}\n- {fact}{gap}{rest}", encoding="utf-8")
+
+    def save_and_recall() -> None:
+        beside.replace(path)
+        while not any(fact in each.text for each in memory.recall(Query(fact)).passages):
+            pass
+
+    return clocked(save_and_recall)[0]
+
+
+def embedded(place: Workspace) -> int:
+    """The document texts that were embedded for a workspace so far."""
+    told = json.loads(run(ASSISTANT, "-w", str(place.root), "memory", "status", "--json"))
+    return int(told["embedded_total"])
+
+
+def prepare(root: Path, embedder: KeptEmbedder | Embedder) -> tuple[Workspace, list[Fact]]:
+    """A workspace whose one file holds the facts, indexed."""
+    from scripts.benchmark.growth import index
+
+    place = measure.make_workspace(root)
+    items = facts(FACTS)
+    write_single(place.root, items)
+    index(place, embedder)
+    return place, items

@@ -1,0 +1,208 @@
+"""How a memory behaves as it grows from 100 to 100,000 chunks, in Chroma here and on a server."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from assistant import app
+from assistant.memory import client, question
+from assistant.memory.base import Query
+from assistant.memory.embedder import Embedder
+from assistant.memory.recall import Recaller
+from assistant.memory.sync import Synchronizer
+from assistant.settings import IndexSettings, MemorySettings
+from assistant.workspace import Workspace
+from scripts.benchmark import indexing, measure
+from scripts.benchmark.commands import insert
+from scripts.benchmark.facts import Fact, facts, queries, write_many
+from scripts.benchmark.kept import KeptEmbedder
+from scripts.benchmark.measure import Latency, clocked, latency, resident, rival
+from scripts.benchmark.report import Report, Result, table
+
+QUERIES = 220
+UNLIMITED = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What was measured at one size; seconds, bytes."""
+
+    chunks: int
+    catalog: float
+    chroma: float
+    chroma_embedded: int
+    bare: float
+    disk: int
+    recall: Latency
+    edit: float
+    edit_embedded: int
+    daemon: int
+    bare_memory: int
+
+
+def index(place: Workspace, embedder: Embedder) -> None:
+    """Index a workspace in this process, Chroma included."""
+    made = Synchronizer(place, embedder, IndexSettings())
+    made.refresh()
+    made.dense.drain()
+    made.close()
+
+
+def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> Stage:
+    """Build a memory of this size, then ask and edit it through its daemon."""
+    place = measure.make_workspace(directory / f"w{size}")
+    items = facts(size)
+    last = write_many(place.root, items)
+    made = Synchronizer(place, embedder, IndexSettings())
+    catalog = clocked(made.refresh)[0]
+    made.close()
+    shutil.rmtree(place.index / "chroma")
+    bare = indexing.bare_upsert(directory / "bare", vectors, size)
+    made = Synchronizer(place, embedder, IndexSettings())
+    embedded = made.catalog.embedded_total
+    chroma = clocked(made.dense.drain)[0]
+    embedded = made.catalog.embedded_total - embedded
+    made.close()
+    with measure.daemon(place) as memory:
+        asked = queries(items, QUERIES)
+        found = latency(lambda query: memory.recall(Query(query)), asked)
+        held = about(place)
+        before = memory.status().embedded_total
+        edit = insert(memory, last, "The spare key of the boathouse hangs in the pantry.")
+        status = memory.status()
+    return Stage(
+        size, catalog, chroma, embedded, bare, status.index_bytes, found, edit,
+        status.embedded_total - before, held, int(rival("resident", directory / "bare")),
+    )  # fmt: skip
+
+
+def about(place: Workspace) -> int:
+    """The bytes that a workspace's daemon holds; it must have loaded no torch."""
+    status = client.daemon_status(place)
+    assert status is not None
+    assert not measure.loads(status.pid, "torch"), "the daemon has loaded torch"
+    return resident(status.pid)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The same memory with its vectors on a Chroma server."""
+
+    chunks: int
+    chroma: float
+    recall: Latency
+    daemon: int
+
+
+@contextlib.contextmanager
+def server(directory: Path) -> Iterator[str]:
+    """A real Chroma server; its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    chroma = str(Path(measure.PYTHON).with_name("chroma"))
+    command = [chroma, "run", "--path", str(directory), "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        measure.await_port(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def served(directory: Path, embedder: KeptEmbedder, size: int) -> Served:
+    """Move the vectors of a stage's memory to a server, and ask it again."""
+    place = Workspace(directory / f"w{size}")
+    with server(directory / f"server{size}") as url:
+        made = Synchronizer(place, embedder, IndexSettings(url=url))
+        made.refresh()
+        chroma = clocked(made.dense.drain)[0]
+        made.close()
+        with mock.patch.dict(os.environ, ASSISTANT_INDEX__URL=url), measure.daemon(place) as memory:
+            asked = queries(facts(size), QUERIES)
+            found = latency(lambda query: memory.recall(Query(query)), asked)
+            return Served(size, chroma, found, about(place))
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Recall in this process: its time, and the share of questions whose fact is among eight."""
+
+    latency: Latency
+    first: float
+    found: float
+
+
+def searched(place: Workspace, embedder: Embedder, items: list[Fact]) -> Searched:
+    """Ask every n-th fact's question and keywords, and look for the fact."""
+    made = Synchronizer(place, embedder, IndexSettings())
+    made.refresh()
+    made.dense.drain()
+    recaller = Recaller(made, embedder, MemorySettings())
+    step = len(items) // (QUERIES // 2)
+    answers = {text: fact.text for fact in items[::step] for text in (fact.question, fact.keywords)}
+    ranks = {}
+
+    def ask(query: str) -> None:
+        texts = [passage.text for passage in recaller.recall(Query(query)).passages]
+        answer = f"- {answers[query]}"
+        ranks[query] = texts.index(answer) if answer in texts else None
+
+    taken = latency(ask, list(answers))
+    made.close()
+    found = [rank for rank in ranks.values() if rank is not None]
+    return Searched(taken, found.count(0) / len(ranks), len(found) / len(ranks))
+
+
+def pruning(report: Report, directory: Path, embedder: Embedder, size: int) -> None:
+    """The same questions with frequent words read and left out."""
+    place, items = Workspace(directory / f"w{size}"), facts(size)
+    pruned = searched(place, embedder, items)
+    with mock.patch.object(question, "MAX_POSTINGS", UNLIMITED):
+        whole = searched(place, embedder, items)
+    rows = [
+        (name, each.latency, f"{each.first:.1%}", f"{each.found:.1%}")
+        for name, each in (("pruned", pruned), ("every word", whole))
+    ]
+    report.section(
+        "Query terms pruned by document frequency",
+        f"{size:,} chunks. Of a query's words the rarest are looked up, until their occurrences "
+        f"add up to {question.MAX_POSTINGS:,}. Each question and each set of keywords is answered "
+        "by one fact: how often is it the first passage, how often among the eight?",
+        table(("words", "recall p50 / p95", "first", "among eight"), rows),
+    )
+    report.add(
+        Result("answers lost to pruning", f"{max(0.0, whole.found - pruned.found):.1%}",
+               f"{whole.found:.1%} found without", "none", whole.found - pruned.found, 0.0)
+    )  # fmt: skip
+
+
+def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
+    """A turn's prompt in a large memory beside a memory of ten facts."""
+    small, large = sizes
+    told = []
+    for size in sizes:
+        place = Workspace(directory / f"w{size}")
+        asked = queries(facts(large), QUERIES)
+        with app.open_chat(place, app.ChatWish(off_the_record=True)) as chat:
+            recall = latency(lambda text: chat.memory.recall(Query(text)), asked)
+            turn = latency(chat.conversation.preview, asked)
+            tokens = [
+                sum(section.tokens for section in chat.conversation.preview(text))
+                for text in asked[:50]
+            ]
+        told.append((size, recall, turn, sum(tokens) / len(tokens)))
+    (_, _, _, few), (_, recall, turn, many) = told
+    report.add(
+        Result(f"context of a turn, {large:,} chunks", f"{turn.p50:.1f} ms (p50)",
+               f"recall alone {recall.p50:.1f} ms", "≤ recall + 5 ms", turn.p50 - recall.p50, 5.0),
+        Result(f"tokens of that context, {large:,} chunks", f"{many:,.0f}",
+               f"{few:,.0f} at {small} chunks: {many / few:.2f} ×", "≤ 1.05 ×", many / few, 1.05),
+    )  # fmt: skip

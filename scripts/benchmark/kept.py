@@ -1,0 +1,49 @@
+"""The facts' vectors, embedded once and kept between runs; an embedder that looks them up.
+
+Embedding 100,000 facts takes a minute or two. How fast that goes is measured in `indexing`, so
+everything else starts from these.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from assistant.memory.embedder import Embedder, Vectors
+from scripts.benchmark.facts import Fact
+
+SLICE = 5000
+
+
+class KeptEmbedder:
+    """An embedder that knows the vectors of the facts already."""
+
+    def __init__(self, embedder: Embedder, items: Sequence[Fact], kept: Path) -> None:
+        self._embedder = embedder
+        self._rows = {fact.text: row for row, fact in enumerate(items)}
+        self._vectors = np.load(kept)
+        self.fingerprint = embedder.fingerprint
+        self.dimension = embedder.dimension
+        self.max_tokens = embedder.max_tokens
+        self.notice = embedder.notice
+        self.count_tokens = embedder.count_tokens
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Look up what is a fact; embed all if any is none."""
+        rows = [self._rows.get(text, -1) for text in texts]
+        return self._embedder.embed(texts) if -1 in rows else self._vectors[rows].astype(np.float32)
+
+
+def keep(items: Sequence[Fact], embedder: Embedder, directory: Path) -> Path:
+    """The file of the facts' vectors (float16), made unless an earlier run did."""
+    texts = "\n".join(fact.text for fact in items)
+    name = sha256(f"{embedder.fingerprint}\n{texts}".encode()).hexdigest()[:16]
+    path = directory / f"{name}.npy"
+    if not path.exists():
+        print(f"embedding {len(items):,} facts; the vectors are kept for the next run")
+        directory.mkdir(parents=True, exist_ok=True)
+        parts = (items[start : start + SLICE] for start in range(0, len(items), SLICE))
+        made = [embedder.embed([fact.text for fact in part]) for part in parts]
+        np.save(path, np.concatenate(made).astype(np.float16))
+    return path

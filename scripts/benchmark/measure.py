@@ -1,0 +1,128 @@
+"""Clocks, processes and the room that the measured program lives in."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+
+from assistant import config, workspace
+from assistant.memory import client, owner
+from assistant.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CACHE = ROOT / ".cache"
+PYTHON = sys.executable
+ASSISTANT = str(Path(PYTHON).with_name("assistant"))
+T = TypeVar("T")
+
+
+@contextlib.contextmanager
+def room() -> Iterator[Path]:
+    """An empty home for this process and those it starts; only compiled models are shared."""
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as name:
+        place = Path(name)
+        for variable in [name for name in os.environ if name.startswith(("ASSISTANT_", "XDG_"))]:
+            del os.environ[variable]
+        (place / "run").mkdir(mode=0o700)
+        os.environ |= {
+            "HOME": name,
+            "XDG_CACHE_HOME": str(CACHE),
+            "XDG_RUNTIME_DIR": str(place / "run"),
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        }
+        yield place
+
+
+def make_workspace(root: Path) -> Workspace:
+    """A workspace from the template, trusted, without the template's memory."""
+    run(ASSISTANT, "init", str(root))
+    (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+    return workspace.find(root)
+
+
+@contextlib.contextmanager
+def daemon(place: Workspace) -> Iterator[client.DaemonMemory]:
+    """The memory of a workspace over its daemon, which ends with the block."""
+    memory = client.connect(place, config.load())
+    try:
+        yield memory
+    finally:
+        memory.close()
+        owner.ask_to_yield(place)
+
+
+def run(*command: str) -> str:
+    """What a command prints. Raises CalledProcessError with its words on standard error."""
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+        done.check_returncode()
+    return done.stdout
+
+
+def await_port(port: int) -> None:
+    """Return when something listens there. Raises TimeoutError after a minute."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        time.sleep(0.05)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
+def rival(name: str, *arguments: object) -> str:
+    """What one of `rivals` prints, in a process of its own."""
+    return run(PYTHON, "-m", "scripts.benchmark.rivals", name, *map(str, arguments))
+
+
+def clocked(work: Callable[[], T]) -> tuple[float, T]:
+    """Seconds, and what the work returned."""
+    start = time.perf_counter()
+    value = work()
+    return time.perf_counter() - start, value
+
+
+def seconds(*works: Callable[[], object], times: int) -> list[float]:
+    """The median seconds of each work; they take turns, so that all see the same machine."""
+    rounds = [[clocked(work)[0] for work in works] for _ in range(times)]
+    return [median(each) for each in zip(*rounds, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long many calls of one kind took, in milliseconds."""
+
+    p50: float
+    p95: float
+
+    def __str__(self) -> str:
+        return f"{self.p50:.1f} / {self.p95:.1f} ms"
+
+
+def latency(work: Callable[[str], object], queries: Sequence[str], warm_up: int = 20) -> Latency:
+    """The latency of a call for each query, the first ones not counted."""
+    for query in queries[:warm_up]:
+        work(query)
+    taken = sorted(1000 * clocked(lambda: work(query))[0] for query in queries[warm_up:])  # noqa: B023
+    return Latency(taken[len(taken) // 2], taken[int(len(taken) * 0.95)])
+
+
+def resident(pid: int | str = "self") -> int:
+    """VmRSS of a process, in bytes."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    found = next(line for line in lines if line.startswith("VmRSS"))
+    return int(found.split()[1]) * 1024
+
+
+def loads(pid: int, library: str) -> bool:
+    """Whether a process has a library mapped."""
+    return library in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,133 @@
+"""Results, and the page that is written of them."""
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from scripts.benchmark import plots
+from scripts.benchmark.measure import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A measured row. `value` must not exceed `most`, or with `at_least` not fall below it."""
+
+    what: str
+    measured: str
+    beside: str
+    goal: str
+    value: float
+    most: float
+    at_least: bool = False
+
+    @property
+    def missed(self) -> str:
+        """By how much the goal was missed; empty if it was met."""
+        if self.value >= self.most if self.at_least else self.value <= self.most:
+            return ""
+        share = self.most / self.value - 1 if self.at_least else self.value / self.most - 1
+        return f"missed by {share:.0%}" if share >= 0.005 else "missed by a hair"
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run found: the goals' rows, tables and plots by title, and words on each."""
+
+    results: list[Result] = field(default_factory=list)
+    sections: list[str] = field(default_factory=list)
+    charts: dict[str, plots.Chart] = field(default_factory=dict)
+
+    def add(self, *results: Result) -> None:
+        """Keep results, and show them as they come."""
+        for each in results:
+            self.results.append(each)
+            verdict = each.missed or "met"
+            print(
+                f"{each.what}: {each.measured} | {each.beside} | {each.goal} | {verdict}",
+                flush=True,
+            )
+
+    def section(self, title: str, words: str, *tables: str, chart: str = "") -> None:
+        """Keep a section of the page; `chart` names one of `charts`."""
+        parts = [f"## {title}", words, *tables, *([_picture(chart, title)] if chart else [])]
+        self.sections.append("\n\n".join(parts))
+        print("\n" + "\n\n".join(parts[:-1] if chart else parts) + "\n", flush=True)
+
+    def page(self) -> str:
+        """The page in markdown."""
+        missed = [each for each in self.results if each.missed]
+        head = (
+            "Written by `scripts/bench`; `scripts/bench --quick` is a short look that writes "
+            "nothing. Every figure stands beside what it is held against, taken in the same run on "
+            "the same machine: compare the sides, since the seconds are this machine's. The memory "
+            "is made of synthetic facts from a seed, a list item each. Where nothing else is said, "
+            "a time is the median of several, both sides taking turns."
+        )
+        rows = [
+            (each.what, each.measured, each.beside, each.goal, each.missed or "met")
+            for each in self.results
+        ]
+        goals = table(("what", "measured", "beside", "goal", "verdict"), rows)
+        misses = [f"- {each.what}: {each.measured}, {each.missed}." for each in missed]
+        told = "\n".join(misses) if misses else "Every goal was met in this run."
+        parts = ["# Benchmarks", head, _machine(), "## Goals", goals, "### Missed", told]
+        return "\n\n".join([*parts, *self.sections]) + "\n"
+
+    def write(self) -> None:
+        """Write the page and its plots."""
+        PAGE.write_text(self.page(), encoding="utf-8")
+        for name, chart in self.charts.items():
+            for dark in (False, True):
+                path = _plot(name, dark=dark)
+                path.write_text(plots.svg(chart, dark=dark), encoding="utf-8")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def _plot(name: str, *, dark: bool) -> Path:
+    return PAGE.with_name(f"benchmark-{name}-{'dark' if dark else 'light'}.svg")
+
+
+def _picture(name: str, title: str) -> str:
+    light, dark = _plot(name, dark=False).name, _plot(name, dark=True).name
+    return (
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+        f'<img alt="{title}" src="{light}"></picture>'
+    )
+
+
+def _machine() -> str:
+    cpu = next(
+        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if "model name" in line),
+        platform.machine(),
+    )
+    memory = int(next(line for line in _lines("/proc/meminfo") if "MemTotal" in line).split()[1])
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    rows = [
+        ("date", date.today().isoformat()),
+        ("commit", f"`{commit}`"),
+        ("machine", f"{len(os.sched_getaffinity(0))} cores of {cpu}, {memory / 2**20:.0f} GiB"),
+        ("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"),
+        ("other load", f"{os.getloadavg()[2]:.1f} of the cores at the end, this run included"),
+    ]
+    return table(("of", "this run"), rows)
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text(encoding="utf-8").splitlines()
