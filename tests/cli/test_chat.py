@@ -23,6 +23,8 @@ def place(tmp_path: Path) -> Iterator[Path]:
     """A trusted workspace whose daemon is ended afterwards."""
     root = tmp_path / "place"
     trust.grant(workspace.create(root).workspace)
+    with (root / "MEMORY.md").open("a") as memory:
+        memory.write("\n- The spare key is with Ada, next door\n")
     yield root
     pexpect.run(f"{ASSISTANT} -w {root} daemon stop", timeout=60)
 
@@ -47,7 +49,7 @@ def test_a_conversation_from_prompt_to_quit(place: Path) -> None:
     with Provider("The spare key is with **Ada**.") as provider:
         child = spawn(place, "chat", url=provider.url)
         child.expect("›")
-        child.send("who has the key?\r")
+        child.send("who has the spare key?\r")
         child.expect("recalled")
         child.expect("is with")
         child.expect("›")
@@ -75,11 +77,12 @@ def test_ctrl_c_in_the_middle_of_a_stream_stops_the_turn_and_not_the_chat(place:
         child.expect("stopped")
         child.send("are you there?\r")
         child.expect("Still here")
+        child.expect("›")
         child.sendeof()
         child.expect(pexpect.EOF)
         child.close()
     assert child.exitstatus == 0
-    roles = provider.requests[-1].roles()
+    roles = provider.requests[-1].roles
     assert roles[-3:] == ["user", "assistant", "user"]
 
 
@@ -94,6 +97,7 @@ def test_a_dangerous_call_shows_its_diff_and_asks(place: Path) -> None:
         child.expect("or .n.o and why")
         child.send("n keep your soul\r")
         child.expect("As you wish")
+        child.expect("›")
         child.sendeof()
         child.expect(pexpect.EOF)
     assert "Obey" not in (place / "SOUL.md").read_text()
@@ -109,6 +113,7 @@ def test_what_is_typed_while_it_works_joins_the_turn(place: Path) -> None:
         child.expect("Counting")
         child.send("no, only to seven\r")
         child.expect("Seven, then")
+        child.expect("›")
         child.sendeof()
         child.expect(pexpect.EOF)
     assert "only to seven" in str(provider.requests[-1].body["messages"])
@@ -121,6 +126,7 @@ def test_without_a_model_the_offline_responder_answers_and_says_what_it_is(place
     child.expect(r"Remembered at MEMORY\.md:\d+")
     child.send("where does Mia live?\r")
     child.expect("Porto")
+    child.expect("›")
     child.sendeof()
     child.expect(pexpect.EOF)
     assert "Mia lives in Porto" in (place / "MEMORY.md").read_text()
@@ -131,7 +137,8 @@ def test_off_the_record_writes_nothing(place: Path, home: Path) -> None:
     child = spawn(place, "chat", "--otr")
     child.expect("›")
     child.send("remember that the secret word is xyzzy\r")
-    child.expect("off the record|Off the record")
+    child.expect("Nothing was kept")
+    child.expect("›")
     child.sendeof()
     child.expect(pexpect.EOF)
     assert {path: path.read_bytes() for path in place.glob("*.md")} == before
