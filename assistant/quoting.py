@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-OUR_TAGS = ("memory", "transcript", "known", "summary", "reminder")
+OUR_TAGS = ("memory", "transcript", "known", "summary", "reminder", "toolcall", "toolresult")
 """What stands between brackets only in the prompt's own hand, whatever else is in the bracket."""
 ROLES = ("system", "assistant", "user", "owner", "human", "tool", "inst", "sys")
 """What models take for a speaker if it stands in brackets alone."""
@@ -37,8 +37,18 @@ FORGED = (
     re.compile(rf"[\[<{{][\s|]{{0,9}}{_word(ROLES)}[ |]{{0,9}}(?:[\]>}}]|$)", re.MULTILINE),
     re.compile(rf"[\[<{{]\s?/[\s/|]{{0,9}}{_word(ROLES)}"),
     re.compile(r"<\s?(?P<word>\|)"),  # <|im_start|> and its kin
+    re.compile(r"<\s?(?P<word>(?:start|end) of turn)"),
 )
 """Against the skeleton of `_skeleton`."""
+CALLS = (re.compile(rf"[\[<{{][\s/|]{{0,9}}{_word(('toolcall', 'toolresult'))}"),)
+"""The markup of calls and results, likewise."""
+MARK = (
+    r"(?:\|[^<>|\s]{1,40}\|>|｜[^<>｜\s]{1,40}｜>|/?SYS>>|(?:start|end)_of_turn>"
+    r"|/?INST\]|TOOL_CALLS\]|/?SYSTEM_PROMPT\])"
+)
+"""How the marks of chat templates go on after their bracket. Some servers take one for the end of
+a message wherever it stands: in what a tool returned, too."""
+LIVE, INERT = re.compile(rf"([<\[])(?=\\*{MARK})"), re.compile(rf"([<\[])\\(?=\\*{MARK})")
 INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 """Letters and marks that show nothing; characters of the categories below are added."""
 REMOVED = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
@@ -57,12 +67,30 @@ def _is_invisible(char: str) -> bool:
 
 def neutralised(text: str) -> str:
     """The visible text, its tags and markers opened by a round bracket instead of their own."""
-    shown = visible(text)
-    if not any(bracket in _looks(char) for char in set(shown) for bracket in "[<{"):
-        return shown
-    skeleton, places = _skeleton(shown)
-    chars = list(shown)
-    for pattern in FORGED:
+    return _opened(visible(text), FORGED)
+
+
+def without_calls(text: str) -> str:
+    """The text, its markup of calls and results likewise opened by a round bracket."""
+    return _opened(text, CALLS)
+
+
+def inert(text: str) -> str:
+    """The text with a backslash in each mark of a chat template; `live` takes them out again."""
+    return LIVE.sub(r"\1\\", text)
+
+
+def live(text: str) -> str:
+    """The text that `inert` was given."""
+    return INERT.sub(r"\1", text)
+
+
+def _opened(text: str, forged: tuple["re.Pattern[str]", ...]) -> str:
+    if not any(bracket in _looks(char) for char in set(text) for bracket in "[<{"):
+        return text
+    skeleton, places = _skeleton(text)
+    chars = list(text)
+    for pattern in forged:
         for match in pattern.finditer(skeleton):
             if match["word"].strip(ANY + " "):
                 chars[places[match.start()]] = "("

@@ -71,6 +71,9 @@ def _paths(workspace: Workspace) -> Iterator[str]:
 
 
 def _read(workspace: Workspace, path: str) -> Skill:
+    folder = path.split("/")[1]
+    if not folder.isprintable():
+        raise _MalformedError("the name of its folder cannot be shown")
     block = _front_matter(read_text(workspace.root / path))
     try:
         fields = yaml.load(block, Loader=yaml.BaseLoader)  # strings only, no objects
@@ -82,7 +85,7 @@ def _read(workspace: Workspace, path: str) -> Skill:
     name, description = (_line(fields.get(key)) for key in ("name", "description"))
     if not description:
         raise _MalformedError("it has no description")
-    return Skill(name or path.split("/")[1], description[:MAX_DESCRIPTION], path)
+    return Skill(name or folder, description[:MAX_DESCRIPTION], path)
 
 
 def _front_matter(text: str) -> str:

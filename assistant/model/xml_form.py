@@ -20,6 +20,7 @@ from typing import Any
 from assistant.messages import ToolCall
 from assistant.model.assembly import decode_arguments
 from assistant.model.base import ToolSpec
+from assistant.quoting import without_calls
 
 OPEN = re.compile(r"<tool_call(?:\s+name\s*=\s*[\"']?(?P<name>[\w.-]+)[\"']?)?\s*>", re.IGNORECASE)
 SECTION = r"<!\[CDATA\[.*?(?:\]\]>|\Z)"
@@ -92,8 +93,7 @@ def _value(value: Any) -> str:
 
 def render_result(name: str, content: str) -> str:
     """A tool's result, which cannot close its own tag nor open a call."""
-    safe = re.sub(r"<(?=\s*/?\s*tool_(?:result|call))", "&lt;", content, flags=re.IGNORECASE)
-    return f'<tool_result name="{name}">\n{safe}\n</tool_result>'
+    return f'<tool_result name="{name}">\n{without_calls(content)}\n</tool_result>'
 
 
 def parse(block: Block, tools: Iterable[ToolSpec]) -> tuple[str, dict[str, Any]]:

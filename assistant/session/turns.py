@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assistant.messages import Message, Role, ToolCall
+from assistant.quoting import inert
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -114,8 +115,8 @@ def say(said: list[Message], role: Role, text: str, calls: tuple[ToolCall, ...] 
 
 
 def sendable(text: str) -> str:
-    """The text with lone surrogates, which no request can hold, shown as question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """The text as a request can hold it: no lone surrogate, no mark that ends its message."""
+    return inert(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def unanswered(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:

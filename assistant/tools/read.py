@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.tools.base import Tool, ToolResult
 from assistant.tools.roots import Place, Roots
@@ -88,12 +89,12 @@ def _entries(place: Place) -> list[str]:
 
 
 def _described(entry: "os.DirEntry[str]") -> str:
-    found = entry.stat(follow_symlinks=False)
+    found, name = entry.stat(follow_symlinks=False), exactly(entry.name)
     if stat.S_ISDIR(found.st_mode):
-        return f"{entry.name}/"
+        return f"{name}/"
     if stat.S_ISLNK(found.st_mode):
-        return f"{entry.name} (link)"
-    return f"{entry.name} {found.st_size}"
+        return f"{name} (link)"
+    return f"{name} {found.st_size}"
 
 
 def _missing(place: Place) -> str:

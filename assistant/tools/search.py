@@ -19,6 +19,7 @@ from typing import Annotated
 import regex
 from pydantic import Field
 
+from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.tools.base import Tool, ToolResult
 from assistant.tools.read import PathArgument, decoded
@@ -232,7 +233,7 @@ def _shut(shut: list[OSError]) -> list[str]:
 
 
 def _named(place: Place, path: str) -> str:
-    return (PurePosixPath(place.shown) / path).as_posix()
+    return exactly((PurePosixPath(place.shown) / path).as_posix())
 
 
 def _cut(line: str) -> str:

@@ -14,6 +14,7 @@ from pydantic import Field
 from assistant.errors import AssistantError, ToolError
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
+from assistant.quoting import live
 from assistant.secrets import Redactor, in_all
 from assistant.tools.base import CORE, Plan, Tool, ToolResult
 from assistant.tools.policy import Action, Decision, Policy
@@ -104,7 +105,7 @@ class Toolbox:
         chosen = found[call.name]
         self._groups.add(chosen.group)
         change = self._redactor.restore if chosen.restores else self._redactor.redact
-        return chosen.plan(in_all(change, call.arguments))
+        return chosen.plan(in_all(change, in_all(live, call.arguments)))
 
     def _available(self) -> dict[str, Tool]:
         return {
