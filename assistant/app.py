@@ -97,11 +97,14 @@ def open_chat(
     raw = config.load(flags, recipe=place.root / "assistant.toml" if trusted else None)
     chosen = settings.validate(raw)
     with ExitStack() as opened:
-        record = _transcript(place, wish)
+        record = _transcript(place, wish, trusted=trusted)
         opened.callback(record.close)
-        memory = open_memory(place, raw, no_daemon=no_daemon, progress=progress)
+        untold: list[str] = []
+        memory = open_memory(
+            place, raw, no_daemon=no_daemon, progress=progress, notify=untold.append
+        )
         opened.callback(memory.close)
-        conversation = _conversation(place, wish, chosen, memory, record, trusted=trusted)
+        conversation = _conversation(place, wish, chosen, memory, record, untold, trusted=trusted)
         if not wish.yes and approver is not None:
             conversation.approver = approver
         opened.pop_all()
@@ -142,19 +145,22 @@ def _conversation(
     chosen: Settings,
     memory: Memory,
     record: Transcript,
+    untold: list[str],
     *,
     trusted: bool,
 ) -> Conversation:
     redactor, interruption, scratch = secrets.redactor(), Interruption(), Scratch()
     roots = Roots(place, wish.directories)
     tools = [
-        *memory_tools(memory, origin_of=partial(_origin, record)),
+        *(memory_tools(memory, origin_of=partial(_origin, record)) if trusted else ()),
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor),
         shell_tool(roots, redactor, interruption.event),
         *scratch_tools(scratch),
     ]
+    known = skills.load(place, chosen.skills.disabled) if trusted else skills.Skills(())
+    untold.extend(known.notices)
     return Conversation(
         workspace=place,
         model=select.create(chosen),
@@ -166,9 +172,10 @@ def _conversation(
         interruption=interruption,
         scratch=scratch,
         redactor=redactor,
-        skills=skills.load(place, chosen.skills.disabled).index if trusted else "",
+        skills=known.index,
         one_call=chosen.model.tool_calls == "one",
         trusted=trusted,
+        untold=untold,
     )
 
 
@@ -177,9 +184,14 @@ def _origin(record: Transcript, fact: str) -> Origin:
     return origin_in_turn(fact, record.session, group(record.entries)[-1])
 
 
-def _transcript(place: Workspace, wish: ChatWish) -> Transcript:
+def _transcript(place: Workspace, wish: ChatWish, *, trusted: bool) -> Transcript:
     if wish.off_the_record:
         return transcript.off_the_record()
+    if not trusted and (wish.latest or wish.resume):
+        raise SessionError(
+            "the sessions of a workspace that is not trusted may be somebody else's",
+            "Run `assistant trust` if it is yours, or begin a new one",
+        )
     name = listing.latest(place.sessions) if wish.latest else wish.resume
     if wish.latest and name is None:
         raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")

@@ -64,7 +64,8 @@ class Conversation:
     """A session with the owner, off the record if its transcript is.
 
     `skills` is the prompt's index of skills. `interruption` is shared with tools that run long.
-    An untrusted workspace's files and memory stay out of the prompt.
+    An untrusted workspace's files and memory stay out of the prompt. `untold` is what the owner
+    should hear with the next turn; memory adds to it.
     """
 
     workspace: Workspace
@@ -80,11 +81,12 @@ class Conversation:
     skills: str = ""
     one_call: bool = False
     trusted: bool = True
+    untold: list[str] = field(default_factory=list)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def __post_init__(self) -> None:
         self._found: Recall | None = None
-        self._untold = list(self.transcript.notices)
+        self.untold.extend(self.transcript.notices)
         self._is_new = True
         self._requests: dict[str, Requests] = {}
         self._made_room = False
@@ -323,7 +325,8 @@ class Conversation:
 
     def _notices(self) -> Iterator[Event]:
         """What opening the session had to mend and, once, what memory leaves to the owner."""
-        untold, self._untold = self._untold, []
+        untold = self.untold.copy()
+        self.untold.clear()
         if self._is_new:
             self._is_new = False
             untold += undecided(self.memory)

@@ -9,8 +9,9 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import chat, memory, secrets, sessions, setup
+from assistant.cli import chat, memory, secrets, sessions, setup, upkeep
 from assistant.cli.options import Globals
+from assistant.display import spelled
 from assistant.errors import AssistantError
 
 INTERRUPTED = 130  # 128 + SIGINT, the shell's convention
@@ -57,6 +58,7 @@ def options(
 setup.register_init(cli)
 chat.register(cli)
 memory.register(cli)
+upkeep.register()
 sessions.register(cli)
 secrets.register(cli)
 setup.register(cli)
@@ -73,7 +75,7 @@ def run() -> None:
     except AssistantError as error:
         if "--debug" in arguments:
             raise
-        typer.echo(f"assistant: {error}", err=True)
+        typer.echo(f"assistant: {spelled(str(error))}", err=True)
         sys.exit(error.exit_code)
     except TyperException as error:
         typer.echo(f"assistant: {error.format_message()} Try `assistant --help`.", err=True)

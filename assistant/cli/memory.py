@@ -7,12 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from assistant.cli.options import AsJson, confirmed, given, print_json
+from assistant.display import spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import Fact, Memory, Passage, Query, Recall, Remembered
 
 memory_commands = typer.Typer(
     help="Look after memory itself.", rich_markup_mode=None, no_args_is_help=True
 )
+
+
+ALL = 1 << 31
+"""More entries than any journal has."""
 
 
 def register(cli: typer.Typer) -> None:
@@ -92,14 +97,23 @@ def forget(
         bool,
         typer.Option("--purge", help="Also from the journal and every copy; cannot be undone."),
     ] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="With --purge: from past conversations too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove a fact from its file and all made of it."""
+    if sessions and not purge:
+        raise UsageError("--sessions goes with --purge", "Give both, or neither")
     with context.obj.memory() as memory:
         found = named(memory, target)
         cure = "Run it again with --yes once you have seen what it removes"
         if not confirmed("Forget this?", yes=yes, cure=cure):
             raise typer.Exit(1)
+        if sessions:
+            from assistant import app  # transcripts: not on the client's path
+
+            app.purge_conversations(context.obj.place(), found, memory.log(limit=ALL))
         gone = memory.forget(found, purge=purge)
     if as_json:
         removed = [_passage(passage) for passage in gone.removed]
@@ -120,7 +134,9 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         return
     typer.echo(f"{state.chunks} chunks, {state.index_bytes / 1e6:.1f} MB, {state.embedder}")
     for source in state.sources:
-        typer.echo(f"  {source.source}  {source.chunks} chunks, indexed {source.indexed_at}")
+        typer.echo(
+            f"  {spelled(source.source)}  {source.chunks} chunks, indexed {source.indexed_at}"
+        )
     typer.echo(f"{state.embedded_total} texts embedded since the index was made")
     if state.waiting_for_review:
         typer.echo(f"{state.waiting_for_review} facts wait for `assistant memory review`")
@@ -128,7 +144,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         rss = state.daemon.rss_bytes / 1e6
         typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
     for notice in state.notices:
-        typer.echo(f"note: {notice}")
+        typer.echo(f"note: {spelled(notice)}")
 
 
 @memory_commands.command()
@@ -147,7 +163,7 @@ def log(
         undone = " (undone)" if entry.undone else ""
         typer.echo(
             f"{entry.time[:16]}  {entry.action:<9} {entry.source}  "
-            f"{_one_line(entry.text)}  [{entry.origin.kind}]{undone}"
+            f"{one_line(entry.text)}  [{entry.origin.kind}]{undone}"
         )
 
 
@@ -159,7 +175,7 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(entry))
     else:
-        typer.echo(f"Undone: {entry.action} {entry.source}  {_one_line(entry.text)}")
+        typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
 
 
 @memory_commands.command()
@@ -190,7 +206,7 @@ def named(memory: Memory, target: str) -> tuple[Passage, ...]:
     if len(found) > 1:
         places = ", ".join(passage.citation for passage in found[:5])
         raise LedgerError(f"{len(found)} facts match {target!r}: {places}", "Name one by FILE:LINE")
-    typer.echo(f"{found[0].citation}  {_one_line(found[0].text)}", err=True)
+    typer.echo(one_line(f"{found[0].citation}  {found[0].text}"), err=True)
     return found
 
 
@@ -207,7 +223,7 @@ def show_written(written: Remembered) -> None:
     if written.similar:
         typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
         for passage in written.similar:
-            typer.echo(f"  {passage.citation}  {_one_line(passage.text)}")
+            typer.echo(f"  {one_line(f'{passage.citation}  {passage.text}')}")
 
 
 def show_recall(found: Recall, *, why: bool = False) -> None:
@@ -226,9 +242,10 @@ def show_recall(found: Recall, *, why: bool = False) -> None:
 def _show_passage(passage: Passage, *, why: bool) -> None:
     marks = [passage.date or "", " › ".join(passage.heading)]
     marks += ["superseded"] if passage.status == "superseded" else []
-    head = " · ".join(mark for mark in marks if mark)
-    typer.echo(typer.style(passage.citation, bold=True) + typer.style(f"  {head}", dim=True))
-    for line in passage.text.strip().splitlines():
+    head = spelled(" · ".join(mark for mark in marks if mark))
+    place = spelled(passage.citation)
+    typer.echo(typer.style(place, bold=True) + typer.style(f"  {head}", dim=True))
+    for line in spelled(passage.text).strip().split("\n"):
         typer.echo(f"  {line}")
     if why:
         shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
@@ -237,8 +254,9 @@ def _show_passage(passage: Passage, *, why: bool) -> None:
         typer.echo(typer.style(f"  {facts}", dim=True))
 
 
-def _one_line(text: str, width: int = 100) -> str:
-    line = " ".join(text.split())
+def one_line(text: str, width: int = 100) -> str:
+    """The text on one line, cut to a width; nothing in it steers the terminal."""
+    line = spelled(" ".join(text.split()))
     return line if len(line) <= width else line[: width - 1] + "…"
 
 

@@ -11,7 +11,7 @@ import typer
 
 from assistant import config, workspace
 from assistant.cli.progress import ProgressLine
-from assistant.display import as_json
+from assistant.display import as_json, spelled
 from assistant.errors import UsageError
 from assistant.memory.base import Memory
 from assistant.memory.door import open_memory
@@ -36,12 +36,20 @@ class Globals:
         """The chosen workspace's memory, with progress on standard error for a person."""
         with ProgressLine() as progress:
             memory = open_memory(
-                self.place(), config.load(), no_daemon=self.no_daemon, progress=progress
+                self.place(),
+                config.load(),
+                no_daemon=self.no_daemon,
+                progress=progress,
+                notify=_note,
             )
             try:
                 yield memory
             finally:
                 memory.close()
+
+
+def _note(text: str) -> None:
+    typer.echo(f"note: {spelled(text)}", err=True)
 
 
 def given(text: str | None, what: str) -> str:
