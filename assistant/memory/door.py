@@ -16,8 +16,8 @@ def open_memory(
 ) -> Memory:
     """Memory over the workspace's daemon, started if need be, or in this process.
 
-    `raw` are the settings of `config.load`; `notify` takes what the owner should know. Raises ConfigError, DaemonError, EmbedderError,
-    StorageError.
+    `raw` are the settings of `config.load`; `notify` takes what the owner should know. Raises
+    ConfigError, DaemonError, EmbedderError, StorageError.
     """
     if not no_daemon:
         return client.connect(place, raw, progress, notify)
