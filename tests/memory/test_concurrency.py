@@ -130,6 +130,7 @@ def test_kills_of_daemon_and_clients_lose_nothing(workspace: Workspace, kills: i
             else:
                 workers.replace_one(chance)
         acknowledged += workers.end()
+    kill_daemon(workspace)  # or it would go on with what the last of them had asked
     there = Counter(items(workspace))
     assert len(acknowledged) > kills
     assert [text for text in acknowledged if there[text] != 1] == []
