@@ -28,11 +28,14 @@ class Review:
         self._path = workspace.private / "review.jsonl"
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
-        """Let facts wait; one that waits already, in the same words, is not added again."""
+        """Let facts wait; one that waits already, whoever said it, is not added again."""
+        held: list[Held] = []
         with storage.exclusive(self._lock()):
             waiting = list(self.waiting())
-            held = [self._held(fact, waiting) for fact in facts]
-            self._save([*waiting, *(each for each in dict.fromkeys(held) if each not in waiting)])
+            for fact in facts:
+                held.append(self._held(fact, waiting))
+                waiting += [each for each in held[-1:] if each not in waiting]
+            self._save(waiting)
         return tuple(held)
 
     def waiting(self) -> tuple[Held, ...]:
@@ -87,7 +90,7 @@ class Review:
         if not shown.text:
             raise LedgerError("there is nothing to hold for review", "Give the fact in words")
         name = digest(json.dumps(asdict(shown), sort_keys=True))[:12]
-        there = (each for each in waiting if each.id == name)
+        there = (each for each in waiting if _same(each.fact, shown))
         return next(there, Held(name, now(), shown))
 
     def _find(self, name: str) -> Held:
@@ -115,6 +118,10 @@ class Review:
                 f"{self._path}:{number} is damaged ({error})",
                 "Put the line right, or remove it if it cannot be",
             ) from error
+
+
+def _same(one: Fact, other: Fact) -> bool:
+    return (key(one.text), one.replaces) == (key(other.text), other.replaces)
 
 
 def _reworded(fact: Fact, text: str) -> Fact:

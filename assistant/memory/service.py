@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TypeVar
 
 import numpy as np
@@ -47,8 +47,9 @@ from assistant.memory.sync import Refreshed, Synchronizer
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
-DOUBTFUL = frozenset({"tool"})
-"""Origins whose facts wait for the owner: what a tool returned may have been written to deceive."""
+DOUBTFUL = frozenset({"tool", "recalled"})
+"""Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
+and what the assistant makes of recalled facts is memory listening to itself."""
 MOST_SIMILAR = 3
 """Candidates to supersede that `remember` points out."""
 SIMILAR_COSINE = 0.6
@@ -76,6 +77,7 @@ class LocalMemory:
         progress: Progress = no_progress,
         notify: Notify = no_notices,
         let_go: Callable[[], None] | None = None,
+        today: Callable[[], date] = date.today,
     ) -> None:
         self._workspace = workspace
         self._embedder = embedder
@@ -86,7 +88,7 @@ class LocalMemory:
         self._faults: tuple[str, ...] = ()
         self._closed = False
         self._lock = threading.RLock()
-        self._ledger = Ledger(workspace)
+        self._ledger = Ledger(workspace, today)
         self._review = Review(workspace, self._ledger)
         self._index = Synchronizer(workspace, embedder, settings.index, self._observe)
         self._recaller = Recaller(self._index, embedder, settings.memory)

@@ -28,7 +28,7 @@ from assistant.session.turns import Turn
 QUERY_LIMIT = 1_000
 """Characters of a sentence that existing facts are looked up by."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
-_CITED = re.compile(r"^\S+:\d+ \([^)]*\): ")
+_CITED = re.compile(r"^\S+:\d+ \([^)]*\): |^  \| ")
 """What stands before a passage in the result of the recall tool."""
 SECTION = "Auto-captured"
 """The heading facts are written under, with the date."""
@@ -201,7 +201,8 @@ class _Said:
 
 
 def _origins(turns: Sequence[Turn]) -> dict[str, _Said]:
-    """Who is behind each entry: once a tool has answered in a turn, the assistant speaks for it."""
+    """Who is behind each entry: the assistant speaks for what it was shown in the turn, that is
+    for what was recalled and, once a tool has answered, for the tool."""
     origins: dict[str, _Said] = {}
     for turn in turns:
         speaker = "assistant"
@@ -209,6 +210,8 @@ def _origins(turns: Sequence[Turn]) -> dict[str, _Said]:
             match entry:
                 case UserEntry(text=text):
                     origins[entry.id] = _Said("owner", text)
+                case RecalledEntry(passages=passages) if passages and speaker == "assistant":
+                    speaker = "recalled"
                 case ToolResultEntry(content=content):
                     speaker = "tool"
                     origins[entry.id] = _Said("tool", content)
@@ -218,16 +221,19 @@ def _origins(turns: Sequence[Turn]) -> dict[str, _Said]:
 
 
 def _kind(text: str, cited: Sequence[str], origins: Mapping[str, _Said]) -> str:
-    """Owner, assistant or tool: the least trusted of the cited entries.
+    """Owner, assistant, recalled or tool: the least trusted of the cited entries.
 
-    A text that tool output supports better than what it cites is the tool's, whatever it cites.
+    Recalled is what the assistant alone says, when memory had just been put before it. A text
+    that tool output supports better than what it cites is the tool's, whatever it cites.
     """
     kinds = {origins[each].kind for each in cited}
     supported = _support(text, (origins[each].text for each in cited))
     tools = _support(text, (said.text for said in origins.values() if said.kind == "tool"))
     if "tool" in kinds or tools > supported:
         return "tool"
-    return "assistant" if "assistant" in kinds else "owner"
+    if kinds == {"owner"}:
+        return "owner"
+    return "recalled" if kinds == {"recalled"} else "assistant"
 
 
 def _support(text: str, sources: Iterable[str]) -> float:

@@ -158,6 +158,14 @@ def test_what_the_assistant_makes_of_a_recalled_fact_is_an_echo(text: str, captu
         assert bool(facts(add(text, "e2"), session=[shown, *TURNS[0].entries])) == captured
 
 
+def test_what_the_assistant_alone_says_after_a_recall_is_of_its_own_kind() -> None:
+    asked = replace(recalled("Owns a boat"), id="e9")
+    turn = Turn((TURNS[0].entries[0], asked, TURNS[0].entries[1]))
+    for cited, kind in ((["e2"], "recalled"), (["e1"], "owner"), (["e1", "e2"], "assistant")):
+        answer = json.dumps({"operations": [add("Something else", *cited)]})
+        assert [fact.kind for fact in parse(answer, [turn], KNOWN, ()).facts] == [kind]
+
+
 def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:
     asked, looked = TURNS
     assert origin_in_turn("Ada is in Berlin", "s", asked) == Origin("assistant", "s", ("e1", "e2"))
