@@ -24,6 +24,8 @@ QUESTIONS_FILE = "qa.json"
 BUDGETS = (500, 1000, 2000)
 KS = (5, 10)
 MEASURES = (*(f"{budget:,} tokens" for budget in BUDGETS), *(f"k = {k}" for k in KS))
+MOST = 150
+"""Passages asked for: more than fit the largest budget."""
 UNLIMITED = 1_000_000
 DRAWS = 2000
 """Bootstrap samples: the interval's ends then move by less than its last printed digit."""
@@ -89,8 +91,8 @@ def coverage(passages: Sequence[Passage], lines: frozenset[int]) -> float:
 
 def score(ask: Ask, question: Question) -> list[float]:
     """A question's score by every measure; recall is asked once, its list cut to each limit."""
-    found = ask(Query(question.text, k=UNLIMITED, budget=UNLIMITED)).passages
-    limits = [*((UNLIMITED, budget) for budget in BUDGETS), *((k, UNLIMITED) for k in KS)]
+    found = ask(Query(question.text, k=MOST, budget=UNLIMITED)).passages
+    limits = [*((MOST, budget) for budget in BUDGETS), *((k, UNLIMITED) for k in KS)]
     return [coverage(fill(found, *limit)[0], question.lines) for limit in limits]
 
 

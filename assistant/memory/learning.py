@@ -34,18 +34,30 @@ def learn(examples: Sequence[Example]) -> Table:
     tables = [(example.matrix / scale, example.answers) for example in useful]
     weights = np.zeros(len(scale))
     for _ in range(STEPS):
-        slope, curvature = _derivatives(tables, weights)
-        step = np.linalg.solve(curvature, slope)
+        step = np.linalg.solve(*_derivatives(tables, weights))
+        here = _likelihood(tables, weights)
+        while _likelihood(tables, weights + step) < here and np.abs(step).max() > _CONVERGED:
+            step /= 2
         weights += step
-        if np.abs(step).max() < _CONVERGED:
+        if np.abs(step).max() <= _CONVERGED:
             break
     return np.asarray(weights / scale)
+
+
+def _likelihood(tables: Sequence[tuple[Table, NDArray[np.bool_]]], weights: Table) -> float:
+    """The mean log-likelihood less the ridge."""
+    total = 0.0
+    for table, answers in tables:
+        logits = table @ weights
+        top = logits.max()
+        total += logits[answers].mean() - top - np.log(np.exp(logits - top).sum())
+    return float(total / len(tables) - RIDGE * weights @ weights)
 
 
 def _derivatives(
     tables: Sequence[tuple[Table, NDArray[np.bool_]]], weights: Table
 ) -> tuple[Table, Table]:
-    """Of the mean log-likelihood less the ridge: its gradient, and its Hessian's negative."""
+    """The negative of the likelihood's Hessian, and its gradient."""
     slope = -2 * RIDGE * weights
     curvature = 2 * RIDGE * np.eye(len(weights))
     for table, answers in tables:
@@ -56,4 +68,4 @@ def _derivatives(
         slope += (table[answers].mean(axis=0) - mean) / len(tables)
         spread = (table * chance[:, None]).T @ table - np.outer(mean, mean)
         curvature += spread / len(tables)
-    return slope, curvature
+    return curvature, slope

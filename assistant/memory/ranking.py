@@ -8,15 +8,12 @@ tells on what, how well they hold elsewhere, and what each signal earns.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.period import Period, period
-from assistant.memory.traits import asks, label
+from assistant.memory.period import Period
 
 Weights = Mapping[str, float]
 
@@ -46,20 +43,6 @@ _FADING_DAYS = 5.0
 """A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
 _YEAR_SHARE = 0.5
 """A year says half as much as a day or a month."""
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What a chunk's text tells of itself, whatever is asked."""
-
-    label: frozenset[str]
-    asks: bool
-    mentions: tuple[Period, ...]
-
-
-def traits(plain: str, mentions: Sequence[str]) -> Traits:
-    """Read the traits of a chunk's words and the dates it mentions."""
-    return Traits(label(plain), asks(plain), tuple(map(_period, mentions)))
 
 
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
@@ -122,8 +105,3 @@ def _days_after(asked: Period, recorded: date) -> float:
 
 def _in_year(day: date, year: int) -> date:
     return day.replace(year=year, day=min(day.day, 28))
-
-
-@cache
-def _period(iso: str) -> Period:
-    return period(iso)

@@ -5,7 +5,7 @@ sections are looked at, so that a recall costs the same whatever the memory hold
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from assistant.memory import lexical, ranking
 from assistant.memory.base import Query, Recall
-from assistant.memory.catalog import Catalog, Layout, Postings, Rows
+from assistant.memory.catalog import Layout, Postings, Rows
 from assistant.memory.chunks import Chunk
+from assistant.memory.columns import TraitColumns
 from assistant.memory.embedder import Embedder
 from assistant.memory.lexical import Grains
 from assistant.memory.question import Question, read
-from assistant.memory.ranking import SIGNALS, Matrix, Traits, Weights
+from assistant.memory.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.selection import Scored, arrange, fill, passage
 from assistant.memory.similarity import Scanner, Similarity
 from assistant.memory.sync import Synchronizer
@@ -28,6 +29,8 @@ NEAREST = 200
 """Candidates asked of Chroma; as many again come from the words at each of two grains."""
 CANDIDATES = 400
 """Of all candidates so many are looked at with every signal."""
+SPARE = 10
+"""More than twice `k` are read: some are said twice, some do not fit."""
 SHOWN_MISSES = 5
 
 
@@ -41,13 +44,13 @@ class Ranked:
     matrix: Matrix
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _View:
     """What is derived from one state of the memory."""
 
     layout: Layout
     grains: Grains
-    traits: dict[int, Traits] = field(default_factory=dict)
+    columns: TraitColumns
 
 
 class Recaller:
@@ -77,7 +80,7 @@ class Recaller:
         ranked = self.rank(question, query)
         k = query.k or self._settings.k
         budget = query.budget or self._settings.budget
-        found = arrange(self._scored(ranked, 3 * k + 20, query.as_of))
+        found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of))
         weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
         taken, others = fill(listed, 0 if weak else k, budget)
@@ -108,29 +111,15 @@ class Recaller:
         best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
         _match_section(matrix, view.grains, similarity, positions)
-        self._match_traits(matrix, view, question, positions)
+        _match_traits(matrix, view.columns, question, positions)
         return self._ranked(view.layout, positions, matrix)
 
     def _current_view(self) -> _View:
-        layout = self._index.catalog.layout()
+        catalog = self._index.catalog
+        layout = catalog.layout()
         if self._view is None or self._view.layout is not layout:
-            self._view = _View(layout, Grains.of(layout))
+            self._view = _View(layout, Grains.of(layout), TraitColumns(catalog, layout))
         return self._view
-
-    def _match_traits(
-        self, matrix: Matrix, view: _View, question: Question, positions: Rows
-    ) -> None:
-        rows = view.layout.rowid[positions].tolist()
-        days = view.layout.date[positions].tolist()
-        _read_traits(self._index.catalog, view.traits, rows)
-        for place, (row, day) in enumerate(zip(rows, days, strict=True)):
-            own = view.traits[row]
-            recorded = date.fromordinal(day) if day else None
-            led = ranking.label_match(own.label, question.words)
-            near = ranking.date_match(question.periods, recorded, own.mentions)
-            values = {"label": led, "date": near, "dated": own.mentions != (), "asks": own.asks}
-            for name, value in values.items():
-                matrix[place, SIGNALS.index(name)] = value
 
     def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
         scores = ranking.score(matrix, self._weights)
@@ -201,10 +190,14 @@ def _match_section(matrix: Matrix, grains: Grains, similarity: Similarity, posit
     _put(matrix, "dense_section", np.where(grains.layout.turn[positions], in_section, own))
 
 
-def _read_traits(catalog: Catalog, known: dict[int, Traits], rows: list[int]) -> None:
-    missing = [row for row in rows if row not in known]
-    for stored in catalog.chunks(missing):
-        known[stored.rowid] = ranking.traits(stored.chunk.plain, stored.chunk.mentions)
+def _match_traits(
+    matrix: Matrix, columns: TraitColumns, question: Question, positions: Rows
+) -> None:
+    columns.read(positions)
+    _put(matrix, "label", columns.labelled(positions, question.words))
+    _put(matrix, "date", columns.near(positions, question.periods))
+    _put(matrix, "dated", columns.dated(positions))
+    _put(matrix, "asks", columns.asks(positions))
 
 
 def _put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:

@@ -15,9 +15,12 @@ contradict each other. Cosines tell it worse: MiniLM gives "Lives in Berlin" and
 0.46, and unrelated facts as much."""
 CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
+TWINS_APART = 20
+"""Twins stand at most so many places apart."""
 STEP = 0.001
 """The least difference between two scores that makes an order."""
 
+_WORD = re.compile(r"\w+")
 _SUCCESSOR = re.compile(r"\(superseded\b[^:]*:\s*(.+)\)\s*$", re.DOTALL)
 
 
@@ -84,14 +87,26 @@ def _sorted(found: Iterable[Scored]) -> list[Scored]:
 
 
 def _once(found: Iterable[Scored]) -> list[Scored]:
-    kept: dict[tuple[str, str], Scored] = {}
+    kept: dict[tuple[str, ...], list[Scored]] = {}
     for each in _sorted(found):
-        kept.setdefault((each.chunk.status, fold(each.chunk.plain) or each.chunk.text), each)
-    return list(kept.values())
+        alike = kept.setdefault((each.chunk.status, *_words(each.chunk)), [])
+        if not any(_says_the_same(each.chunk, other.chunk) for other in alike):
+            alike.append(each)
+    return _sorted(each for alike in kept.values() for each in alike)
+
+
+def _words(chunk: Chunk) -> list[str]:
+    return _WORD.findall(chunk.plain.casefold())
+
+
+def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
+    return chunk.plain == other.plain or (fold(chunk.plain) or chunk.text) == fold(other.plain)
 
 
 def _below_successors(found: list[Scored]) -> list[Scored]:
     """Nor does it stand above anything, if its successor is not among the found."""
+    if not any(each.chunk.status == "superseded" for each in found):
+        return found
     current = {
         fold(each.chunk.plain): each.score for each in found if each.chunk.status == "current"
     }
@@ -108,9 +123,9 @@ def _below_successors(found: list[Scored]) -> list[Scored]:
 
 def _later_first(found: list[Scored]) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
-    words = [set(fold(each.chunk.plain).split()) for each in found]
+    words = [set(_words(each.chunk)) for each in found]
     for above, first in enumerate(found):
-        for below in range(above + 1, len(found)):
+        for below in range(above + 1, min(above + TWINS_APART, len(found))):
             second = found[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
