@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.memory.base import Fact, Memory, Origin, Query, Recall, Remembered
+from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.schema import tool
 
@@ -50,8 +51,9 @@ def _passages(found: Recall) -> str:
     if not found.passages:
         return "Memory holds nothing on this."
     return "\n".join(
-        f"{passage.citation} ({passage.date or 'undated'}{_mark(passage.status)}): {passage.text}"
-        for passage in found.passages
+        f"{one_line(each.citation)} ({each.date or 'undated'}{_mark(each.status)}): "
+        f"{quoted(each.text)}"
+        for each in found.passages
     )
 
 
@@ -67,7 +69,7 @@ def _stored(stored: Remembered) -> str:
             answer = "It waits for the owner's review and is not in memory yet."
         case _:
             answer = f"Stored at {_place(stored)}."
-    similar = [f"- {passage.citation}: {passage.text}" for passage in stored.similar]
+    similar = [f"- {one_line(each.citation)}: {quoted(each.text)}" for each in stored.similar]
     if not similar:
         return answer
     listed = "\n".join(similar)
