@@ -49,9 +49,7 @@ def _xdg(variable: str, fallback: str) -> Path:
     return Path(value) if Path(value).is_absolute() else Path.home() / fallback
 
 
-def load(
-    flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None
-) -> Raw:
+def load(flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None) -> Raw:
     """The settings as nested values: the file's, overlaid by the environment's, then by `flags`.
 
     `recipe` is a workspace's assistant.toml, laid over the file. Raises ConfigError if a file is
