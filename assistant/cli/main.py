@@ -68,10 +68,9 @@ def run() -> None:
     """The entry point: run the command, print an error in one place, exit with its code."""
     arguments = hoisted(sys.argv[1:])
     try:
-        cli(arguments, prog_name="assistant", standalone_mode=False)
+        code = cli(arguments, prog_name="assistant", standalone_mode=False)
         sys.stdout.flush()
-    except Exit as done:
-        sys.exit(done.exit_code)
+        sys.exit(code)  # None, or what a command's `typer.Exit` says
     except AssistantError as error:
         if "--debug" in arguments:
             raise

@@ -2,31 +2,15 @@
 
 import os
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
-import pytest
 
-from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall
+from tests.cli.conftest import ASSISTANT
 from tests.provider import Pause, Provider, Raw, chunk, sse
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-ASSISTANT = Path(sys.executable).with_name("assistant")
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Path]:
-    """A trusted workspace whose daemon is ended afterwards."""
-    root = tmp_path / "place"
-    trust.grant(workspace.create(root).workspace)
-    with (root / "MEMORY.md").open("a") as memory:
-        memory.write("\n- The spare key is with Ada, next door\n")
-    yield root
-    pexpect.run(f"{ASSISTANT} -w {root} daemon stop", timeout=60)
 
 
 def spawn(place: Path, *arguments: str, url: str = "") -> "pexpect.spawn[str]":

@@ -1,0 +1,99 @@
+"""Memory from the shell: what is printed, to whom, and how it ends."""
+
+import json
+import os
+from pathlib import Path
+
+from tests.cli.conftest import Run
+from tests.cli.test_main import loaded, run_assistant
+
+
+def test_a_fact_goes_in_is_recalled_forgotten_and_brought_back(place: Path, run: Run) -> None:
+    stored = json.loads(run("remember", "The door code is 4711", "--json").stdout)
+    assert stored["status"] == "stored"
+    line = (place / "MEMORY.md").read_text().splitlines()[stored["line"] - 1]
+    assert line == "- The door code is 4711"
+
+    again = run("remember", "the door code is 4711.")
+    assert again.stdout == f"Already known: MEMORY.md:{stored['line']}\n"
+
+    twin = json.loads(run("remember", "The door code is 4712", "--json").stdout)
+    assert twin["status"] == "stored"
+    assert [each["id"] for each in twin["similar"]] == [stored["id"]]
+
+    found = json.loads(run("recall", "door code", "-k", "2", "--json").stdout)
+    assert {each["id"] for each in found["passages"]} == {stored["id"], twin["id"]}
+    assert found["tokens"] == sum(-(-len(each["text"]) // 4) for each in found["passages"])
+
+    target = f"MEMORY.md:{stored['line']}"
+    refused = run("forget", target)
+    assert refused.returncode == 2
+    assert "--yes" in refused.stderr
+    assert run("forget", target, "--yes").returncode == 0
+    assert "4711" not in (place / "MEMORY.md").read_text()
+    assert run("memory", "undo").returncode == 0
+    assert "4711" in (place / "MEMORY.md").read_text()
+    actions = [each["action"] for each in json.loads(run("memory", "log", "--json").stdout)]
+    assert actions.count("remember") == 2
+
+
+def test_a_fact_that_replaces_another_strikes_it_through(place: Path, run: Run) -> None:
+    old = json.loads(run("remember", "Lives in Berlin", "--json").stdout)
+    new = run("remember", "Lives in Lisbon", "--replaces", old["id"], "--json")
+    assert json.loads(new.stdout)["status"] == "superseded"
+    text = (place / "MEMORY.md").read_text()
+    assert "~~Lives in Berlin~~ (superseded " in text
+    found = run("recall", "where does he live", "-k", "8").stdout
+    assert "Lisbon" in found
+    assert "Berlin" not in found
+    everything = run("recall", "where does he live", "--all").stdout
+    assert everything.index("- Lives in Lisbon") < everything.index("~~Lives in Berlin~~")
+
+
+def test_recall_reads_one_query_a_line_and_answers_one_json_line_each(run: Run) -> None:
+    done = run("recall", "-", "-k", "1", stdin="spare key\nhow do I change your tone?\n")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["query"] for each in answers] == ["spare key", "how do I change your tone?"]
+    assert "Ada" in answers[0]["passages"][0]["text"]
+    assert "IDENTITY.md" in answers[1]["passages"][0]["text"]
+
+
+def test_a_warm_recall_loads_nothing_heavy(place: Path, run: Run) -> None:
+    run("recall", "spare key")
+    done = run_assistant("-w", str(place), "recall", "spare key")
+    assert done.returncode == 0
+    assert "Ada" in done.stdout
+    assert loaded(done) == []
+
+
+def test_output_to_a_pipe_has_no_colour(run: Run) -> None:
+    assert "\x1b" not in run("recall", "spare key", "--why").stdout
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_others_answer(place: Path, run: Run) -> None:
+    (place / "AGENTS.md").write_bytes(b"\xff\xfe no text")
+    done = run("recall", "spare key")
+    assert done.returncode == 0
+    assert "Ada" in done.stdout
+    assert "AGENTS.md is not UTF-8" in done.stderr
+    assert run("doctor").returncode == 1
+
+
+def test_an_unknown_setting_is_named_with_its_cure(place: Path, run: Run) -> None:
+    path = Path(os.environ["HOME"]) / ".config/assistant/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("[memory]\nkk = 3\n")
+    done = run("recall", "spare key")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "'memory.kk'" in done.stderr
+    assert "config show" in done.stderr
+
+
+def test_without_the_daemon_the_same_is_found(place: Path, run: Run) -> None:
+    with_daemon = json.loads(run("recall", "spare key", "--json").stdout)
+    alone = json.loads(run("recall", "spare key", "--json", "--no-daemon").stdout)
+    assert [each["id"] for each in alone["passages"]] == [
+        each["id"] for each in with_daemon["passages"]
+    ]
+    assert json.loads(run("daemon", "status", "--json").stdout) is None
