@@ -16,7 +16,7 @@ from assistant.memory.door import open_memory
 from assistant.memory.plain import plain
 from assistant.memory.tidy import Judge
 from assistant.model import select
-from assistant.model.litellm_model import preload
+from assistant.model.litellm_model import warm_up
 from assistant.session import listing, purge, transcript
 from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
@@ -66,7 +66,7 @@ class Chat:
     def preload(self) -> None:
         """Load what the first request needs, so that it leaves at once. For a thread of its own."""
         if self.settings.model.name or self.settings.profiles:
-            preload()
+            warm_up()
 
     def close(self) -> None:
         """Let go of the session and of memory."""

@@ -189,3 +189,23 @@ assert reply.text == "Hello."
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert provider.requests[0].headers["authorization"] == "Bearer none"
+
+
+def test_after_the_warm_up_the_first_call_imports_no_more_of_litellm(provider: Provider) -> None:
+    provider.enqueue("Hello.")
+    script = f"""
+import sys
+from assistant.model.litellm_model import LitellmModel, warm_up
+from assistant.settings import ModelSettings
+from assistant.messages import Message
+warm_up()
+before = set(sys.modules)
+next(LitellmModel(ModelSettings(name="openai/test", api_base={provider.url!r})).stream(
+    [Message("user", "hi")]
+))
+late = set(sys.modules) - before
+print(sum(name.startswith(("litellm.", "openai.")) for name in late))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 40  # of 400
