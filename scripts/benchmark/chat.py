@@ -1,5 +1,6 @@
 """The chat in a real terminal: how soon its prompt is there, how soon the first request leaves."""
 
+import os
 import time
 from statistics import median
 
@@ -41,22 +42,22 @@ def _one(place: Workspace) -> tuple[float, float]:
         return "Hello."
 
     with Provider(respond=respond) as provider:
-        environment = {"ASSISTANT_API_BASE": provider.url, "OPENAI_API_KEY": "none"}
-        command = f"{ASSISTANT} -w {place.root} chat --model openai/test"
+        command = f"{ASSISTANT} -w {place.root} chat"
         start = time.perf_counter()
         child = pexpect.spawn(
-            command, env=_environment(environment), dimensions=(40, 120), encoding="utf-8"
+            command, env=_environment(provider.url), dimensions=(40, 120), encoding="utf-8"
         )
         child.expect("›", timeout=60)
+        child.delaybeforesend = None
         visible = time.perf_counter()
         child.send("Hello\r")
         child.expect("Hello\\.", timeout=120)
-        child.sendeof()
+        child.expect("›", timeout=60)
+        child.send("/quit\r")
         child.expect(pexpect.EOF, timeout=60)
     return visible - start, arrived[0] - start
 
 
-def _environment(more: dict[str, str]) -> dict[str, str]:
-    import os
-
-    return {**os.environ, "TERM": "xterm-256color", **more}
+def _environment(url: str) -> dict[str, str]:
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
+    return {**os.environ, **model, "OPENAI_API_KEY": "none", "TERM": "xterm-256color"}

@@ -190,7 +190,7 @@ def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
     told = []
     for size in sizes:
         place = Workspace(directory / f"w{size}")
-        asked = queries(facts(large), QUERIES)
+        asked = queries(facts(size), QUERIES)
         with app.open_chat(place, app.ChatWish(off_the_record=True)) as chat:
             recall = latency(lambda text: chat.memory.recall(Query(text)), asked)
             turn = latency(chat.conversation.preview, asked)
