@@ -15,11 +15,11 @@ Column = NDArray[np.float32]
 
 
 class TraitColumns:
-    """What the chunks of one layout tell of themselves, by position."""
+    """What the chunks of one layout tell of themselves, by position; 0 while it is not read."""
 
     def __init__(self, catalog: Catalog, layout: Layout) -> None:
         self._catalog = catalog
-        self._layout = layout
+        self.layout = layout
         self._read = np.zeros(len(layout), dtype=np.bool_)
         self._asks = np.zeros(len(layout), dtype=np.float32)
         self._label = np.zeros(len(layout), dtype=np.int32)
@@ -31,7 +31,7 @@ class TraitColumns:
         missing = positions[~self._read[positions]]
         if not len(missing):
             return
-        rows = self._layout.rowid[missing].tolist()
+        rows = self.layout.rowid[missing].tolist()
         place = dict(zip(rows, missing.tolist(), strict=True))
         for stored in self._catalog.chunks(rows):
             at, chunk = place[stored.rowid], stored.chunk
@@ -50,8 +50,8 @@ class TraitColumns:
         found = [position in self._mentions for position in positions.tolist()]
         return np.array(found, dtype=np.float32)
 
-    def labelled(self, positions: Rows, words: frozenset[str]) -> Column:
-        """The share of each label's words that the question holds."""
+    def said_by(self, positions: Rows, words: frozenset[str]) -> Column:
+        """The share of each speaker's name that the question holds."""
         numbers, inverse = np.unique(self._label[positions], return_inverse=True)
         labels = list(self._labels)
         matches = [label_match(labels[number], words) for number in numbers.tolist()]
@@ -61,7 +61,7 @@ class TraitColumns:
         """How near each comes to the times that the question names."""
         if not asked:
             return np.zeros(len(positions), dtype=np.float32)
-        days = self._layout.date[positions].tolist()
+        days = self.layout.date[positions].tolist()
         found = [
             date_match(asked, date.fromordinal(day) if day else None, self._mentions.get(at, ()))
             for at, day in zip(positions.tolist(), days, strict=True)

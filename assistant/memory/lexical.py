@@ -9,7 +9,7 @@ is never negative. Scores are divided by the idf of all the query's words, found
 they compare between queries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,10 +80,13 @@ def total_idf(terms: Sequence[Term], total: int) -> np.float32:
     return np.float32(told or 1)
 
 
-def everywhere(
-    grains: Grains, terms: Sequence[Term], postings: Mapping[str, Postings]
-) -> tuple[Scores, Scores]:
-    """BM25 of every chunk, and the sum over the passage around it: to find candidates by."""
+def likeliest(
+    grains: Grains, terms: Sequence[Term], postings: Mapping[str, Postings], limit: int
+) -> Rows:
+    """At most `limit` positions that the words alone speak for most: to find candidates among.
+
+    Each word is weighted in its own chunk; what is around a turn is added to it.
+    """
     layout = grains.layout
     total = len(layout)
     score = np.zeros(total, dtype=np.float32)
@@ -93,12 +96,23 @@ def everywhere(
         at = layout.positions(rows)
         weight = saturated(counts.astype(np.float32), grains.lengths[at], average)
         score[at] += weight * idf(len(rows), total)
-    around = score.copy()
+    around = OWN * score
     for distance in range(1, REACH + 1):
         same = grains.section[distance:] == grains.section[:-distance]
-        around[distance:] += score[:-distance] * same
-        around[:-distance] += score[distance:] * same
-    return score, around
+        around[distance:] += score[:-distance] * (same & layout.turn[distance:])
+        around[:-distance] += score[distance:] * (same & layout.turn[:-distance])
+    best = np.argpartition(-around, min(limit, total - 1))[:limit]
+    return best[around[best] > 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Scores of positions: `window` by the words of a chunk and what belongs to it, `section` by
+    those of its section, `names` by how many of the names it holds."""
+
+    window: Scores
+    section: Scores
+    names: Scores
 
 
 def match(
@@ -106,9 +120,10 @@ def match(
     terms: Sequence[Term],
     postings: Mapping[str, Postings],
     headings: Mapping[str, Postings],
+    names: Set[str],
     positions: Rows,
-) -> tuple[Scores, Scores]:
-    """Score these positions by the words of a question: with what is around, and by section."""
+) -> Match:
+    """Score these positions by the words of a question, of which some are names."""
     layout, total = grains.layout, len(grains.layout)
     turn = layout.turn[positions]
     near = grains.around(positions)
@@ -118,21 +133,23 @@ def match(
     average = layout.length.mean(dtype=np.float32) * np.where(turn, weights.sum(), OWN)
     of_section = grains.section[positions]
     section_average = grains.section_lengths.mean()
-    window = np.zeros(len(positions), dtype=np.float32)
-    section = np.zeros(len(positions), dtype=np.float32)
+    found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(3)))
     scratch = np.zeros(total + 1, dtype=np.float32)
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
         scratch[at] = counts
-        window += idf(len(rows), total) * saturated(scratch[near] @ weights, lengths, average)
+        local = scratch[near]
         scratch[at] = 0
+        found.window[:] += idf(len(rows), total) * saturated(local @ weights, lengths, average)
+        found.names[:] += (local[:, REACH] > 0) & (term.text in names)
         headed = _headed(grains, headings[term.text])
         said = headed + np.bincount(grains.section[at], counts, len(headed))
         counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
         weight = idf(int(np.count_nonzero(said)), len(said))
-        section += weight * saturated(counted, grains.section_lengths[of_section], section_average)
-    return window, section
+        lengths_there = grains.section_lengths[of_section]
+        found.section[:] += weight * saturated(counted, lengths_there, section_average)
+    return found
 
 
 def _headed(grains: Grains, found: Postings) -> NDArray[np.float64]:

@@ -34,7 +34,6 @@ tell know please remember say said
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
 _CALENDAR = {*calendar.month_name, *calendar.day_name}
-MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,8 @@ class Question:
     """A query, read against a memory.
 
     `terms` are its distinct words, stop words left out, rarest first; `searched` those of them
-    whose postings are read. `words` are all its words, folded. `unknown_names` is the share of the
-    names in it that no chunk holds.
+    whose postings are read. `words` are all its words, folded. `names` are the terms of the names
+    in it; `unknown_names` is the share of them that no chunk holds.
     """
 
     text: str
@@ -51,6 +50,7 @@ class Question:
     terms: tuple[Term, ...]
     searched: tuple[Term, ...]
     words: frozenset[str]
+    names: frozenset[str]
     unknown_names: float
     periods: tuple[Period, ...]
 
@@ -61,6 +61,7 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
     chunks = len(catalog.layout())
     found = [term for term in catalog.terms(text) if term.text not in _stop_stems(catalog)]
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
+    names = _names(text, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
     return Question(
         text=text,
@@ -68,7 +69,8 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
         terms=terms,
         searched=_affordable(terms),
         words=frozenset(_WORD.findall(text.casefold())),
-        unknown_names=_unknown_names(text, catalog),
+        names=frozenset(term.text for term in names),
+        unknown_names=_share_unknown(names),
         periods=tuple(periods(text, today)),
     )
 
@@ -78,18 +80,20 @@ def is_common(term: Term, chunks: int) -> bool:
     return term.document_frequency > max(COMMON_LEAST, COMMON_SHARE * chunks)
 
 
-def _unknown_names(text: str, catalog: Catalog) -> float:
+def _names(text: str, catalog: Catalog) -> list[Term]:
     """A name is a capitalised word that does not begin a sentence, nor a month or weekday.
 
     Where most words are capitalised, none is taken for a name.
     """
-    words = text.split()
     names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
-    if 2 * len(names) > len(words):
-        return 0.0
-    stems = [catalog.terms(name) for name in dict.fromkeys(names[:MAX_NAMES])]
-    known = [any(term.document_frequency for term in terms) for terms in stems if terms]
-    return known.count(False) / len(known) if known else 0.0
+    if 2 * len(names) > len(text.split()):
+        return []
+    return catalog.terms(" ".join(names))
+
+
+def _share_unknown(names: list[Term]) -> float:
+    unknown = sum(not name.document_frequency for name in names)
+    return unknown / len(names) if names else 0.0
 
 
 def _cut(text: str) -> str:

@@ -22,10 +22,10 @@ WEIGHTS: Weights = {
     "dense_section": 4.6,  # of a turn, the best cosine in its section; else its own
     "bm25": 3.9,  # the words of the chunk and what belongs to it
     "bm25_section": 3.9,  # the words of a turn's section; else those of the heading
-    "label": 2.9,  # share of the words of a leading "Label:" that the question holds
+    "name": 2.9,  # the question names the turn's speaker; else the share of its names it holds
     "date": 5.3,  # how near the chunk's dates are to the times the question names
-    "dated": 0.9,  # it says when something was
-    "asks": -0.7,  # it ends with a question itself
+    "dated": 0.9,  # a turn that says when something was
+    "asks": -0.7,  # a turn that ends with a question
 }
 SIGNALS = tuple(WEIGHTS)
 
@@ -71,7 +71,7 @@ def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, fl
 
 
 def label_match(leading: frozenset[str], words: frozenset[str]) -> float:
-    """The share of a label's words that the question holds."""
+    """The share of a speaker's name that the question holds."""
     return len(leading & words) / len(leading) if leading else 0.0
 
 

@@ -25,10 +25,12 @@ from assistant.memory.similarity import Scanner, Similarity
 from assistant.memory.sync import Synchronizer
 from assistant.settings import MemorySettings
 
-NEAREST = 200
-"""Candidates asked of Chroma; as many again come from the words at each of two grains."""
-CANDIDATES = 400
-"""Of all candidates so many are looked at with every signal."""
+NEAREST = 100
+"""Candidates asked of Chroma."""
+WORDED = 600
+"""Candidates found by their words."""
+CANDIDATES = 200
+"""Of both so many are looked at with every signal."""
 SPARE = 10
 """More than twice `k` are read: some are said twice, some do not fit."""
 SHOWN_MISSES = 5
@@ -80,7 +82,7 @@ class Recaller:
         ranked = self.rank(question, query)
         k = query.k or self._settings.k
         budget = query.budget or self._settings.budget
-        found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of))
+        found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of), question.words)
         weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
         taken, others = fill(listed, 0 if weak else k, budget)
@@ -106,10 +108,11 @@ class Recaller:
         positions = _candidates(view.grains, question, postings, similarity)
         positions = positions[eligible[positions]]
         matrix = _empty(len(positions))
-        _put(matrix, "dense", similarity.of(positions))
         _match_words(matrix, view.grains, question, postings, headings, positions)
+        _put(matrix, "dense", similarity.known_of(positions))
         best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
+        _put(matrix, "dense", similarity.of(positions))
         _match_section(matrix, view.grains, similarity, positions)
         _match_traits(matrix, view.columns, question, positions)
         return self._ranked(view.layout, positions, matrix)
@@ -159,12 +162,7 @@ def _candidates(
     known = similarity.known()
     if len(known) == len(grains.layout):
         return known
-    chunk, around = lexical.everywhere(grains, question.searched, postings)
-    found = [known]
-    for score in (chunk, around):
-        best = np.argpartition(-score, min(NEAREST, len(score) - 1))[:NEAREST]
-        found.append(best[score[best] > 0])
-    return np.unique(np.concatenate(found))
+    return np.union1d(known, lexical.likeliest(grains, question.searched, postings, WORDED))
 
 
 def _match_words(
@@ -175,10 +173,11 @@ def _match_words(
     headings: Mapping[str, Postings],
     positions: Rows,
 ) -> None:
-    window, section = lexical.match(grains, question.searched, postings, headings, positions)
+    found = lexical.match(grains, question.searched, postings, headings, question.names, positions)
     whole = lexical.total_idf(question.terms, len(grains.layout))
-    _put(matrix, "bm25", window / whole)
-    _put(matrix, "bm25_section", section / whole)
+    _put(matrix, "bm25", found.window / whole)
+    _put(matrix, "bm25_section", found.section / whole)
+    _put(matrix, "name", found.names / np.float32(len(question.names) or 1))
 
 
 def _match_section(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
@@ -193,11 +192,13 @@ def _match_section(matrix: Matrix, grains: Grains, similarity: Similarity, posit
 def _match_traits(
     matrix: Matrix, columns: TraitColumns, question: Question, positions: Rows
 ) -> None:
-    columns.read(positions)
-    _put(matrix, "label", columns.labelled(positions, question.words))
+    turn = columns.layout.turn[positions]
+    columns.read(positions if question.periods else positions[turn])
     _put(matrix, "date", columns.near(positions, question.periods))
-    _put(matrix, "dated", columns.dated(positions))
-    _put(matrix, "asks", columns.asks(positions))
+    said = columns.said_by(positions, question.words)
+    _put(matrix, "name", np.where(turn, said, matrix[:, SIGNALS.index("name")]))
+    _put(matrix, "dated", columns.dated(positions) * turn)
+    _put(matrix, "asks", columns.asks(positions) * turn)
 
 
 def _put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:

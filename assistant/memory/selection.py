@@ -1,7 +1,7 @@
 """From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -38,9 +38,12 @@ class Scored:
         return replace(self, score=score, shares={**self.shares, reason: change})
 
 
-def arrange(found: Iterable[Scored]) -> list[Scored]:
-    """Best first: each fact once, a superseded one below its successor, the later twin first."""
-    return _later_first(_below_successors(_once(found)))
+def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
+    """Best first: each fact once, a superseded one below its successor, the later twin first.
+
+    `asked` are the words of the question, folded.
+    """
+    return _later_first(_below_successors(_once(found)), asked)
 
 
 def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
@@ -121,7 +124,7 @@ def _below_successors(found: list[Scored]) -> list[Scored]:
     return _sorted(placed)
 
 
-def _later_first(found: list[Scored]) -> list[Scored]:
+def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
     words = [set(_words(each.chunk)) for each in found]
     for above, first in enumerate(found):
@@ -129,12 +132,17 @@ def _later_first(found: list[Scored]) -> list[Scored]:
             second = found[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            if _are_twins(words[above], words[below]) and _is_later(second.chunk, first.chunk):
+            if _are_twins(words[above], words[below], asked) and _is_later(
+                second.chunk, first.chunk
+            ):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
 
 
-def _are_twins(words: set[str], others: set[str]) -> bool:
+def _are_twins(words: set[str], others: set[str], asked: Set[str]) -> bool:
+    """What is asked tells facts about two people apart, but not two answers."""
+    if words & asked != others & asked:
+        return False
     return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
 
 

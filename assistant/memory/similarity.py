@@ -36,6 +36,11 @@ class Similarity:
             self._known[missing] = self._catalog.vectors(rows.tolist()) @ self._question
         return self._known[positions]
 
+    def known_of(self, positions: Rows) -> Vectors:
+        """Of these positions as far as it is known; else the least that is known."""
+        found = self._known[positions]
+        return np.where(np.isnan(found), np.nanmin(self._known[:-1]), found)
+
     def known(self) -> Rows:
         """The positions whose similarity is known, in order."""
         return np.flatnonzero(~np.isnan(self._known[:-1]))
