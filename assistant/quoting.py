@@ -38,6 +38,7 @@ FORGED = (
     re.compile(rf"[\[<{{]\s?/[\s/|]{{0,9}}{_word(ROLES)}"),
     re.compile(r"<\s?(?P<word>\|)"),  # <|im_start|> and its kin
     re.compile(r"<\s?(?P<word>(?:start|end) of turn)"),
+    re.compile(r"\[\s?/?(?P<word>system prompt|tool calls)"),
 )
 """Against the skeleton of `_skeleton`."""
 CALLS = (re.compile(rf"[\[<{{][\s/|]{{0,9}}{_word(('toolcall', 'toolresult'))}"),)
@@ -138,5 +139,5 @@ def _plain(letter: str) -> str:
     if letter in "[]<>{}/|\n" or (letter.isascii() and letter.isalnum()):
         return letter
     if letter.isalpha():
-        return ANY
+        return "" if letter in INVISIBLE else ANY
     return "" if unicodedata.category(letter)[0] == "M" else " "

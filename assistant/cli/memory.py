@@ -161,10 +161,8 @@ def log(
         return
     for entry in entries:
         undone = " (undone)" if entry.undone else ""
-        typer.echo(
-            f"{entry.time[:16]}  {entry.action:<9} {entry.source}  "
-            f"{one_line(entry.text)}  [{entry.origin.kind}]{undone}"
-        )
+        kept = f"{entry.time[:16]}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
+        typer.echo(spelled(f"{kept}  [{entry.origin.kind}]{undone}"))
 
 
 @memory_commands.command()
@@ -219,7 +217,7 @@ def show_written(written: Remembered) -> None:
         "superseded": "Remembered, and the old fact struck through",
         "waiting": "Waits for your review (`assistant memory review`)",
     }[written.status]
-    typer.echo(f"{said}: {place}" if written.source else said)
+    typer.echo(f"{said}: {spelled(place)}" if written.source else said)
     if written.similar:
         typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
         for passage in written.similar:
@@ -251,7 +249,7 @@ def _show_passage(passage: Passage, *, why: bool) -> None:
         shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
         origin = f"from {passage.origin or 'the file'}"
         facts = f"score {passage.score:.2f} = {shares} · {passage.tokens} tokens · {origin}"
-        typer.echo(typer.style(f"  {facts}", dim=True))
+        typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
 
 
 def one_line(text: str, width: int = 100) -> str:

@@ -43,7 +43,7 @@ def show_session(
     for entry in transcript.read(context.obj.place().sessions, session):
         if as_json:
             typer.echo(entries.encode(entry).decode(), nl=False)
-        elif line := _shown(entry):
+        elif line := shown(entry):
             typer.echo(line)
 
 
@@ -61,7 +61,7 @@ def show_sessions(place: Workspace) -> None:
         typer.echo(f"{spelled(each.id)}  {typer.style(facts, dim=True)}  {each.title}")
 
 
-def _shown(entry: object) -> str:
+def shown(entry: object) -> str:
     """An entry as a person reads it; empty for what only the program needs."""
     from assistant.session import entries
 

@@ -1,0 +1,76 @@
+"""A workspace with real memory that the attacks of a file share, and a conversation over it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from assistant.conversation import Conversation
+from assistant.memory.embedder import OnnxEmbedder
+from assistant.memory.service import LocalMemory
+from assistant.secrets import Redactor
+from assistant.session import transcript
+from assistant.settings import Settings
+from assistant.tools.base import Tool
+from assistant.tools.memory import memory_tools
+from assistant.tools.policy import ApproveAll
+from assistant.tools.read import reading_tools
+from assistant.tools.roots import Roots
+from assistant.tools.scratch import Scratch, scratch_tools
+from assistant.tools.search import searching_tools
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.write import writing_tools
+from assistant.workspace import Workspace
+from tests.memory.conftest import embedder
+
+__all__ = ["embedder"]
+
+Opened = Callable[..., Conversation]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A workspace that stays for the file's tests."""
+    root = tmp_path_factory.mktemp("attacked")
+    (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+    return Workspace(root.resolve())
+
+
+@pytest.fixture(scope="module")
+def memory(place: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+    """Real memory over it."""
+    opened = LocalMemory(place, Settings(), embedder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def opened(place: Workspace, memory: LocalMemory) -> Iterator[Opened]:
+    """Opens a conversation with the real tools, every call approved; nothing may be written."""
+    sessions = []
+
+    def make(model: Any, workspace: Workspace = place, **more: Any) -> Conversation:
+        scratch = Scratch()
+        session = transcript.create(place.sessions)
+        sessions.append(session)
+        tools = Toolbox(all_tools(place, memory, scratch))
+        return Conversation(
+            workspace, model, memory, tools, session, scratch=scratch, approver=ApproveAll(), **more
+        )
+
+    yield make
+    for session in sessions:
+        session.close()
+    (place.root / "pwned.txt").unlink(missing_ok=True)
+
+
+def all_tools(place: Workspace, memory: LocalMemory, scratch: Scratch) -> list[Tool]:
+    """The tools of a chat but for the shell."""
+    roots = Roots(place, ())
+    return [
+        *memory_tools(memory),
+        *reading_tools(roots),
+        *searching_tools(roots),
+        *writing_tools(roots, Redactor()),
+        *scratch_tools(scratch),
+    ]

@@ -1,0 +1,167 @@
+"""What others wrote cannot steer the terminal, nor hide in it, whichever command shows it."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+
+from assistant import events
+from assistant.cli import headless, memory, sessions
+from assistant.cli.options import print_json
+from assistant.cli.render import TurnView
+from assistant.display import SPELLED, exactly, spelled
+from assistant.events import Event
+from assistant.memory.base import Passage, Recall, Remembered
+from assistant.session import transcript
+from assistant.session.entries import AssistantEntry, NoticeEntry, ToolResultEntry, UserEntry
+from assistant.workspace import Workspace
+from tests.attacks.cases import HARMLESS, STEERING
+
+every_trick = pytest.mark.parametrize("trick", STEERING.values(), ids=STEERING.keys())
+COLOUR = re.compile(r"\x1b\[(?:0|1|2)m")
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Screen(io.StringIO):
+    """What the program takes for a terminal, so that nothing is stripped on the way."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def shown(self) -> str:
+        """What was written, less the colours that the program itself sets."""
+        return COLOUR.sub("", self.getvalue())
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[Screen]:
+    """Standard output and error are one screen."""
+    screen = Screen()
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+        yield screen
+
+
+def is_clean(shown: str) -> bool:
+    """Nothing but text and line ends; the colours that the program itself sets aside."""
+    return not any(unicodedata.category(char) in SPELLED and char != "\n" for char in shown)
+
+
+@every_trick
+def test_what_steers_is_spelled_out(trick: str) -> None:
+    assert is_clean(spelled(f"a {trick} b"))
+    assert is_clean(exactly(trick))
+    assert trick not in spelled(f"a {trick} b")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_people_write_is_left_alone(text: str) -> None:
+    assert spelled(text) == text
+
+
+def passage(text: str) -> Passage:
+    return Passage("p", text, f"memory/{text}.md", 1, 1, 0, 1, (text,), None, origin=text)
+
+
+@every_trick
+def test_recall_and_remember(trick: str) -> None:
+    found = passage(f"- harbour {trick} pilot")
+    with terminal() as screen:
+        memory.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
+        memory.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
+    assert "harbour" in screen.shown and is_clean(screen.shown)
+
+
+@every_trick
+def test_sessions(trick: str, workspace: Workspace) -> None:
+    with_title = transcript.create(workspace.sessions)
+    with_title.append(UserEntry(f"harbour {trick} pilot"))
+    with_title.append(AssistantEntry(f"harbour {trick} pilot"))
+    with_title.append(ToolResultEntry("c1", "look", "x", compact=f"harbour {trick}"))
+    with_title.append(NoticeEntry(f"harbour {trick}"))
+    entries = with_title.entries
+    with_title.close()
+    with terminal() as screen:
+        sessions.show_sessions(workspace)
+        for entry in entries:
+            typer.echo(sessions.shown(entry))
+    assert screen.shown.count("harbour") == 5 and is_clean(screen.shown)
+
+
+def turn(trick: str) -> Iterator[Event]:
+    """A turn in which everything that can be said says it."""
+    said = f"harbour {trick} pilot"
+    yield events.Recalled((f"memory/{said}.md:1",), 1)
+    yield events.ToolStarted("c1", "look", {}, said)
+    yield events.ToolFinished("c1", "look", said, error=False, compact=said)
+    yield events.Notice(said)
+    yield events.Retrying(said, said, 1.0, 1)
+    yield events.FactsCaptured((said,), 1)
+    yield events.ReasoningDelta(said)
+    yield events.TextDelta(f"{said}\n\n# {said}\n\n[{said}](https://evil.example/)\n\n")
+    yield events.TurnFailed(said, said)
+    yield events.TurnFinished(said)
+
+
+@every_trick
+def test_a_turn_without_a_terminal(trick: str) -> None:
+    with terminal() as screen:
+        headless.print_turn(turn(trick))
+    assert "harbour" in screen.shown and is_clean(screen.shown)
+
+
+@every_trick
+def test_a_turn_in_a_terminal(trick: str) -> None:
+    plain = Console(file=io.StringIO(), width=200, color_system=None, force_terminal=False)
+    with TurnView(plain) as view:
+        for event in turn(trick):
+            view.show(event)
+    assert isinstance(plain.file, io.StringIO)
+    shown = plain.file.getvalue()
+    assert "harbour" in shown and is_clean(shown)
+
+
+def test_a_link_shows_where_it_leads() -> None:
+    console = Console(file=io.StringIO(), width=200, force_terminal=True)
+    with TurnView(console) as view:
+        view.show(events.TextDelta("See [your bank](https://evil.example/) now.\n\n"))
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "evil.example" in shown and "\x1b]8;" not in shown
+
+
+@pytest.mark.parametrize("trick", ["\x7f", "\x9b2J", "\x9d0;x\x9c", "\x1b[2J"])
+def test_json_carries_no_control_character(trick: str) -> None:
+    with terminal() as screen:
+        print_json({"text": trick})
+    assert json.loads(screen.shown) == {"text": trick}
+    assert is_clean(screen.shown)
+
+
+def test_the_command_itself(workspace: Workspace) -> None:
+    """Through the real process: a passage, a file's name, an error."""
+    (workspace.root / "memory").mkdir()
+    name = workspace.root / "memory" / "\x1b[2J.md"
+    name.write_text(f"- The harbour pilot {''.join(STEERING.values())} is Ines\n", encoding="utf-8")
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "assistant.cli.main", "--no-daemon", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=120
+        )
+        return done.stdout + done.stderr
+
+    place = str(workspace.root)
+    shown = run("-w", place, "recall", "harbour pilot")
+    assert "Ines" in shown and is_clean(shown)
+    assert is_clean(run("-w", f"{place}/\x1b[2J", "recall", "x"))
