@@ -1,0 +1,431 @@
+"""Any history of a memory: what stands is recalled, what is gone never, whatever died in between.
+
+A machine of Hypothesis drives the whole of memory (real files, real model, real Chroma) and holds
+every answer against `Expected`, which is all that the owner need know of how memory works.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from assistant.errors import LedgerError
+from assistant.memory import client
+from assistant.memory.base import Fact, Memory, Passage, Query
+from assistant.memory.chunks import chunk
+from assistant.memory.embedder import OnnxEmbedder
+from assistant.memory.plain import plain
+from assistant.memory.service import LocalMemory
+from assistant.settings import Settings
+from assistant.workspace import Workspace
+from tests.memory.memory_contract import save_by_rename
+
+THINGS = (
+    "The door code of the office is {}",
+    "Ana's sheep graze near {} in summer",
+    "Ben keeps the kayak in shed {}",
+    "The café's table number is {} on Fridays",
+    "Kim writes `x_1 = *p` and <b>bold</b> in note {}",
+    "# {} is how the headline of the flyer begins",
+)
+VALUES = ("4711", "Porto", "9 ½", "not the old harbour", "zwölf", "[memory]", "1. May")
+FACTS = [thing.format(value) for thing in THINGS for value in VALUES]
+TYPED = [f"{name} owes {sum} for {what}" for name in ("Dov", "Eva", "Finn", "Gil", "Hana")
+         for sum in ("3 €", "twelve crowns", "nothing") for what in ("bread", "the lamp")]  # fmt: skip
+FILES = ("MEMORY.md", "memory/people.md")
+SAVES: tuple[Callable[[Path, str], object], ...] = (
+    partial(Path.write_text, encoding="utf-8", newline=""),
+    save_by_rename,
+)
+TOP = 5
+facts, any_number = st.sampled_from(FACTS), st.integers(0, 999)
+files, saves = st.sampled_from(FILES), st.sampled_from(SAVES)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What must be recalled: the facts that stand, and of superseded ones their successors."""
+
+    current: frozenset[str] = frozenset()
+    superseded: frozenset[tuple[str, str]] = frozenset()
+
+    def plus(self, fact: str) -> "Expected":
+        return Expected(self.current | {fact}, self.superseded)
+
+    def minus(self, fact: str) -> "Expected":
+        return Expected(self.current - {fact}, self.superseded)
+
+    def replaced(self, old: str, new: str) -> "Expected":
+        return Expected(self.current - {old} | {new}, self.superseded | {(old, new)})
+
+    def undone(self, before: "Expected", after: "Expected") -> "Expected":
+        return Expected(
+            self.current - (after.current - before.current) | (before.current - after.current),
+            self.superseded - (after.superseded - before.superseded),
+        )
+
+
+@dataclass(frozen=True)
+class Written:
+    """A write that can be undone: what was expected before and after, the files, and the edits by
+    hand that there had been."""
+
+    before: Expected
+    after: Expected
+    files: dict[str, str]
+    edits: int
+
+
+@dataclass
+class Loaded:
+    """A file as an editor holds it, and what was expected then."""
+
+    text: str
+    expected: Expected
+    lost: set[str] = field(default_factory=set)
+
+
+class Histories(RuleBasedStateMachine):
+    """The memory in this process; a kill puts back the index as it lay on disk."""
+
+    embedder: OnnxEmbedder
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.workspace = Workspace(Path(self.folder.name).resolve() / "workspace")
+        (self.workspace.root / "memory").mkdir(parents=True)
+        for name in FILES:
+            (self.workspace.root / name).write_text(f"# About {name}\n", encoding="utf-8")
+        self.expected = Expected()
+        self.writes: list[Written] = []
+        self.edits = 0
+        self.typed = list(TYPED)
+        self.loaded: Loaded | None = None
+        self.memory = self.opened()
+
+    def teardown(self) -> None:
+        self.memory.close()
+        self.folder.cleanup()
+
+    def opened(self) -> Memory:
+        return LocalMemory(self.workspace, Settings(), self.embedder)
+
+    def killed(self) -> None:
+        """The process is gone, and its index as it was that instant."""
+        image = Path(self.folder.name) / "image"
+        shutil.copytree(self.workspace.index, image)
+        self.memory.close()
+        shutil.rmtree(self.workspace.index)
+        image.replace(self.workspace.index)
+
+    # What memory is asked to do
+
+    @initialize(number=any_number)
+    def begun(self, number: int) -> None:
+        """Some facts are there from the start, or there would be little to confuse."""
+        for step in range(4):
+            self.remember(FACTS[(number * (step + 1)) % len(FACTS)])
+
+    @rule(fact=facts)
+    def remember(self, fact: str) -> None:
+        with self.writing() as write:
+            (done,) = self.memory.remember([Fact(fact)])
+            known = fact in self.expected.current
+            assert done.status == ("exists" if known else "stored")
+            write(self.expected.plus(fact), changed=not known)
+
+    @rule(number=any_number, fact=facts, by_place=st.booleans())
+    @precondition(lambda self: self.expected.current)
+    def supersede(self, number: int, fact: str, by_place: bool) -> None:
+        old = self.one(number)
+        (passage,) = self.memory.locate(old)
+        target = passage.citation if by_place else passage.id
+        with self.writing() as write:
+            (done,) = self.memory.remember([Fact(fact, replaces=target)])
+            if fact == old:
+                assert done.status == "exists"
+                write(self.expected, changed=False)
+            else:
+                assert done.status == "superseded"
+                write(self.expected.replaced(old, fact))
+
+    @rule(number=any_number)
+    @precondition(lambda self: self.expected.current)
+    def forget(self, number: int) -> None:
+        gone = self.one(number)
+        with self.writing() as write:
+            self.memory.forget(self.memory.locate(gone))
+            write(self.expected.minus(gone))
+
+    @rule()
+    @precondition(lambda self: self.writes)
+    def undo(self) -> None:
+        last, text = self.writes[-1], self.texts()
+        try:
+            self.memory.undo()
+        except LedgerError:
+            assert self.edits > last.edits, "nothing stood in the way"
+            assert self.texts() == text
+            return
+        self.writes.pop()
+        self.expected = self.expected.undone(last.before, last.after)
+        if self.edits == last.edits:
+            assert self.texts() == last.files
+
+    @rule()
+    def restore(self) -> None:
+        lost = self.memory.erased()
+        texts = {entry.text for entry in lost}
+        assert texts <= (self.loaded.lost if self.loaded else set())
+        assert not texts & self.expected.current
+        if lost:
+            with self.writing() as write:
+                self.memory.restore([entry.id for entry in lost])
+                write(Expected(self.expected.current | texts, self.expected.superseded))
+
+    # What the owner does to the files
+
+    @rule(name=files, save=saves, at=any_number)
+    @precondition(lambda self: self.typed)
+    def type_a_fact(self, name: str, save: Callable[[Path, str], object], at: int) -> None:
+        fact = self.typed.pop(at % len(self.typed))
+        lines = self.text(name).splitlines(keepends=True)
+        at = at % len(lines) + 1
+        self.save(name, save, "".join([*lines[:at], f"- {fact}\n", *lines[at:]]))
+        self.expected = self.expected.plus(fact)
+
+    @rule(number=any_number, save=saves)
+    @precondition(lambda self: self.expected.current and self.typed)
+    def reword_a_fact(self, number: int, save: Callable[[Path, str], object]) -> None:
+        old, new = self.one(number), self.typed.pop()
+        self.reline(old, f"- {new}\n", save)
+        self.expected = self.expected.minus(old).plus(new)
+
+    @rule(number=any_number, save=saves)
+    @precondition(lambda self: self.expected.current)
+    def delete_a_fact(self, number: int, save: Callable[[Path, str], object]) -> None:
+        old = self.one(number)
+        self.reline(old, "", save)
+        self.expected = self.expected.minus(old)
+
+    @rule(name=files, save=saves, line=st.sampled_from(["# A title", "Some words of mine.", ""]))
+    def put_on_top(self, name: str, save: Callable[[Path, str], object], line: str) -> None:
+        self.save(name, save, f"{line}\n\n{self.text(name)}")
+
+    @rule()
+    def load_in_an_editor(self) -> None:
+        self.loaded = Loaded(self.text("MEMORY.md"), self.expected)
+
+    @rule(save=saves)
+    @precondition(lambda self: self.loaded and self.typed)
+    def save_a_stale_buffer(self, save: Callable[[Path, str], object]) -> None:
+        """What was written to MEMORY.md since it was loaded is gone; what was there is back."""
+        assert self.loaded is not None
+        now, fact = self.stated("MEMORY.md"), self.typed.pop()
+        self.loaded.text += f"- {fact}\n"
+        self.save("MEMORY.md", save, self.loaded.text)
+        self.expected = Expected(
+            frozenset(self.stated("MEMORY.md") | self.stated("memory/people.md")),
+            frozenset(pair for pair in self.expected.superseded | self.loaded.expected.superseded),
+        )
+        self.loaded.lost |= now - self.stated("MEMORY.md")
+
+    # What befalls the process and its index
+
+    @rule()
+    def kill(self) -> None:
+        before = self.ids()
+        self.killed()
+        self.memory = self.opened()
+        assert self.ids() == before
+
+    @rule()
+    def restart(self) -> None:
+        before = self.ids()
+        self.memory.close()
+        self.memory = self.opened()
+        assert self.ids() == before
+
+    @rule()
+    def rebuild(self) -> None:
+        before = self.ids()
+        self.memory.rebuild()
+        assert self.ids() == before
+
+    @rule(lost=st.sampled_from(["index", "index/chroma", "index/catalog.db"]))
+    def lose(self, lost: str) -> None:
+        before = self.ids()
+        path = self.workspace.private / lost
+        while path.exists():  # Chroma's own threads may still write
+            path.unlink() if path.is_file() else shutil.rmtree(path, ignore_errors=True)
+        assert self.ids() == before
+        assert all("\n" not in notice for notice in self.memory.status().notices)
+
+    # What must hold after each of these
+
+    @invariant()
+    def what_stands_is_recalled_and_what_is_gone_is_not(self) -> None:
+        known = self.expected
+        for fact in known.current | {old for old, _ in known.superseded}:
+            passages = self.memory.recall(Query(fact, k=TOP)).passages
+            said = [self.verbatim(passage) for passage in passages]
+            assert {passage.status for passage in passages} <= {"current"}
+            assert set(said) <= known.current | {"Some words of mine."}
+            assert (fact in said) == (fact in known.current), said
+
+    @invariant()
+    def what_was_superseded_is_recalled_if_asked_for_and_below_its_successor(self) -> None:
+        for old, _ in self.expected.superseded:
+            found = self.memory.recall(Query(old, k=4 * TOP, include_superseded=True)).passages
+            said = [(passage.status, self.verbatim(passage)) for passage in found]
+            assert ("superseded", old) in said
+            for above, new in self.expected.superseded:
+                if ("superseded", above) in said and ("current", new) in said:
+                    assert said.index(("current", new)) < said.index(("superseded", above))
+
+    @invariant()
+    def no_fact_stands_twice(self) -> None:
+        stated = Counter(fact for name in FILES for fact in self.items(name))
+        assert max(stated.values(), default=1) == 1, stated
+        assert set(stated) == set(self.expected.current)
+
+    # Parts
+
+    def one(self, number: int) -> str:
+        return sorted(self.expected.current)[number % len(self.expected.current)]
+
+    def text(self, name: str) -> str:
+        return (self.workspace.root / name).read_bytes().decode()
+
+    def texts(self) -> dict[str, str]:
+        return {name: self.text(name) for name in FILES}
+
+    def save(self, name: str, save: Callable[[Path, str], object], text: str) -> None:
+        save(self.workspace.root / name, text)
+        self.edits += 1
+
+    def reline(self, fact: str, line: str, save: Callable[[Path, str], object]) -> None:
+        """Put another line in the place of a fact's."""
+        (passage,) = self.memory.locate(fact)
+        text = self.text(passage.source)
+        lines = text.splitlines(keepends=True)
+        lines[passage.start_line - 1] = line
+        self.save(passage.source, save, "".join(lines))
+
+    def items(self, name: str) -> list[str]:
+        found = chunk(self.text(name), name, count_tokens=len, max_tokens=10_000)
+        return [
+            each.plain
+            for each in found
+            if each.status == "current" and each.plain != "Some words of mine."
+        ]
+
+    def stated(self, name: str) -> set[str]:
+        return set(self.items(name))
+
+    def ids(self) -> dict[str, str]:
+        """The facts that stand, by id."""
+        return {self.memory.locate(fact)[0].id: fact for fact in self.expected.current}
+
+    def verbatim(self, passage: Passage) -> str:
+        """What a passage says, which is the file's own text at the place that it cites."""
+        text = self.text(passage.source)
+        assert passage.text == text[passage.start_char : passage.end_char]
+        assert text.split("\n")[passage.start_line - 1].endswith(passage.text.split("\n")[0])
+        return plain(passage.text)
+
+    def writing(self) -> "Writing":
+        return Writing(self)
+
+
+class Writing:
+    """A write in the making: `write(expected, changed=…)` tells what came of it."""
+
+    def __init__(self, machine: Histories) -> None:
+        self.machine = machine
+        self.before, self.files = machine.expected, machine.texts()
+
+    def __enter__(self) -> Callable[..., None]:
+        return self.done
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+    def done(self, expected: Expected, *, changed: bool = True) -> None:
+        self.machine.expected = expected
+        if changed:
+            self.machine.writes.append(
+                Written(self.before, expected, self.files, self.machine.edits)
+            )
+        else:
+            assert self.machine.texts() == self.files
+
+
+class DaemonHistories(Histories):
+    """The memory behind a daemon, which is killed for real."""
+
+    def opened(self) -> Memory:
+        return client.connect(self.workspace, {})
+
+    def killed(self) -> None:
+        status = client.daemon_status(self.workspace)
+        assert status is not None
+        os.kill(status.pid, signal.SIGKILL)
+        self.memory.close()
+
+    def teardown(self) -> None:
+        self.killed()
+        self.folder.cleanup()
+
+
+def run(machine: type[Histories], examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=examples < 50,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.fixture(autouse=True)
+def model(embedder: OnnxEmbedder) -> None:
+    Histories.embedder = embedder
+
+
+def test_histories() -> None:
+    run(Histories, examples=12, steps=15)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_many_histories() -> None:
+    run(Histories, examples=400, steps=40)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_histories_of_a_daemon_that_is_killed() -> None:
+    run(DaemonHistories, examples=60, steps=25)
