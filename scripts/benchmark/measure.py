@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache"
 PYTHON = sys.executable
 ASSISTANT = str(Path(PYTHON).with_name("assistant"))
+SETTINGS = ("ASSISTANT_", "XDG_", "PYTHON")
+"""Variables that would change what is measured, such as one that forbids Python its byte code."""
 T = TypeVar("T")
 
 
@@ -29,7 +31,7 @@ def room() -> Iterator[Path]:
     """An empty home for this process and those it starts; only compiled models are shared."""
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as name:
         place = Path(name)
-        for variable in [name for name in os.environ if name.startswith(("ASSISTANT_", "XDG_"))]:
+        for variable in [name for name in os.environ if name.startswith(SETTINGS)]:
             del os.environ[variable]
         (place / "run").mkdir(mode=0o700)
         os.environ |= {
