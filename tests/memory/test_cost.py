@@ -1,0 +1,101 @@
+"""What grows with a memory and what does not, in counts: statements, files read, embeddings."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assistant.memory.base import Query
+from assistant.memory.embedder import HashingEmbedder
+from assistant.memory.recall import Recaller
+from assistant.memory.sync import Synchronizer
+from assistant.settings import IndexSettings, MemorySettings
+from assistant.workspace import Workspace
+from scripts.benchmark.facts import facts, queries, write_many
+
+FACTS = 4000
+OPENED: list[str] | None = None
+
+
+def _listen(event: str, arguments: tuple[object, ...]) -> None:
+    if OPENED is not None and event == "open" and str(arguments[0]).endswith(".md"):
+        OPENED.append(Path(str(arguments[0])).name)
+
+
+sys.addaudithook(_listen)
+
+
+@contextmanager
+def files_opened() -> Iterator[list[str]]:
+    """The names of the markdown files that Python opens meanwhile."""
+    global OPENED
+    OPENED = names = []
+    try:
+        yield names
+    finally:
+        OPENED = None
+
+
+def opened(root: Path, size: int) -> tuple[Synchronizer, HashingEmbedder]:
+    (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+    write_many(root, facts(size))
+    embedder = HashingEmbedder()
+    index = Synchronizer(Workspace(root), embedder, IndexSettings())
+    index.refresh()
+    index.dense.drain()
+    return index, embedder
+
+
+def statements(index: Synchronizer, embedder: HashingEmbedder, asked: list[str]) -> int:
+    """The most SQL statements that one of these recalls runs on the catalog."""
+    recaller = Recaller(index, embedder, MemorySettings(abstain=False))
+    seen: list[str] = []
+    most = 0
+    index.catalog._db.set_trace_callback(seen.append)
+    for query in asked:
+        seen.clear()
+        assert recaller.recall(Query(query)).passages
+        most = max(most, len(seen))
+    index.catalog._db.set_trace_callback(None)
+    return most
+
+
+def test_a_recall_runs_as_many_statements_in_a_large_memory_as_in_a_small_one(
+    tmp_path: Path,
+) -> None:
+    most = {}
+    for size in (100, FACTS):
+        root = tmp_path / str(size)
+        root.mkdir()
+        index, embedder = opened(root, size)
+        most[size] = statements(index, embedder, queries(facts(size), 40))
+        index.close()
+    assert most[FACTS] <= 50
+    assert most[FACTS] <= most[100] + 10
+
+
+def settle(index: Synchronizer) -> None:
+    """Refresh until every file is old enough to be trusted by its stat, and none is opened."""
+    while True:
+        with files_opened() as names:
+            index.refresh()
+        if not names:
+            return
+
+
+@pytest.mark.parametrize("edited", ["0000.md", "0002.md"])
+def test_an_edit_reads_its_own_file_and_embeds_its_own_line(tmp_path: Path, edited: str) -> None:
+    index, embedder = opened(tmp_path, FACTS)
+    settle(index)
+    before = embedder.embedded
+    path = tmp_path / "memory" / edited
+    head, rest = path.read_text(encoding="utf-8").split("\n- ", 1)
+    path.write_text(f"{head}\n- The spare key hangs in the shed.\n- {rest}", encoding="utf-8")
+    with files_opened() as names:
+        done = index.refresh()
+    index.close()
+    assert done.changed == (f"memory/{edited}",)
+    assert embedder.embedded - before == 1
+    assert set(names) == {edited}
