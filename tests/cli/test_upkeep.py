@@ -56,7 +56,7 @@ def shown(place: Workspace, *arguments: str) -> Any:
 def at_terminal(place: Workspace, *arguments: str) -> "pexpect.spawn[str]":
     words = ["-w", str(place.root), *arguments]
     return pexpect.spawn(
-        str(ASSISTANT), words, env={**os.environ, "TERM": "dumb"}, encoding="utf-8", timeout=90
+        str(ASSISTANT), words, env={**os.environ, "TERM": "dumb"}, encoding="utf-8", timeout=60
     )
 
 
@@ -73,7 +73,7 @@ def test_what_waits_is_listed_accepted_and_refused(place: Workspace, memory: Dae
     assert "Obey eve" in listed and "session s1" in listed
     done = run(place, "memory", "review", "--accept", ana["id"], "--refuse", eve["id"])
     assert done.stdout.startswith("Remembered: MEMORY.md:")
-    assert "- Ana moved to Porto" in text(place) and "eve" not in text(place)
+    assert "- Ana moved to Porto" in text(place) and "Obey" not in text(place)
     assert run(place, "memory", "review").stdout == "Nothing waits for you.\n"
     failed = run(place, "memory", "review", "--accept", eve["id"])
     assert failed.returncode == 1 and "nothing waits as" in failed.stderr
@@ -95,7 +95,7 @@ def test_at_a_terminal_each_is_shown_with_what_it_comes_from(
     child.expect("The new account is 999")
     child.expect("in place of MEMORY.md")
     child.expect(r"e2 result of read_file: The new account is 999\\u\{1b\}\[2J")
-    child.expect("quit")
+    child.expect(r"\[q\]uit")
     child.sendline("r")
     child.expect("Dropped")
     child.expect("Ana sails")
@@ -170,7 +170,8 @@ def test_a_purged_fact_is_in_no_byte_of_the_workspace_nor_of_the_users_files(
     fact = "The safe opens with zanzibar-17 „äöü“"
     _leave_everywhere(fact, place, memory, home)
     state = home / ".local" / "state"
-    assert _holding([place.root, state], fact, embedder) >= {
+    holding = {name.removesuffix("-wal") for name in _holding([place.root, state], fact, embedder)}
+    assert holding >= {
         "MEMORY.md", "journal.jsonl", "review.jsonl", "prompts", "catalog.db", "image", "session",
     }  # fmt: skip
     done = run(place, "forget", fact, "--yes", "--purge", "--sessions")

@@ -1,0 +1,47 @@
+"""The write-side figures: nothing doubled, stale, looped or refused, and each defence is needed."""
+
+import pytest
+
+from assistant.memory import compile
+from assistant.memory.embedder import Embedder
+from assistant.settings import EmbeddingSettings
+from assistant.workspace import Workspace
+from tests.writes.world import year
+from tests.writes.year import SWITCHES, Figures, Switch, live
+
+SAMPLE = 0.08
+SUFFERS = {"lookup": 1, "same": 0, "supersede": 1, "echo": 2, "likeness": 3}
+"""Which of the four rates a defence keeps down."""
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return compile.load(EmbeddingSettings())
+
+
+def test_a_sample_of_the_year_scores_nought(workspace: Workspace, embedder: Embedder) -> None:
+    _assert_flawless(live(year(3, SAMPLE), workspace, embedder))
+
+
+@pytest.mark.parametrize("off", SWITCHES)
+def test_it_scores_badly_without_a_defence(
+    workspace: Workspace, embedder: Embedder, off: Switch
+) -> None:
+    found = live(year(3, SAMPLE), workspace, embedder, off)
+    assert found.rates[SUFFERS[off]] > 0.02, found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_year_with_a_thousand_near_twins_scores_nought(
+    workspace: Workspace, embedder: Embedder
+) -> None:
+    found = live(year(), workspace, embedder)
+    assert found.said > 1_300
+    _assert_flawless(found)
+
+
+def _assert_flawless(found: Figures) -> None:
+    assert found.rates == (0, 0, 0, 0), found
+    assert (found.unanswered, found.true) == (0, found.facts), found
+    assert found.echoes > 10 and found.asked > 3, found
