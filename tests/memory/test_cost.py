@@ -51,13 +51,14 @@ def opened(root: Path, size: int) -> tuple[Synchronizer, HashingEmbedder]:
 def statements(index: Synchronizer, embedder: HashingEmbedder, asked: list[str]) -> int:
     """The most SQL statements that one of these recalls runs on the catalog."""
     recaller = Recaller(index, embedder, MemorySettings(abstain=False))
+    recaller.recall(Query(asked[0]))  # what is worked out once in a process
     seen: list[str] = []
     most = 0
     index.catalog._db.set_trace_callback(seen.append)
     for query in asked:
         seen.clear()
         assert recaller.recall(Query(query)).passages
-        most = max(most, len(seen))
+        most = max(most, sum(not each.startswith("--") for each in seen))  # not FTS5's own
     index.catalog._db.set_trace_callback(None)
     return most
 
