@@ -128,9 +128,9 @@ def _show_held(memory: Memory, place: Workspace, held: Held) -> None:
     typer.echo(typer.style(held.id, bold=True) + typer.style(f"  {held.time[:16]}", dim=True))
     typer.echo(f"  {spelled(held.fact.text)}")
     for passage in memory.locate(held.fact.replaces) if held.fact.replaces else ():
-        typer.echo(f"  in place of {passage.citation}  {one_line(passage.text)}")
+        typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
     for line in _sources(place, held.fact.origin):
-        typer.echo(typer.style(f"  {line}", dim=True))
+        typer.echo(typer.style(f"  {spelled(line)}", dim=True))
 
 
 def _sources(place: Workspace, origin: Origin) -> Iterator[str]:
@@ -161,7 +161,9 @@ def _sources(place: Workspace, origin: Origin) -> Iterator[str]:
 
 def _show_erased(erased: Sequence[JournalEntry]) -> None:
     for entry in erased:
-        typer.echo(f"{entry.id}  {entry.time[:16]}  {entry.source}  {one_line(entry.text)}")
+        typer.echo(
+            spelled(f"{entry.id}  {entry.time[:16]}  {entry.source}  {one_line(entry.text)}")
+        )
     if erased:
         typer.echo("Name one, or --all, to write it again; with --dismiss, to forget the offer.")
     else:

@@ -35,7 +35,7 @@ MARKS = (
     (r"<</SYS>>|\[/SYSTEM_PROMPT\]|\[/INST\]", "\0none\n"),
 )
 CLOSING = {
-    name: re.compile(r"[\[<{][^a-z\n(]{0,6}/[^a-z\n]{0,6}" + r"[^a-z\n]?".join(name))
+    name: re.compile(r"[\[<{][^a-z\n(]{0,6}/[^a-z\n(]{0,6}" + r"[^a-z\n]?".join(name))
     for name in BLOCKS
 }
 OPENING = re.compile(rf"(?:\[({'|'.join(BLOCKS)})\]|<(tool_result) [^>]*>)\s*\Z")
