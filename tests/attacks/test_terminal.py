@@ -19,7 +19,7 @@ from assistant import events
 from assistant.cli import headless, memory, sessions
 from assistant.cli.options import print_json
 from assistant.cli.render import TurnView
-from assistant.display import SPELLED, exactly, spelled
+from assistant.display import exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered
 from assistant.session import transcript
@@ -28,6 +28,7 @@ from assistant.workspace import Workspace
 from tests.attacks.cases import HARMLESS, STEERING
 
 every_trick = pytest.mark.parametrize("trick", STEERING.values(), ids=STEERING.keys())
+STEERS = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 COLOUR = re.compile(r"\x1b\[(?:0|1|2)m")
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -54,7 +55,7 @@ def terminal() -> Iterator[Screen]:
 
 def is_clean(shown: str) -> bool:
     """Nothing but text and line ends; the colours that the program itself sets aside."""
-    return not any(unicodedata.category(char) in SPELLED and char != "\n" for char in shown)
+    return not any(unicodedata.category(char) in STEERS and char != "\n" for char in shown)
 
 
 @every_trick

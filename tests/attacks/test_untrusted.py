@@ -125,4 +125,4 @@ def test_a_workspace_cannot_name_a_model(cloned: Workspace) -> None:
     trust.grant(cloned)
     (cloned.root / "assistant.toml").write_text('[model]\nname = "openai/evil"\n')
     done = command(cloned, "ask", "Hello")
-    assert done.returncode != 0 or "offline responder" in done.stdout
+    assert done.returncode == 1 and "may hold [context] and [skills] only" in done.stderr
