@@ -1,12 +1,13 @@
 """The composition root: settings become objects here, and nowhere else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from assistant import config, secrets, settings, skills, trust
+from assistant.agent.asking import questions
 from assistant.agent.interruption import Interruption
 from assistant.agent.relations import relations
 from assistant.conversation import Conversation
@@ -32,6 +33,9 @@ from assistant.tools.shell import shell_tool
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
+
+Asker = Callable[[Sequence[str]], Sequence[str | None]]
+"""Makes a question of each fact, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,15 @@ def judge(place: Workspace) -> Judge | None:
     if not model.extracts or not trust.is_trusted(place):
         return None
     return partial(relations, model, redact=secrets.redactor().redact)
+
+
+def asker(place: Workspace, progress: Progress = no_progress) -> Asker | None:
+    """Who makes questions of facts: the configured model; None without one, or without trust."""
+    chosen = settings.validate(config.load())
+    model = select.create(chosen)
+    if not model.extracts or not trust.is_trusted(place):
+        return None
+    return partial(questions, model, redact=secrets.redactor().redact, progress=progress)
 
 
 def purge_conversations(

@@ -51,6 +51,11 @@ class Workspace:
         return self.private / "history"
 
     @property
+    def evaluations(self) -> Path:
+        """The figures of past evaluations of recall, one a line."""
+        return self.private / "evaluations.jsonl"
+
+    @property
     def skills(self) -> Path:
         """One folder a skill."""
         return self.root / "skills"

@@ -1,11 +1,8 @@
 """What the model says of pairs of facts: the same, changed by the later one, or different."""
 
-import json
-import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from assistant.errors import ModelError, ModelFailure
+from assistant.agent.answers import listed
 from assistant.memory.base import Pair
 from assistant.memory.tidy import Relation
 from assistant.messages import Message, Reply
@@ -53,20 +50,8 @@ def _shown(pairs: Sequence[Pair]) -> str:
 
 def _read(answer: str, count: int) -> list[Relation]:
     said: dict[int, Relation] = {}
-    for each in _listed(answer):
+    for each in listed(answer, "relations"):
         match each:
             case {"pair": int(number), "relation": "same" | "changed" as relation}:
                 said[number] = relation
     return [said.get(number, "different") for number in range(1, count + 1)]
-
-
-def _listed(answer: str) -> list[Any]:
-    found = re.search(r"[\[{].*[\]}]", answer, re.DOTALL)
-    try:
-        decoded = json.loads(found[0] if found else "")
-    except ValueError as error:
-        raise ModelError(
-            "the model's answer is not the JSON asked for", kind=ModelFailure.PROTOCOL
-        ) from error
-    listed = decoded.get("relations") if isinstance(decoded, dict) else decoded
-    return listed if isinstance(listed, list) else []

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import chat, memory, secrets, sessions, setup, upkeep
+from assistant.cli import chat, evaluation, memory, secrets, sessions, setup, upkeep
 from assistant.cli.options import Globals
 from assistant.display import spelled
 from assistant.errors import AssistantError
@@ -59,6 +59,7 @@ setup.register_init(cli)
 chat.register(cli)
 memory.register(cli)
 upkeep.register()
+evaluation.register(cli)
 sessions.register(cli)
 secrets.register(cli)
 setup.register(cli)

@@ -13,7 +13,7 @@ from assistant import config, workspace
 from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
 from assistant.errors import UsageError
-from assistant.memory.base import Memory
+from assistant.memory.base import Memory, Progress, no_progress
 from assistant.memory.door import open_memory
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -26,6 +26,8 @@ class Globals:
     directory: Path | None = None
     no_daemon: bool = False
     debug: bool = False
+    progress: Progress = no_progress
+    """Shows a person how far it is, while memory is open."""
 
     def place(self) -> workspace.Workspace:
         """The workspace chosen. Raises WorkspaceError if there is none."""
@@ -35,6 +37,7 @@ class Globals:
     def memory(self) -> Iterator[Memory]:
         """The chosen workspace's memory, with progress on standard error for a person."""
         with ProgressLine() as progress:
+            self.progress = progress
             memory = open_memory(
                 self.place(),
                 config.load(),

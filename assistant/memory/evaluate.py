@@ -37,11 +37,23 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the lines of MEMORY.md that answer it."""
+    """A question and the lines of `source` that answer it."""
 
     text: str
     category: str
     lines: frozenset[int]
+    source: str = MEMORY_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a question: whether a recall as it is set returns all that answers it, where
+    that stands among all that recall ranks (from 1; None if nowhere), and the scores."""
+
+    question: Question
+    found: bool
+    place: int | None
+    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +90,38 @@ def _question(raw: dict[str, Any]) -> Question:
     return Question(str(raw["question"]), str(raw["category"]), lines)
 
 
-def coverage(passages: Sequence[Passage], lines: frozenset[int]) -> float:
-    """The share of these lines of MEMORY.md that the passages hold."""
+def coverage(passages: Sequence[Passage], question: Question) -> float:
+    """The share of the lines that answer a question that the passages hold."""
     held = {
         line
         for each in passages
-        if each.source == MEMORY_FILE
+        if each.source == question.source
         for line in range(each.start_line, each.end_line + 1)
     }
-    return len(lines & held) / len(lines)
+    return len(question.lines & held) / len(question.lines)
 
 
 def score(ask: Ask, question: Question) -> list[float]:
     """A question's score by every measure; recall is asked once, its list cut to each limit."""
-    found = ask(Query(question.text, k=MOST, budget=UNLIMITED)).passages
+    return _scores(_ranked(ask, question), question)
+
+
+def examine(ask: Ask, question: Question) -> Outcome:
+    """What became of a question, with the settings that a recall has by itself."""
+    ranked = _ranked(ask, question)
+    returned = ask(Query(question.text)).passages
+    holding = (n for n, each in enumerate(ranked, start=1) if coverage([each], question))
+    complete = coverage(returned, question) == 1.0
+    return Outcome(question, complete, next(holding, None), tuple(_scores(ranked, question)))
+
+
+def _ranked(ask: Ask, question: Question) -> tuple[Passage, ...]:
+    return ask(Query(question.text, k=MOST, budget=UNLIMITED)).passages
+
+
+def _scores(found: Sequence[Passage], question: Question) -> list[float]:
     limits = [*((MOST, budget) for budget in BUDGETS), *((k, UNLIMITED) for k in KS)]
-    return [coverage(fill(found, *limit)[0], question.lines) for limit in limits]
+    return [coverage(fill(found, *limit)[0], question) for limit in limits]
 
 
 def measure(ask: Ask, questions: Sequence[Question]) -> Scores:
