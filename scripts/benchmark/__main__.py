@@ -40,7 +40,7 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     indexing.bare_upsert(directory / "rival", kept, len(single))
     commands.recall(report, place, directory / "rival", single)
     commands.edit(report, place, single, bare)
-    chat.prompt(report, place)
+    chat.chat(report, place)
     stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
     growth.context(report, directory, (sizes[0], sizes[-1]))
     growth.pruning(report, directory, embedder, sizes[-1])

@@ -70,6 +70,21 @@ def litellm() -> None:
     import litellm  # noqa: F401
 
 
+def request(url: str) -> None:
+    """One streamed request with litellm."""
+    import litellm
+
+    said: Any = litellm.completion(
+        "openai/test",
+        [{"role": "user", "content": "Hello"}],
+        api_base=url,
+        api_key="none",
+        stream=True,
+    )
+    for _ in said:
+        pass
+
+
 def _model() -> str:
     from assistant.memory import compile
 
@@ -77,6 +92,5 @@ def _model() -> str:
 
 
 if __name__ == "__main__":
-    {each.__name__: each for each in (upsert, search, encode, resident, litellm)}[sys.argv[1]](
-        *sys.argv[2:]
-    )
+    rivals = (upsert, search, encode, resident, litellm, request)
+    {each.__name__: each for each in rivals}[sys.argv[1]](*sys.argv[2:])
