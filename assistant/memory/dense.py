@@ -24,6 +24,8 @@ BATCH = 1000
 MAX_OVERLAY = 1000
 """More pending operations than this are not laid over Chroma's answer: all is scanned."""
 
+GONE = "The vector index was gone; it was filled again from the cache"
+
 Nearest = tuple[Rows, NDArray[np.float32]]
 """Row ids of the catalog and their cosine similarity, best first."""
 
@@ -47,7 +49,6 @@ class DenseIndex:
         self._complete = False
         self._exact: tuple[int, Rows, Vectors] | None = None
         self._wake = threading.Event()
-        self._wake.set()
         self._closing = False
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
@@ -75,7 +76,7 @@ class DenseIndex:
         """Have Chroma told of what changed, in the background; costs a stat."""
         if self._store.lost():
             self._complete = False
-            self._notify("The vector index was deleted; it was filled again from the cache")
+            self._notify(GONE)
         if not self._complete or self._catalog.outbox_size():
             self._wake.set()
 
@@ -124,8 +125,8 @@ class DenseIndex:
         self._store.wait()
         if self._store.lost():
             raise VectorsDamaged("The vector index is gone")
-        if not self._complete and not self._store.count():
-            self._catalog.outbox_all()  # Chroma's data was deleted: all of it goes in at once
+        if not self._complete and self._catalog.count() and not self._store.count():
+            self._begin_again()
         done, total = 0, self._catalog.outbox_size()
         while not self._closing:
             (ids, vectors), gone, mark = self._catalog.outbox(BATCH)
@@ -139,6 +140,12 @@ class DenseIndex:
                 progress("Filling the vector index", min(done, total), total)
         if not self._complete and not self._closing:
             self._compare()
+
+    def _begin_again(self) -> None:
+        """Have an empty Chroma told everything at once, what it was told before too."""
+        if self._catalog.outbox_size() < self._catalog.count():
+            self._notify(GONE)
+            self._catalog.outbox_all()
 
     def _compare(self) -> None:
         """Chroma must hold as many vectors as there are chunks; looked at once after opening."""

@@ -40,8 +40,8 @@ class VectorsDamaged(MemoryFailure):
 class VectorStore:
     """The vectors of one workspace by one embedding model. Thread-safe; one process at a time.
 
-    It opens in the background, since importing chromadb takes a second: `ready` tells when, and
-    every operation waits for it. All raise MemoryFailure when a server does not answer, and
+    The first operation opens it, which takes a second for the import of chromadb alone: `ready`
+    tells whether that is done. All operations raise MemoryFailure when a server does not answer, and
     VectorsDamaged when the data cannot be used.
     """
 
@@ -57,8 +57,6 @@ class VectorStore:
         self._opened = threading.Event()
         self._inode = 0
         self._closed = False
-        self._opening = threading.Thread(target=self._open_quietly, name="chroma", daemon=True)
-        self._opening.start()
 
     @property
     def embedded(self) -> bool:
@@ -72,11 +70,12 @@ class VectorStore:
 
     def wait(self) -> None:
         """Return when it is open; a server that did not answer is tried again."""
-        self._opened.wait()
-        if self._failure is None:
+        if self.ready:
             return
         with self._lock:
-            if self._failure is not None and not self.embedded and not self._closed:
+            if not self._opened.is_set():
+                self._open_quietly()
+            elif self._failure is not None and not self.embedded and not self._closed:
                 self._open()
                 self._failure = None
             if self._failure is not None:
@@ -118,7 +117,6 @@ class VectorStore:
     def reset(self) -> None:
         """Throw all vectors away; ready to be filled."""
         with self._lock:
-            self._opened.wait()
             if self.embedded:
                 self._release()
                 with storage.reported("deleted", self._directory):
@@ -129,14 +127,15 @@ class VectorStore:
                 self._release()
             self._failure = None
             self._open()
+            self._opened.set()
 
     def close(self) -> None:
         """Let go of the data, so that another process may open it."""
-        self._opened.wait()
         with self._lock:
             self._release()
             self._closed = True
             self._failure = MemoryFailure("the index is closed")
+            self._opened.set()
 
     # Parts
 
