@@ -7,6 +7,7 @@ meant, and pull the vector towards all of them. Whether a name leads a chunk is 
 
 import calendar
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -16,6 +17,8 @@ from assistant.memory.period import Period
 
 MAX_CHARS = 2000
 """A longer query is cut to its beginning and its end, where the question usually is."""
+EMBEDDED_CHARS = 600
+"""So is what is embedded, lest the model's own limit cut off the end."""
 COMMON_SHARE = 0.1
 """A word in more of the chunks than this is common; so are at least `COMMON_LEAST` chunks."""
 COMMON_LEAST = 8
@@ -23,14 +26,15 @@ MAX_POSTINGS = 20_000
 """Occurrences read for one query. Rare words come first, so that what falls off says least."""
 LEAST_TERMS = 3
 
-_STOP_WORDS = """
-a about after again all also am an and any are as at be been before being but by can could did do
+_STOP_LIST = """
+a about after again all also am an and any are as at be been before being but by can could d did do
 does doing done down for from get got had has have having he her here him his how i if in into is
-it its just ll ll me might mine must my no not of off on once only or our out over re s shall she
-should so some such t than that the their them then there these they this those to too up us ve
-very was we were what when where which while who whom whose why will with would you your d m
-tell know please remember say said
+it its just knew know known ll m me might mine must my no not of off on once only or our out over
+please re remember remembers s said say says shall she should so some such t tell than that the
+their them then there these they this those to told too up us ve very was we were what when where
+which while who whom whose why will with would you your
 """
+_STOP_WORDS = frozenset(_STOP_LIST.split())
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
 _CALENDAR = {*calendar.month_name, *calendar.day_name}
@@ -57,18 +61,20 @@ class Question:
 
 def read(query: str, catalog: Catalog, today: date) -> Question:
     """Understand a query of any content and length."""
-    text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "))
+    text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
-    found = [term for term in catalog.terms(text) if term.text not in _stop_stems(catalog)]
+    words = _WORD.findall(text)
+    telling = [word for word in words if word.casefold() not in _STOP_WORDS]
+    found = catalog.terms(" ".join(telling))
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = _names(text, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
     return Question(
         text=text,
-        embedded=_without(text, common, catalog) if common else text,
+        embedded=_cut(_without(text, common, catalog) if common else text, EMBEDDED_CHARS),
         terms=terms,
-        searched=_affordable(terms),
-        words=frozenset(_WORD.findall(text.casefold())),
+        searched=affordable(terms),
+        words=frozenset(word.casefold() for word in words),
         names=frozenset(term.text for term in names),
         unknown_names=_share_unknown(names),
         periods=tuple(periods(text, today)),
@@ -78,6 +84,16 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
 def is_common(term: Term, chunks: int) -> bool:
     """Whether a word stands in so many of the chunks that it tells them apart no more."""
     return term.document_frequency > max(COMMON_LEAST, COMMON_SHARE * chunks)
+
+
+def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, ...]:
+    """The first of these terms, rarest first, that have `most` postings; `LEAST_TERMS` at least."""
+    total = 0
+    for kept, term in enumerate(terms):
+        total += term.document_frequency
+        if total > most and kept >= LEAST_TERMS:
+            return tuple(terms[:kept])
+    return tuple(terms)
 
 
 def _names(text: str, catalog: Catalog) -> list[Term]:
@@ -96,20 +112,11 @@ def _share_unknown(names: list[Term]) -> float:
     return unknown / len(names) if names else 0.0
 
 
-def _cut(text: str) -> str:
-    if len(text) <= MAX_CHARS:
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
         return text
-    half = MAX_CHARS // 2
+    half = most // 2
     return f"{text[:half]} {text[-half:]}"
-
-
-def _affordable(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    total = 0
-    for kept, term in enumerate(terms):
-        total += term.document_frequency
-        if total > MAX_POSTINGS and kept >= LEAST_TERMS:
-            return terms[:kept]
-    return terms
 
 
 def _without(text: str, common: set[str], catalog: Catalog) -> str:
@@ -127,14 +134,3 @@ def _without(text: str, common: set[str], catalog: Catalog) -> str:
 
     kept = [word for word in text.split() if is_kept(word)]
     return " ".join(kept) if any(_WORD.search(word) for word in kept) else text
-
-
-_STEMS: frozenset[str] = frozenset()
-
-
-def _stop_stems(catalog: Catalog) -> frozenset[str]:
-    """The stop words as the index stems them."""
-    global _STEMS
-    if not _STEMS:
-        _STEMS = frozenset(term.text for term in catalog.terms(_STOP_WORDS))
-    return _STEMS

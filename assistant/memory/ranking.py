@@ -104,4 +104,5 @@ def _days_after(asked: Period, recorded: date) -> float:
 
 
 def _in_year(day: date, year: int) -> date:
-    return day.replace(year=year, day=min(day.day, 28))
+    leap_day = (day.month, day.day) == (2, 29)
+    return date(year, 2, 28) if leap_day else day.replace(year=year)

@@ -11,6 +11,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.errors import UsageError
 from assistant.memory import lexical, ranking
 from assistant.memory.base import Query, Recall
 from assistant.memory.catalog import Layout, Postings, Rows
@@ -20,7 +21,7 @@ from assistant.memory.embedder import Embedder
 from assistant.memory.lexical import Grains
 from assistant.memory.question import Question, read
 from assistant.memory.ranking import SIGNALS, Matrix, Weights
-from assistant.memory.selection import Scored, arrange, fill, passage
+from assistant.memory.selection import Scored, arrange, fill, passage, plausible
 from assistant.memory.similarity import Scanner, Similarity
 from assistant.memory.sync import Synchronizer
 from assistant.settings import MemorySettings
@@ -66,7 +67,7 @@ class Recaller:
         today: Callable[[], date] = date.today,
         weights: Weights = ranking.WEIGHTS,
     ) -> None:
-        self._index = index
+        self.index = index
         self._embedder = embedder
         self._settings = settings
         self._today = today
@@ -75,8 +76,8 @@ class Recaller:
         self._view: _View | None = None
 
     def recall(self, query: Query) -> Recall:
-        """The passages worth their tokens, best first."""
-        question = read(query.text, self._index.catalog, self._today())
+        """The passages worth their tokens, best first. Raises UsageError if `as_of` is no date."""
+        question = read(query.text, self.index.catalog, self._today())
         if not question.words:
             return Recall(query.text, 0, ())
         ranked = self.rank(question, query)
@@ -84,19 +85,20 @@ class Recaller:
         budget = query.budget or self._settings.budget
         found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of), question.words)
         weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
+        worth = 0 if weak else plausible(found) if self._settings.abstain else len(found)
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
-        taken, others = fill(listed, 0 if weak else k, budget)
+        taken, others = fill(listed[:worth], k, budget)
         return Recall(
             query=query.text,
             tokens=sum(each.tokens for each in taken),
             passages=tuple(taken),
-            near_misses=tuple(others[:SHOWN_MISSES]) if query.why else (),
+            near_misses=tuple((others + listed[worth:])[:SHOWN_MISSES]) if query.why else (),
             abstained=weak and bool(found),
         )
 
     def rank(self, question: Question, query: Query) -> Ranked:
         """Score the candidates for a question with every signal."""
-        catalog, view = self._index.catalog, self._current_view()
+        catalog, view = self.index.catalog, self._current_view()
         eligible = _eligible(view.layout, query)
         if not eligible.any():
             return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
@@ -118,7 +120,7 @@ class Recaller:
         return self._ranked(view.layout, positions, matrix)
 
     def _current_view(self) -> _View:
-        catalog = self._index.catalog
+        catalog = self.index.catalog
         layout = catalog.layout()
         if self._view is None or self._view.layout is not layout:
             self._view = _View(layout, Grains.of(layout), TraitColumns(catalog, layout))
@@ -131,7 +133,7 @@ class Recaller:
 
     def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
-        stored = self._index.catalog.chunks(rows)
+        stored = self.index.catalog.chunks(rows)
         found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], strict=True)
         return [
             Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights))
@@ -141,12 +143,20 @@ class Recaller:
 
 def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
     """What was recorded by then, and was not superseded by then."""
-    as_of = date.fromisoformat(query.as_of).toordinal() if query.as_of else None
-    superseded = layout.superseded
-    if as_of is not None:
-        superseded = superseded & (layout.until <= as_of)
-    eligible = np.ones(len(layout), dtype=np.bool_) if query.include_superseded else ~superseded
-    return eligible if as_of is None else eligible & (layout.date <= as_of)
+    everything = np.ones(len(layout), dtype=np.bool_)
+    if query.as_of is None:
+        return everything if query.include_superseded else ~layout.superseded
+    day = _day(query.as_of)
+    recorded: NDArray[np.bool_] = layout.date <= day
+    given_up = layout.superseded & (layout.until <= day)
+    return recorded if query.include_superseded else recorded & ~given_up
+
+
+def _day(as_of: str) -> int:
+    try:
+        return date.fromisoformat(as_of).toordinal()
+    except ValueError as error:
+        raise UsageError(f"{as_of!r} is no date", "Write it as YYYY-MM-DD") from error
 
 
 def _as_of(chunk: Chunk, day: str | None) -> Chunk:

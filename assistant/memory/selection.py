@@ -17,6 +17,9 @@ CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
 TWINS_APART = 20
 """Twins stand at most so many places apart."""
+IMPLAUSIBLE = 10.0
+"""Scores are log-odds (see `ranking`): so far below the best, a chunk is e^-10 as likely to hold
+the answer, and not worth its tokens."""
 STEP = 0.001
 """The least difference between two scores that makes an order."""
 
@@ -44,6 +47,11 @@ def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
     `asked` are the words of the question, folded.
     """
     return _later_first(_below_successors(_once(found)), asked)
+
+
+def plausible(found: Sequence[Scored]) -> int:
+    """How many, best first, may well hold the answer, given the best."""
+    return sum(each.score >= found[0].score - IMPLAUSIBLE for each in found)
 
 
 def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
@@ -92,14 +100,14 @@ def _sorted(found: Iterable[Scored]) -> list[Scored]:
 def _once(found: Iterable[Scored]) -> list[Scored]:
     kept: dict[tuple[str, ...], list[Scored]] = {}
     for each in _sorted(found):
-        alike = kept.setdefault((each.chunk.status, *_words(each.chunk)), [])
+        alike = kept.setdefault((each.chunk.status, *_words(each.chunk.plain)), [])
         if not any(_says_the_same(each.chunk, other.chunk) for other in alike):
             alike.append(each)
     return _sorted(each for alike in kept.values() for each in alike)
 
 
-def _words(chunk: Chunk) -> list[str]:
-    return _WORD.findall(chunk.plain.casefold())
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
@@ -126,23 +134,26 @@ def _below_successors(found: list[Scored]) -> list[Scored]:
 
 def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
-    words = [set(_words(each.chunk)) for each in found]
+    words = [set(_words(each.chunk.plain)) for each in found]
+    held = [_held(each.chunk, asked) for each in found]
     for above, first in enumerate(found):
         for below in range(above + 1, min(above + TWINS_APART, len(found))):
             second = found[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            if _are_twins(words[above], words[below], asked) and _is_later(
-                second.chunk, first.chunk
-            ):
+            twins = held[above] == held[below] and _are_twins(words[above], words[below])
+            if twins and _is_later(second.chunk, first.chunk):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
 
 
-def _are_twins(words: set[str], others: set[str], asked: Set[str]) -> bool:
-    """What is asked tells facts about two people apart, but not two answers."""
-    if words & asked != others & asked:
-        return False
+def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
+    """What a chunk and its heading hold of the question: tells apart facts about two people, or
+    two things, but not two answers."""
+    return asked & {*_words(chunk.plain), *_words(" ".join(chunk.heading))}
+
+
+def _are_twins(words: set[str], others: set[str]) -> bool:
     return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
 
 
