@@ -41,8 +41,8 @@ class VectorStore:
     """The vectors of one workspace by one embedding model. Thread-safe; one process at a time.
 
     The first operation opens it, which takes a second for the import of chromadb alone: `ready`
-    tells whether that is done. All operations raise MemoryFailure when a server does not answer, and
-    VectorsDamaged when the data cannot be used.
+    tells whether that is done. All operations raise MemoryFailure when a server does not answer,
+    and VectorsDamaged when the data cannot be used.
     """
 
     def __init__(self, directory: Path, settings: IndexSettings, name: str) -> None:
