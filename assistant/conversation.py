@@ -197,9 +197,10 @@ class Conversation:
             "History": "\n\n".join(f"{each.role}: {each.content}" for each in said),
             "Message": text,
         }
-        return self.sections(recall) + [
+        sections = self.sections(recall) + [
             Section(title, shown) for title, shown in parts.items() if shown
         ]
+        return [replace(each, text=self.redactor.redact(each.text)) for each in sections]
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""
@@ -230,6 +231,7 @@ class Conversation:
             self.approver,
             self.interruption,
             self.one_call,
+            redact=self.redactor.redact,
         )
 
     @property

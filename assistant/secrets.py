@@ -171,6 +171,7 @@ class Redactor:
         }
         longest_first = sorted(spelled, key=len, reverse=True)
         self._spelled = spelled
+        self._seen: dict[str, str] = {}
         self._known = re.compile("|".join(map(re.escape, longest_first))) if spelled else None
 
     def redact(self, text: str) -> str:
@@ -190,10 +191,23 @@ class Redactor:
         """The stand-ins of the secrets in a text, not counting stand-ins it holds already."""
         return stand_ins(self.redact(text)) - stand_ins(text)
 
+    def places(self, text: str) -> list[tuple[int, int, str]]:
+        """Where secrets stand in a text, in order: first character, end, stand-in."""
+        redacted = self.redact(text)
+        if redacted == text:
+            return []
+        names = stand_ins(redacted)
+        known = {**self._spelled, **self._seen}
+        spellings = sorted((each for each in known if known[each] in names), key=len, reverse=True)
+        anyone = re.compile("|".join(map(re.escape, spellings)))
+        return [(match.start(), match.end(), known[match[0]]) for match in anyone.finditer(text)]
+
     def _stand_in(self, kind: str, match: re.Match[str]) -> str:
         secret = match[1] if match.re.groups else match[0]
-        stand_in = f"[[secret:{kind}-{hashlib.sha256(secret.encode()).hexdigest()[:8]}]]"
+        digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+        stand_in = f"[[secret:{kind}-{digest[:8]}]]"
         self._values[stand_in] = secret
+        self._seen[secret] = stand_in
         return match[0].replace(secret, stand_in)
 
 
@@ -216,6 +230,24 @@ def stand_ins(text: str) -> set[str]:
 def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
     """A redactor of the registered secrets and the environment's. Raises ConfigError."""
     return Redactor(from_environment(environ) | registered())
+
+
+class Standing:
+    """The redactor of a process that stays: made again once a secret is registered or removed."""
+
+    def __init__(self) -> None:
+        self._made: tuple[tuple[int, int] | None, Redactor] | None = None
+
+    def __call__(self) -> Redactor:
+        """The redactor as of now. Raises ConfigError."""
+        try:
+            found = store().stat()
+            seen = (found.st_ino, found.st_mtime_ns)
+        except FileNotFoundError:
+            seen = None
+        if self._made is None or self._made[0] != seen:
+            self._made = (seen, redactor())
+        return self._made[1]
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, str]:

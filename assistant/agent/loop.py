@@ -26,6 +26,7 @@ from assistant.events import (
 )
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.secrets import in_all
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -64,7 +65,10 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What a turn is run with. `one_call` runs only the first tool call of an answer."""
+    """What a turn is run with. `one_call` runs only the first tool call of an answer.
+
+    `redact` takes secrets out of what the model says before that is written down.
+    """
 
     model: ChatModel
     prompt: Prompt
@@ -74,6 +78,7 @@ class Agent:
     interruption: Interruption = field(default_factory=Interruption)
     one_call: bool = False
     max_rounds: int = MAX_ROUNDS
+    redact: Callable[[str], str] = str
 
 
 def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
@@ -156,7 +161,8 @@ class _Draft:
 def _keep(agent: Agent, draft: _Draft, why: str) -> None:
     """Write what was streamed before an answer broke off; nothing if there was nothing."""
     if draft.text or draft.reasoning:
-        agent.transcript.append(AssistantEntry(draft.text, draft.reasoning, model=agent.model.name))
+        said = Reply(draft.text, draft.reasoning)
+        agent.transcript.append(_entry(said, agent))
         agent.transcript.append(InterruptedEntry(why))
 
 
@@ -167,8 +173,13 @@ def _why(stopped: BaseException) -> str:
 
 
 def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
-    calls = tuple(_distinct(reply.tool_calls, agent.transcript.entries))
-    return AssistantEntry(reply.text, reply.reasoning, calls, reply.usage, agent.model.name)
+    redact = agent.redact
+    calls = tuple(
+        replace(call, arguments=in_all(redact, call.arguments))
+        for call in _distinct(reply.tool_calls, agent.transcript.entries)
+    )
+    text, reasoning = redact(reply.text), redact(reply.reasoning)
+    return AssistantEntry(text, reasoning, calls, reply.usage, agent.model.name)
 
 
 def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[ToolCall]:

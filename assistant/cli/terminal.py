@@ -122,7 +122,16 @@ def _history() -> History:
     path = config.state_dir() / "prompts"
     storage.private_directory(path.parent)
     path.touch(mode=storage.PRIVATE_FILE)
-    return FileHistory(str(path))
+    return _Prompts(str(path))
+
+
+class _Prompts(FileHistory):
+    """What was typed, for the next chat too; on disk without secrets."""
+
+    def store_string(self, string: str) -> None:
+        from assistant import secrets  # a table of patterns: behind the prompt
+
+        super().store_string(secrets.redactor().redact(string))
 
 
 def _keys() -> KeyBindings:

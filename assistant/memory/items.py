@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 from assistant.errors import LedgerError
 from assistant.memory.plain import PARSER, words_of
+from assistant.secrets import STAND_IN
 
 BLOT = "\0"
 """Stands for each character of `masked` text that is not to be read."""
@@ -33,7 +34,8 @@ _OPAQUE = re.compile(
 _OPENER = re.compile(r"`{3}|~{3}|<[A-Za-z/!?]")
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _INLINE = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
+    rf"(?P<stand_in>{STAND_IN.pattern})"  # stays as it is, to be known again
+    r"|\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
     r"|&(?=#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)"
     r"|[`\[\]]"
     r"|\*(?!\s)|(?<=\S)\*"  # emphasis, not a lone star between spaces
@@ -87,7 +89,7 @@ def _visible(character: str) -> str:
 
 def escape(text: str) -> str:
     """One line of clean text as markdown that says exactly that."""
-    escaped = _INLINE.sub(lambda found: "\\" + found[0], text)
+    escaped = _INLINE.sub(lambda found: found["stand_in"] or "\\" + found[0], text)
     return _ORDERED.sub(r"\1\\\2", "\\" + escaped if _OPENING.match(escaped) else escaped, count=1)
 
 

@@ -64,9 +64,16 @@ class _Change:
 class Ledger:
     """The ledger of one workspace. Safe to use from several threads and processes at once."""
 
-    def __init__(self, workspace: Workspace, today: Callable[[], date] = date.today) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        today: Callable[[], date] = date.today,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        """`redact` takes secrets out of what the journal says of a forgotten passage."""
         self._workspace = workspace
         self._today = today
+        self._redact = redact
         self._journal = Journal(workspace.journal)
         self._history = History(workspace.history)
 
@@ -109,7 +116,7 @@ class Ledger:
                 edits = [replace(edit, removed="") for edit in edits]
                 change.draft.images.clear()
             said = "" if purge else "\n".join(plain(passage.text) for passage in passages)
-            change.writes.append(replace(write, text=said, edits=tuple(edits)))
+            change.writes.append(replace(write, text=self._redact(said), edits=tuple(edits)))
             change.verdicts.update(self._given_up(passages))
             return Forgotten(write.id, tuple(passages), purge)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from assistant import secrets
 from assistant.memory import compile
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.settings import Settings
@@ -29,4 +30,5 @@ def open_memory(
         from assistant.memory.service import LocalMemory  # 0.2 s, on the other core
 
         embedder = loading.result()
-    return LocalMemory(workspace, settings, embedder, progress, notify, let_go)
+    redactor = secrets.Standing()
+    return LocalMemory(workspace, settings, embedder, progress, notify, let_go, redactor=redactor)

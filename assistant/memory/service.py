@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import (
     Fact,
     Forgotten,
@@ -35,8 +35,10 @@ from assistant.memory.base import (
 )
 from assistant.memory.catalog import CatalogDamaged, Source, StoredChunk
 from assistant.memory.chunks import Chunk
+from assistant.memory.draft import Draft
 from assistant.memory.embedder import Embedder
 from assistant.memory.ledger import Ledger, Written
+from assistant.memory.masking import verbatim
 from assistant.memory.pairs import near_pairs
 from assistant.memory.plain import plain
 from assistant.memory.recall import Recaller
@@ -44,6 +46,7 @@ from assistant.memory.review import Review
 from assistant.memory.same import key
 from assistant.memory.selection import passage
 from assistant.memory.sync import Refreshed, Synchronizer
+from assistant.secrets import Redactor, stand_ins
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
@@ -66,7 +69,8 @@ class LocalMemory:
     """`Memory` in this process. Safe to use from several threads.
 
     It must own the index (`owner.py`). A write's `request` names it: the same request again
-    returns what the first one did. `let_go` is called when it is closed.
+    returns what the first one did. `let_go` is called when it is closed. Secrets that `redactor`
+    knows are neither written nor indexed: their stand-ins are, and that is what passages say.
     """
 
     def __init__(
@@ -78,7 +82,9 @@ class LocalMemory:
         notify: Notify = no_notices,
         let_go: Callable[[], None] | None = None,
         today: Callable[[], date] = date.today,
+        redactor: Callable[[], Redactor] = Redactor,
     ) -> None:
+        self._redactor = redactor
         self._workspace = workspace
         self._embedder = embedder
         self._progress = progress
@@ -88,9 +94,9 @@ class LocalMemory:
         self._faults: tuple[str, ...] = ()
         self._closed = False
         self._lock = threading.RLock()
-        self._ledger = Ledger(workspace, today)
+        self._ledger = Ledger(workspace, today, self._redact)
         self._review = Review(workspace, self._ledger)
-        self._index = Synchronizer(workspace, embedder, settings.index, self._observe)
+        self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
         self._recaller = Recaller(self._index, embedder, settings.memory)
 
     def recall(self, query: Query) -> Recall:
@@ -106,6 +112,7 @@ class LocalMemory:
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self._lock:
+            facts = list(map(self._redacted, facts))
             sure = [fact for fact in facts if fact.origin.kind not in DOUBTFUL]
             replaced = self._fresh(lambda: self._replaced(sure))
             done = self._ledger.remember(sure, request=request, replaced=replaced)
@@ -127,7 +134,9 @@ class LocalMemory:
         self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
     ) -> Forgotten:
         with self._lock:
-            forgotten = self._ledger.forget(passages, purge=purge, request=request)
+            own = list(map(self._verbatim, passages))
+            forgotten = self._ledger.forget(own, purge=purge, request=request)
+            forgotten = replace(forgotten, removed=tuple(passages))
             self._refresh()
             if purge:
                 self._review.purge([plain(passage.text) for passage in passages])
@@ -158,7 +167,8 @@ class LocalMemory:
             if not accept:
                 self._review.refuse(id)
                 return None
-            written = self._review.accept(id, text, request=request)
+            words = None if text is None else self._redact(text)
+            written = self._review.accept(id, words, request=request)
             return self._fresh(lambda: self._remembered(written))
 
     def erased(self) -> tuple[JournalEntry, ...]:
@@ -231,6 +241,20 @@ class LocalMemory:
         except AssistantError as error:
             self._happened.append(str(error))
 
+    # Secrets
+
+    def _redact(self, text: str) -> str:
+        return self._redactor().redact(text)
+
+    def _redacted(self, fact: Fact) -> Fact:
+        return replace(fact, text=self._redact(fact.text), section=self._redact(fact.section))
+
+    def _verbatim(self, passage: Passage) -> Passage:
+        """The passage as its file has it, which may be with a secret."""
+        if not stand_ins(passage.text):
+            return passage
+        return verbatim(passage, Draft(self._workspace).text(passage.source), self._redactor())
+
     # Answers
 
     def _hold(self, fact: Fact) -> Remembered:
@@ -244,7 +268,14 @@ class LocalMemory:
         """The passages that `replaces` names; the ledger refuses what is not among them."""
         targets = {fact.replaces for fact in facts if fact.replaces}
         named = {target: self._named(_text(target)) or () for target in targets}
-        return {target: found[0] for target, found in named.items() if len(found) == 1}
+        replaced = {target: found[0] for target, found in named.items() if len(found) == 1}
+        for each in replaced.values():
+            if self._verbatim(each) != each:
+                raise LedgerError(
+                    f"{each.citation} holds a secret, which a superseded fact would keep",
+                    "Change that line in the file yourself",
+                )
+        return replaced
 
     def _remembered(self, written: Written) -> Remembered:
         stored = self._at(written.source, written.line)

@@ -24,6 +24,8 @@ from assistant.memory.catalog import Catalog, CatalogDamaged, Source, Stat, vect
 from assistant.memory.chunks import Chunk, chunk
 from assistant.memory.dense import DenseIndex
 from assistant.memory.embedder import Embedder
+from assistant.memory.masking import masked
+from assistant.secrets import Redactor
 from assistant.settings import IndexSettings
 from assistant.workspace import Workspace
 
@@ -63,12 +65,17 @@ class Synchronizer:
         embedder: Embedder,
         settings: IndexSettings,
         on_change: OnChange | None = None,
+        redactor: Callable[[], Redactor] = Redactor,
     ) -> None:
-        """Open or make the index; nothing is read of the files yet. Raises StorageError."""
+        """Open or make the index; nothing is read of the files yet. Raises StorageError.
+
+        What `redactor` knows for a secret is not indexed.
+        """
         self._workspace = workspace
         self._embedder = embedder
         self._settings = settings
         self._on_change = on_change
+        self._redactor = redactor
         self._lock = threading.RLock()
         self._closed = False
         self._notices: list[str] = []
@@ -271,6 +278,7 @@ class Synchronizer:
         chunks = chunk(
             text, name, count_tokens=embedder.count_tokens, max_tokens=embedder.max_tokens
         )
+        chunks = masked(chunks, text, self._redactor())
         self._embed(name, chunks, progress)
         self.catalog.replace_source(name, stat, digest, chunks, embedder.fingerprint)
         self._faults.pop(name, None)
