@@ -56,8 +56,6 @@ class MemorySettings(_Section):
     """The most tokens they may cost together."""
     abstain: bool = True
     """Return nothing rather than passages whose match is too weak to mean anything."""
-    reranker: str | None = None
-    """A sentence-transformers cross-encoder (name or path) to rerank with. Unset: none."""
 
 
 class EmbeddingSettings(_Section):
