@@ -422,7 +422,7 @@ def model(embedder: OnnxEmbedder) -> None:
 
 
 def test_histories() -> None:
-    run(Histories, examples=12, steps=15)
+    run(Histories, examples=8, steps=12)
 
 
 @pytest.mark.slow
