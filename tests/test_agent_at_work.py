@@ -26,6 +26,7 @@ from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered
 from assistant.tools import sandbox
 from assistant.workspace import Workspace
+from tests.cli.test_chat import COLOUR
 from tests.model.validator import wire_faults
 from tests.provider import Answer, Provider, Received
 
@@ -278,3 +279,48 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
     entries = transcript.read(place.sessions, name)
     (result,) = [entry for entry in entries if isinstance(entry, ToolResultEntry)]
     assert not result.error
+
+
+def test_one_call_of_an_answer_runs_if_so_set_and_the_rest_are_deferred(place: Workspace) -> None:
+    calls = tuple(ToolCall(f"c{number}", "list_files", {}) for number in range(3))
+    with Provider(Reply(tool_calls=calls), "Seen.") as provider:
+        run(place, "ask", "look", env=environment(provider, ASSISTANT_MODEL__TOOL_CALLS="one"))
+        body = provider.requests[-1].body
+    assert wire_faults(body) == []
+    told = [text_of(each) for each in body["messages"] if each["role"] == "tool"]
+    assert "shop/" in told[0]
+    assert all(text.startswith("Deferred") for text in told[1:]) and len(told) == 3
+
+
+def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: Workspace) -> None:
+    with Provider(
+        Reply("One.", usage=Usage(1_000, 10, 900)), Reply("Two.", usage=Usage(2_000, 20, 1_900))
+    ) as provider:
+        env = environment(provider, ASSISTANT_MODEL="openai/gpt-4o-mini", TERM="xterm-256color")
+        child = pexpect.spawn(
+            str(ASSISTANT),
+            ["-w", str(place.root), "chat"],
+            env=env,
+            encoding="utf-8",
+            timeout=60,
+            dimensions=(40, 100),
+        )
+        for typed, shown in (
+            ("first\r", "One"),
+            ("/model openai/gpt-4o\r", "answers come from openai/gpt-4o"),
+            ("second\r", "Two"),
+            ("/usage\r", r"tokens in.*out.*gpt-4o"),
+        ):
+            child.expect("›")
+            child.send(typed)
+            child.expect(shown)
+        used = COLOUR.sub("", f"{child.before}{child.after}")
+        assert "3,000 tokens in (1,900 of the last call cached), 30 out · $0.00" in used
+        child.expect("›")
+        child.sendeof()
+        child.expect(pexpect.EOF)
+        asked = [request.body["model"] for request in provider.requests]
+        assert asked == ["gpt-4o-mini", "gpt-4o"]
+        assert re.search(
+            r"2 turns · 3,030 tokens · \$0\.00\d", run(place, "sessions", "list", env=env)
+        )
