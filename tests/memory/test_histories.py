@@ -210,7 +210,7 @@ class Histories(RuleBasedStateMachine):
         fact = self.typed.pop(at % len(self.typed))
         lines = self.text(name).splitlines(keepends=True)
         at = at % len(lines) + 1
-        self.save(name, save, "".join([*lines[:at], f"- {fact}\n", *lines[at:]]))
+        self.save(name, save, "".join([*lines[:at], f"- {fact}\n\n", *lines[at:]]))
         self.expected = self.expected.plus(fact)
 
     @rule(number=any_number, save=saves)
