@@ -128,6 +128,39 @@ def test_the_providers_overflow_error_compacts_at_once(opened: Opened) -> None:
         assert any(entry.type == "compaction" for entry in talk.transcript.entries)
 
 
+def many_turns(talk: Conversation, provider: Provider, turns: int) -> None:
+    """Messages of all lengths; the first and the note stay in each request, word for word."""
+    goal, note = "THE GOAL: sail the Albatross. Note the keel.", "keep the keel dry"
+    list(talk.send(goal))
+    for number in range(turns):
+        events = list(talk.send(f"Message {number} from Kiel. {'detail ' * (number % 50 * 10)}"))
+        assert isinstance(events[-1], TurnFinished), events[-1]
+    for request in provider.requests[2:]:
+        if not is_compacting(request):
+            said = [str(message.get("content")) for message in request.body["messages"]]
+            assert any(goal in each for each in said) and any(note in each for each in said)
+
+
+@pytest.mark.parametrize("turns", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_turns_against_a_model_of_16_000_tokens(
+    opened: Opened, workspace: Workspace, turns: int
+) -> None:
+    def answer(request: Received) -> Answer:
+        if is_compacting(request):
+            return compacted(request)
+        assert wire_faults(request.body) == []
+        if asked(request).endswith("Note the keel."):
+            return Reply(tool_calls=(ToolCall("n", "note", {"text": "keep the keel dry"}),))
+        return " ".join(LONG.split()[: 20 * (len(provider.requests) % 20) + 1])
+
+    with Provider(respond=answer, window=16_000) as provider:
+        talk = opened(provider, window=16_000)
+        many_turns(talk, provider, turns)
+    assert any(entry.type == "compaction" for entry in talk.transcript.entries)
+    text = (workspace.root / "MEMORY.md").read_text(encoding="utf-8")
+    assert all(f"- {fact}\n" in text for fact in FACTS)
+
+
 # Killed anywhere
 
 DRIVER = ROOT / "tests" / "killable.py"
