@@ -21,6 +21,9 @@ from assistant.settings import IndexSettings
 
 BATCH = 1000
 """Operations told to Chroma between two looks at the catalog."""
+HEAD_START = 0.3
+"""Seconds after the first refresh in which questions are answered before Chroma is imported; the
+import keeps Python's lock, and an answer beside it takes as long as the import itself."""
 MAX_OVERLAY = 1000
 """More pending operations than this are not laid over Chroma's answer: all is scanned."""
 
@@ -49,7 +52,7 @@ class DenseIndex:
         self._complete = False
         self._exact: tuple[int, Rows, Vectors] | None = None
         self._wake = threading.Event()
-        self._closing = False
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
 
@@ -107,14 +110,16 @@ class DenseIndex:
 
     def close(self) -> None:
         """Let go of Chroma; what it was not told waits in the catalog."""
-        self._closing = True
+        self._closing.set()
         self._wake.set()
         self._thread.join()
         self._store.close()
 
     def _keep_up(self) -> None:
-        while self._wake.wait() and not self._closing:
+        while self._wake.wait() and not self._closing.is_set():
             self._wake.clear()
+            if not self._store.ready:
+                self._closing.wait(HEAD_START)
             try:
                 self.drain()
             except AssistantError:
@@ -128,7 +133,7 @@ class DenseIndex:
         if not self._complete and self._catalog.count() and not self._store.count():
             self._begin_again()
         done, total = 0, self._catalog.outbox_size()
-        while not self._closing:
+        while not self._closing.is_set():
             (ids, vectors), gone, mark = self._catalog.outbox(BATCH)
             if not mark:
                 break
@@ -138,7 +143,7 @@ class DenseIndex:
             done += len(ids) + len(gone)
             if total > BATCH:
                 progress("Filling the vector index", min(done, total), total)
-        if not self._complete and not self._closing:
+        if not self._complete and not self._closing.is_set():
             self._compare()
 
     def _begin_again(self) -> None:
