@@ -27,12 +27,12 @@ MAX_POSTINGS = 20_000
 LEAST_TERMS = 3
 
 _STOP_LIST = """
-a about after again all also am an and any are as at be been before being but by can could d did do
-does doing done down for from get got had has have having he her here him his how i if in into is
-it its just knew know known ll m me might mine must my no not of off on once only or our out over
-please re remember remembers s said say says shall she should so some such t tell than that the
-their them then there these they this those to told too up us ve very was we were what when where
-which while who whom whose why will with would you your
+a about all also am an and any are as at be been being but by can could d did do does doing done for
+from get got had has have having he her here him his how i if in into is it its knew know known ll
+m me might mine must my no not of on only or our out please re remember remembers s said say says
+shall she should so some such t tell than that the their them then there these they this those to
+told too up us ve very was we were what when where which while who whom whose why will with would
+you your
 """
 _STOP_WORDS = frozenset(_STOP_LIST.split())
 _WORD = re.compile(r"\w+")

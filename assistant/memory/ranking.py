@@ -21,7 +21,7 @@ WEIGHTS: Weights = {
     "dense": 6.0,  # cosine of the question and the chunk
     "dense_section": 4.6,  # of a turn, the best cosine in its section; else its own
     "bm25": 3.9,  # the words of the chunk and what belongs to it
-    "bm25_section": 3.9,  # the words of a turn's section; else those of the heading
+    "bm25_section": 3.8,  # the words of a turn's section; else those of the heading
     "name": 2.9,  # the question names the turn's speaker; else the share of its names it holds
     "date": 5.3,  # how near the chunk's dates are to the times the question names
     "dated": 0.9,  # a turn that says when something was
@@ -35,7 +35,7 @@ Matrix = NDArray[np.float32]
 LEAST_COSINE = 0.2
 """The best cosine below which nothing is relevant; 99 of 100 questions that memory answers exceed
 it."""
-UNKNOWN_NAMES = 0.31
+UNKNOWN_NAMES = 0.38
 """By so much the best cosine must be higher, if memory knows none of the names in the question."""
 WORDS_FOUND = 0.1
 """By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""

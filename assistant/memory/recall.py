@@ -30,7 +30,7 @@ NEAREST = 100
 """Candidates asked of Chroma."""
 WORDED = 600
 """Candidates found by their words."""
-CANDIDATES = 200
+CANDIDATES = 300
 """Of both so many are looked at with every signal."""
 SPARE = 10
 """More than twice `k` are read: some are said twice, some do not fit."""

@@ -39,7 +39,7 @@ class Similarity:
     def known_of(self, positions: Rows) -> Vectors:
         """Of these positions as far as it is known; else the least that is known."""
         found = self._known[positions]
-        return np.where(np.isnan(found), np.nanmin(self._known[:-1]), found)
+        return np.where(np.isnan(found), np.fmin.reduce(self._known[:-1], initial=1.0), found)
 
     def known(self) -> Rows:
         """The positions whose similarity is known, in order."""
