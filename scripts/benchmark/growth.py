@@ -62,7 +62,7 @@ def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> 
     made = Synchronizer(place, embedder, IndexSettings())
     catalog = clocked(made.refresh)[0]
     made.close()
-    shutil.rmtree(place.index / "chroma")
+    shutil.rmtree(place.index / "chroma", ignore_errors=True)
     bare = indexing.bare_upsert(directory / "bare", vectors, size)
     made = Synchronizer(place, embedder, IndexSettings())
     embedded = made.catalog.embedded_total
