@@ -168,6 +168,7 @@ class LitellmModel:
         }
         if tools:
             request["tools"] = [_tool(spec) for spec in tools]
+            request["_skip_mcp_handler"] = True  # else it imports mcp to see if they are: 0.6 s
         if self._settings.api_base:
             request["api_base"] = self._settings.api_base
         if self._settings.max_output_tokens:

@@ -198,13 +198,14 @@ import sys
 from assistant.model.litellm_model import LitellmModel, warm_up
 from assistant.settings import ModelSettings
 from assistant.messages import Message
+from assistant.model.base import ToolSpec
 warm_up()
 before = set(sys.modules)
 next(LitellmModel(ModelSettings(name="openai/test", api_base={provider.url!r})).stream(
-    [Message("user", "hi")]
+    [Message("user", "hi")], [ToolSpec("look", "Look around.", {{"type": "object"}})]
 ))
 late = set(sys.modules) - before
-print(sum(name.startswith(("litellm.", "openai.")) for name in late))
+print(sum(name.startswith(("litellm.", "openai.", "mcp.")) for name in late))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
