@@ -98,4 +98,5 @@ def _noted(received: Received, arrived: list[float]) -> str:
 
 def _environment(url: str) -> dict[str, str]:
     model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
-    return {**os.environ, **model, "OPENAI_API_KEY": "none", "TERM": "xterm-256color"}
+    terminal = {"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}  # ours tells no position
+    return {**os.environ, **model, **terminal, "OPENAI_API_KEY": "none"}
