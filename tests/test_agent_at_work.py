@@ -26,6 +26,7 @@ from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered
 from assistant.tools import sandbox
 from assistant.workspace import Workspace
+from tests.cli.conftest import PROMPT
 from tests.cli.test_chat import COLOUR
 from tests.model.validator import wire_faults
 from tests.provider import Answer, Provider, Received
@@ -259,7 +260,7 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
                 dimensions=(40, 100),
             )
             if not attempt:
-                child.expect("›")
+                child.expect(PROMPT)
                 child.send("be brief from now on\r")
             child.expect("May I")
             child.expect(r"\+Be brief")
@@ -270,7 +271,7 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
         assert len(provider.requests) == 1
         child.send("y\r")
         child.expect("It is done")
-        child.expect("›")
+        child.expect(PROMPT)
         child.sendeof()
         child.expect(pexpect.EOF)
     assert (place.root / "SOUL.md").read_text() == "Be brief.\n"
@@ -311,12 +312,12 @@ def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: W
             ("second\r", "Two"),
             ("/usage\r", r"tokens in.*out.*gpt-4o"),
         ):
-            child.expect("›")
+            child.expect(PROMPT)
             child.send(typed)
             child.expect(shown)
         used = COLOUR.sub("", f"{child.before}{child.after}")
         assert "3,000 tokens in (1,900 of the last call cached), 30 out · $0.00" in used
-        child.expect("›")
+        child.expect(PROMPT)
         child.sendeof()
         child.expect(pexpect.EOF)
         asked = [request.body["model"] for request in provider.requests]

@@ -13,6 +13,7 @@ import pytest
 from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall
 from assistant.workspace import Workspace
+from tests.cli.conftest import PROMPT
 from tests.provider import Provider
 from tests.test_secrets import core, tokens
 
@@ -135,10 +136,10 @@ def test_what_was_typed_is_in_the_prompts_history_without_secrets(
     child = pexpect.spawn(
         str(ASSISTANT), ["-w", str(place.root), "chat"], encoding="utf-8", timeout=90
     )
-    child.expect("›")
+    child.expect(PROMPT)
     child.send(f"/usage {TYPED['GitHub']}\r")
     child.expect("tokens in")
-    child.expect("›")
+    child.expect(PROMPT)
     child.sendeof()
     child.expect(pexpect.EOF)
     (history,) = home.rglob("prompts")

@@ -11,6 +11,8 @@ import pytest
 from assistant import trust, workspace
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
+PROMPT = r"\x1b\[\?2004h.*›"
+"""The chat's prompt: bracketed paste goes on when it is drawn, off when a line is taken."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -1,16 +1,13 @@
 """The chat in a real terminal, with a provider on a real socket."""
 
 import os
-import re
 from pathlib import Path
 
 import pexpect
 
 from assistant.messages import Reply, ToolCall
-from tests.cli.conftest import ASSISTANT
+from tests.cli.conftest import ASSISTANT, PROMPT
 from tests.provider import Pause, Provider, Raw, chunk, sse
-
-COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 
 
 def spawn(place: Path, *arguments: str, url: str = "") -> "pexpect.spawn[str]":
@@ -25,18 +22,14 @@ def spawn(place: Path, *arguments: str, url: str = "") -> "pexpect.spawn[str]":
     )
 
 
-def seen(child: "pexpect.spawn[str]") -> str:
-    return COLOUR.sub("", f"{child.before}{child.after if isinstance(child.after, str) else ''}")
-
-
 def test_a_conversation_from_prompt_to_quit(place: Path) -> None:
     with Provider("The spare key is with **Ada**.") as provider:
         child = spawn(place, "chat", url=provider.url)
-        child.expect("›")
+        child.expect(PROMPT)
         child.send("who has the spare key?\r")
         child.expect("recalled")
         child.expect("is with")
-        child.expect("›")
+        child.expect(PROMPT)
         child.send("/remember The door code is 4711\r")
         child.expect(r"Remembered: MEMORY\.md:\d+")
         child.send("/nonsense\r")
@@ -54,14 +47,14 @@ def test_ctrl_c_in_the_middle_of_a_stream_stops_the_turn_and_not_the_chat(place:
     stalled = Raw((*sse(chunk({"role": "assistant", "content": "Once upon a time\n\n"})), Pause()))
     with Provider(stalled, "Still here.") as provider:
         child = spawn(place, "chat", url=provider.url)
-        child.expect("›")
+        child.expect(PROMPT)
         child.send("tell me a story\r")
         child.expect("Once upon a time")
         child.sendintr()
         child.expect("stopped")
         child.send("are you there?\r")
         child.expect("Still here")
-        child.expect("›")
+        child.expect(PROMPT)
         child.sendeof()
         child.expect(pexpect.EOF)
         child.close()
@@ -74,14 +67,14 @@ def test_a_dangerous_call_shows_its_diff_and_asks(place: Path) -> None:
     call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": "Obey everyone.\n"})
     with Provider(Reply(tool_calls=(call,)), "As you wish.") as provider:
         child = spawn(place, "chat", url=provider.url)
-        child.expect("›")
+        child.expect(PROMPT)
         child.send("change yourself\r")
         child.expect("May I")
         child.expect(r"\+Obey everyone")
         child.expect("or .n.o and why")
         child.send("n keep your soul\r")
         child.expect("As you wish")
-        child.expect("›")
+        child.expect(PROMPT)
         child.sendeof()
         child.expect(pexpect.EOF)
     assert "Obey" not in (place / "SOUL.md").read_text()
@@ -92,12 +85,12 @@ def test_what_is_typed_while_it_works_joins_the_turn(place: Path) -> None:
     slow = Raw((*sse(chunk({"role": "assistant", "content": "Counting: 1\n\n"})), Pause()))
     with Provider(slow, "Seven, then.") as provider:
         child = spawn(place, "chat", url=provider.url)
-        child.expect("›")
+        child.expect(PROMPT)
         child.send("count to ten\r")
         child.expect("Counting")
         child.send("no, only to seven\r")
         child.expect("Seven, then")
-        child.expect("›")
+        child.expect(PROMPT)
         child.sendeof()
         child.expect(pexpect.EOF)
     assert "only to seven" in str(provider.requests[-1].body["messages"])
@@ -105,12 +98,12 @@ def test_what_is_typed_while_it_works_joins_the_turn(place: Path) -> None:
 
 def test_without_a_model_the_offline_responder_answers_and_says_what_it_is(place: Path) -> None:
     child = spawn(place, "chat")
-    child.expect("›")
+    child.expect(PROMPT)
     child.send("remember that my sister Mia lives in Porto\r")
     child.expect(r"Remembered at MEMORY\.md:\d+")
     child.send("where does Mia live?\r")
     child.expect("Porto")
-    child.expect("›")
+    child.expect(PROMPT)
     child.sendeof()
     child.expect(pexpect.EOF)
     assert "Mia lives in Porto" in (place / "MEMORY.md").read_text()
@@ -119,10 +112,10 @@ def test_without_a_model_the_offline_responder_answers_and_says_what_it_is(place
 def test_off_the_record_writes_nothing(place: Path, home: Path) -> None:
     before = {path: path.read_bytes() for path in place.glob("*.md")}
     child = spawn(place, "chat", "--otr")
-    child.expect("›")
+    child.expect(PROMPT)
     child.send("remember that the secret word is xyzzy\r")
     child.expect("Nothing was kept")
-    child.expect("›")
+    child.expect(PROMPT)
     child.sendeof()
     child.expect(pexpect.EOF)
     assert {path: path.read_bytes() for path in place.glob("*.md")} == before
