@@ -26,8 +26,7 @@ from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered
 from assistant.tools import sandbox
 from assistant.workspace import Workspace
-from tests.cli.conftest import PROMPT
-from tests.cli.test_chat import COLOUR
+from tests.cli.conftest import COLOUR, PROMPT
 from tests.model.validator import wire_faults
 from tests.provider import Answer, Provider, Received
 
