@@ -321,6 +321,10 @@ class Conversation:
         """Say something into the running turn, from any thread; what runs stops for it."""
         self.interruption.interject(self.redactor.redact(text))
 
+    def late(self) -> str:
+        """What was said into a turn that had already come to its end; it is the next message."""
+        return "\n".join(self.interruption.take())
+
     def cancel(self) -> None:
         """End the running turn, from any thread."""
         self.interruption.cancel()

@@ -36,6 +36,8 @@ def converse(opening: Opening) -> None:
                 terminal, chat = behind.opened()
                 if not line.startswith("/"):
                     typed = terminal.turn(chat, chat.conversation.send(line))
+                    while late := chat.conversation.late():
+                        typed = terminal.turn(chat, chat.conversation.send(late))
                 elif not terminal.command(chat, line):
                     break
     finally:

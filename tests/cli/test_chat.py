@@ -101,6 +101,7 @@ def test_without_a_model_the_offline_responder_answers_and_says_what_it_is(place
     child.expect(PROMPT)
     child.send("remember that my sister Mia lives in Porto\r")
     child.expect(r"Remembered at MEMORY\.md:\d+")
+    child.expect(PROMPT)
     child.send("where does Mia live?\r")
     child.expect("Porto")
     child.expect(PROMPT)
