@@ -1,5 +1,7 @@
 """The chat in a terminal: the prompt appears at once, everything heavy loads behind it."""
 
+import os
+import sys
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
@@ -42,6 +44,7 @@ def converse(opening: Opening) -> None:
                     break
     finally:
         behind.close()
+    behind.leave()
 
 
 def _line(prompt: "PromptSession[str]", typed: str) -> str | None:
@@ -69,13 +72,13 @@ class _Behind:
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._opened: Future[tuple[Terminal, Chat]] = Future()
-        self._started = False
+        self._thread: threading.Thread | None = None
 
     def start(self, *_: object) -> None:
         """Begin to open, once."""
-        if not self._started:
-            self._started = True
-            threading.Thread(target=self._open, name="opening", daemon=True).start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
+            self._thread.start()
 
     def opened(self) -> "tuple[Terminal, Chat]":
         """Both, when they are there. Raises what kept the chat from opening."""
@@ -84,8 +87,17 @@ class _Behind:
 
     def close(self) -> None:
         """Close the chat, if it was opened."""
-        if self._started and self._opened.exception() is None:
+        if self._thread is not None and self._opened.exception() is None:
             self._opened.result()[1].close()
+
+    def leave(self) -> None:
+        """End the process at once if modules are still being imported.
+
+        litellm's destructors import as well, and would wait for that import for ever.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            sys.stdout.flush()
+            os._exit(0)
 
     def _open(self) -> None:
         try:
