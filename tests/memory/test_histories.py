@@ -421,8 +421,9 @@ def model(embedder: OnnxEmbedder) -> None:
     Histories.embedder = embedder
 
 
+@pytest.mark.timeout(600)
 def test_histories() -> None:
-    run(Histories, examples=8, steps=12)
+    run(Histories, examples=2, steps=8)
 
 
 @pytest.mark.slow
