@@ -1,6 +1,7 @@
 """Every test has a home of its own; only compiled embedding models are shared between them."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,3 +41,9 @@ def provider() -> Iterator[Provider]:
     """A language-model provider on a local socket, with an empty script."""
     with Provider() as server:
         yield server
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interruptible() -> None:
+    """Ctrl-C works in tests and their children also where the run was started in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

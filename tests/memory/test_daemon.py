@@ -100,6 +100,7 @@ def test_another_user_is_refused(daemon: int, workspace: Workspace) -> None:
         assert told == "b''\n" or "ConnectionResetError" in told or "BrokenPipeError" in told
 
 
+@pytest.mark.slow
 def test_a_directory_that_others_can_write_is_refused(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "damage", "unclean"), CASES)
 def test_a_damaged_file_changes_no_answer(
     inn: Inn, name: str, damage: object, unclean: bool

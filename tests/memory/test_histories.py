@@ -421,6 +421,7 @@ def model(embedder: OnnxEmbedder) -> None:
     Histories.embedder = embedder
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_histories() -> None:
     run(Histories, examples=2, steps=8)
