@@ -47,7 +47,7 @@ PACKAGE = {
         "        self.assertEqual(discounted(200, 10), 180)\n"
     ),
 }
-TEST = f"{sys.executable} -B -m unittest -v shop.test_prices"
+TEST = f"{Path(sys.executable).resolve()} -B -m unittest -v shop.test_prices"
 
 
 @pytest.fixture
@@ -170,7 +170,6 @@ def check_done(place: Workspace, provider: Provider) -> None:
         assert sum(text.count(TASK) for text in said) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["native", "xml"])
 @pytest.mark.parametrize("confined", [SANDBOX])
 def test_a_bug_is_found_mended_tested_and_reported(
@@ -236,7 +235,6 @@ def kill_and_go_on(place: Workspace, seed: int, kills: int) -> None:
         check_done(place, provider)
 
 
-@pytest.mark.slow
 def test_the_task_killed_at_random_points_is_finished(place: Workspace) -> None:
     kill_and_go_on(place, seed=0, kills=4)
 

@@ -37,16 +37,16 @@ class Scored:
 
     def moved(self, reason: str, score: float) -> "Scored":
         """The same with another score; the difference is a share of its own."""
-        change = round(score - self.score, 4)
+        change = self.shares.get(reason, 0.0) + round(score - self.score, 4)
         return replace(self, score=score, shares={**self.shares, reason: change})
 
 
 def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
-    """Best first: each fact once, a superseded one below its successor, the later twin first.
+    """Best first: each fact once, a successor above what it superseded, the later twin first.
 
     `asked` are the words of the question, folded.
     """
-    return _later_first(_below_successors(_once(found)), asked)
+    return _later_first(_successors_above(_once(found)), asked)
 
 
 def plausible(found: Sequence[Scored]) -> int:
@@ -114,22 +114,36 @@ def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
     return chunk.plain == other.plain or (fold(chunk.plain) or chunk.text) == fold(other.plain)
 
 
-def _below_successors(found: list[Scored]) -> list[Scored]:
-    """Nor does it stand above anything, if its successor is not among the found."""
+def _successors_above(found: list[Scored]) -> list[Scored]:
+    """Raise what took the place of a superseded fact just over it, and what took its place in turn.
+
+    Who asks for what was once so is told first what is so now.
+    """
     if not any(each.chunk.status == "superseded" for each in found):
         return found
-    current = {
-        fold(each.chunk.plain): each.score for each in found if each.chunk.status == "current"
-    }
-    least = min(current.values(), default=0.0)
-    placed = []
-    for each in found:
-        if each.chunk.status == "superseded":
-            bound = current.get(successor(each.chunk) or "", least) - STEP
-            if each.score > bound:
-                each = each.moved("superseded", bound)
-        placed.append(each)
+    placed = list(found)
+    numbers = {fold(each.chunk.plain): number for number, each in _currents_last(found)}
+    for number in range(len(placed)):
+        _raise_successors(placed, number, numbers)
     return _sorted(placed)
+
+
+def _raise_successors(placed: list[Scored], number: int, numbers: dict[str, int]) -> None:
+    walked = {number}
+    below = placed[number]
+    while below.chunk.status == "superseded":
+        above = numbers.get(successor(below.chunk) or "")
+        if above is None or above in walked:
+            return
+        walked.add(above)
+        least = below.score + STEP
+        if placed[above].score < least:
+            placed[above] = placed[above].moved("successor", least)
+        below = placed[above]
+
+
+def _currents_last(found: list[Scored]) -> list[tuple[int, Scored]]:
+    return sorted(enumerate(found), key=lambda each: each[1].chunk.status == "current")
 
 
 def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:

@@ -38,6 +38,14 @@ def memory(workspace: Workspace) -> Iterator[client.DaemonMemory]:
 
 
 @pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime directory of a name short enough for a socket's path."""
+    with tempfile.TemporaryDirectory() as directory:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", directory)
+        yield Path(directory)
+
+
+@pytest.fixture
 def daemon(memory: client.DaemonMemory, workspace: Workspace) -> Iterator[int]:
     """The daemon's process, which must be the same and answer when the test is over."""
     before = client.daemon_status(workspace)
@@ -100,26 +108,25 @@ def test_another_user_is_refused(daemon: int, workspace: Workspace) -> None:
         assert told == "b''\n" or "ConnectionResetError" in told or "BrokenPipeError" in told
 
 
-@pytest.mark.slow
-def test_a_directory_that_others_can_write_is_refused(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    (tmp_path / "assistant").mkdir(mode=0o700)
-    assert sockets.usable_path(workspace.root).parent == tmp_path / "assistant"
-    (tmp_path / "assistant").chmod(0o777)
-    assert sockets.usable_path(workspace.root).parent != tmp_path / "assistant"
-    (tmp_path / "assistant").rmdir()
-    (tmp_path / "assistant").symlink_to(tmp_path)
-    assert sockets.usable_path(workspace.root).parent != tmp_path / "assistant"
+def test_a_directory_that_others_can_write_is_refused(workspace: Workspace, runtime: Path) -> None:
+    own = runtime / "assistant"
+    own.mkdir(mode=0o700)
+    assert sockets.usable_path(workspace.root).parent == own
+    own.chmod(0o777)
+    assert sockets.usable_path(workspace.root).parent != own
+    own.rmdir()
+    own.symlink_to(runtime)
+    assert sockets.usable_path(workspace.root).parent != own
 
 
 def test_a_client_finds_the_daemon_that_another_environment_started(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One terminal has XDG_RUNTIME_DIR, a cron job has not."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
     plain = client.connect(workspace, {})
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert found(plain, FACTS[0]) == []
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     other = client.connect(workspace, {})
     remember(other, FACTS[0])
     assert found(plain, FACTS[0]) == [FACTS[0]]

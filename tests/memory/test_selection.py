@@ -46,19 +46,40 @@ def test_facts_that_differ_in_one_sign_are_two(pair: tuple[str, str]) -> None:
 BERLIN = "- ~~Lives in Berlin~~ (superseded 2026-11-21: Lives in Lisbon)"
 
 
-def test_a_superseded_fact_stands_below_its_successor() -> None:
+def test_a_successor_stands_above_what_it_superseded() -> None:
     old = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
     new = scored("Lives in Lisbon", 3.0, ordinal=1)
-    other = scored("Drinks tea", 1.0, ordinal=2)
+    other = scored("Drinks tea", 4.0, ordinal=2)
     found = arrange([old, other, new], set())
     assert plains(found) == ["Lives in Lisbon", "Lives in Berlin", "Drinks tea"]
-    assert found[1].shares["superseded"] < 0
-    assert sum(found[1].shares.values()) == pytest.approx(found[1].score)
+    assert found[0].shares["successor"] > 0
+    assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
 
 
-def test_a_superseded_fact_whose_successor_is_not_there_stands_last() -> None:
-    old = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
-    assert plains(arrange([old, scored("Drinks tea", 1.0)], set()))[-1] == "Lives in Berlin"
+def test_so_it_does_over_several_changes_of_mind() -> None:
+    first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Rome)"
+    second = scored("Lives in Lisbon", 3.0, ordinal=1, text=text, status="superseded")
+    third = scored("Lives in Rome", 1.0, ordinal=2)
+    for found in ([first, second, third], [third, second, first]):
+        assert plains(arrange(found, set())) == [
+            "Lives in Rome", "Lives in Lisbon", "Lives in Berlin",
+        ]  # fmt: skip
+
+
+def test_a_return_to_an_old_state_stands_on_top() -> None:
+    text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Berlin)"
+    first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    second = scored("Lives in Lisbon", 4.0, ordinal=1, text=text, status="superseded")
+    third = scored("Lives in Berlin", 1.0, ordinal=2)
+    found = arrange([first, second, third], set())
+    assert [each.chunk.status for each in found] == ["current", "superseded", "superseded"]
+    assert plains(arrange([first, second], set())) == ["Lives in Berlin", "Lives in Lisbon"]
+
+
+def test_a_superseded_fact_without_a_successor_keeps_its_place() -> None:
+    old = scored("Lives in Berlin", 5.0, text="- ~~Lives in Berlin~~", status="superseded")
+    assert plains(arrange([scored("Drinks tea", 1.0), old], set()))[0] == "Lives in Berlin"
 
 
 def test_of_facts_that_disagree_the_later_comes_first() -> None:
