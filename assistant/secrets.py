@@ -39,20 +39,35 @@ KEY_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of token. Text without the `mark` is not searched; group 1, if any, is the secret."""
+    """A kind of token. Group 1 of `pattern`, if any, is the secret.
+
+    Text without the `mark`, or in which `hint` finds nothing, is not searched: it is quick.
+    """
 
     name: str
     mark: str
     pattern: re.Pattern[str]
+    hint: re.Pattern[str] | None = None
 
-
-def _format(name: str, mark: str, rest: str = "", *, before: str = r"(?<![A-Za-z0-9])") -> Format:
-    """A token of `mark`, then `rest`."""
-    return Format(name, mark, re.compile(before + re.escape(mark) + rest))
+    def may_be_in(self, text: str) -> bool:
+        """Whether it is worth a search."""
+        return self.mark in text and (self.hint is None or self.hint.search(text) is not None)
 
 
 _WORD = r"[\w-]"
 _LETTERS = r"[A-Za-z0-9]"
+
+
+def _format(name: str, mark: str, rest: str, *, inside: str = _LETTERS) -> Format:
+    """A token of `mark`, then `rest`, and no `inside` before it.
+
+    What comes before is looked at after the mark: a pattern that starts with letters is searched
+    for ten times as fast.
+    """
+    mark_itself = re.escape(mark)
+    return Format(name, mark, re.compile(f"{mark_itself}(?<!{inside}{mark_itself}){rest}"))
+
+
 _HEX = r"[0-9a-f]"
 FORMATS = (
     _format("anthropic-key", "sk-ant-", _WORD + "{20,}"),
@@ -62,12 +77,12 @@ FORMATS = (
     _format("perplexity-key", "pplx-", _LETTERS + "{40,}"),
     _format("replicate-token", "r8_", _LETTERS + "{30,}"),
     _format("huggingface-token", "hf_", _LETTERS + "{30,}"),
-    Format("github-token", "gh", re.compile(r"(?<!\w)gh[pousr]_[A-Za-z0-9]{30,}")),
+    _format("github-token", "gh", r"[pousr]_[A-Za-z0-9]{30,}", inside=r"\w"),
     _format("github-pat", "github_pat_", r"\w{22,}"),
-    Format("gitlab-token", "gl", re.compile(r"(?<!\w)gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[\w.-]{20,}")),
+    _format("gitlab-token", "gl", r"(?:pat|dt|rt|cbt|ptt|ft|soat)-[\w.-]{20,}", inside=r"\w"),
     _format("bitbucket-token", "ATBB", _LETTERS + "{28,}"),
     _format("atlassian-token", "ATATT3", r"[\w=-]{50,}"),
-    Format("slack-token", "xox", re.compile(r"(?<!\w)xox[abeoprs](?:\.xox[bp])?-[\w-]{10,}")),
+    _format("slack-token", "xox", r"[abeoprs](?:\.xox[bp])?-[\w-]{10,}", inside=r"\w"),
     _format("slack-app-token", "xapp-", r"\d-[\w-]{20,}"),
     _format("slack-webhook", "hooks.slack.com/", r"(?:services|workflows)/([\w/]{20,})"),
     Format(
@@ -79,9 +94,15 @@ FORMATS = (
         "discord-token",
         ".",
         re.compile(r"(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}(?!\w)"),
+        hint=re.compile(r"\.[\w-]{6}\.[\w-]{27}"),
     ),
-    Format("telegram-token", ":", re.compile(r"(?<![\w.])\d{8,10}:[A-Za-z][\w-]{34}(?![\w-])")),
-    Format("aws-access-key", "A", re.compile(r"(?<!\w)(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?!\w)")),
+    Format(
+        "telegram-token",
+        ":",
+        re.compile(r"(?<![\w.])\d{8,10}:[A-Za-z][\w-]{34}(?![\w-])"),
+        hint=re.compile(r":[A-Za-z][\w-]{34}"),
+    ),
+    _format("aws-access-key", "A", r"(?:KIA|SIA|BIA|CCA)[A-Z2-7]{16}(?!\w)", inside=r"\w"),
     _format("google-api-key", "AIza", _WORD + "{35}"),
     _format("google-oauth-secret", "GOCSPX-", _WORD + "{20,}"),
     _format("google-oauth-token", "ya29.", r"[\w.-]{20,}"),
@@ -89,9 +110,9 @@ FORMATS = (
     Format(
         "azure-storage-key", "AccountKey=", re.compile(r"AccountKey=([A-Za-z0-9+/]{60,}={0,2})")
     ),
-    Format("stripe-key", "k_", re.compile(r"(?<!\w)[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}")),
+    Format("stripe-key", "k_", re.compile(r"[rsp]k_(?<!\w\wk_)(?:live|test)_[A-Za-z0-9]{16,}")),
     _format("webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{20,}"),
-    Format("twilio-key", "SK", re.compile(r"(?<!\w)SK[0-9a-f]{32}(?!\w)")),
+    _format("twilio-key", "SK", _HEX + r"{32}(?!\w)", inside=r"\w"),
     _format("sendgrid-key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
     _format("mailgun-key", "key-", _HEX + r"{32}(?!\w)"),
     Format("mailchimp-key", "-us", re.compile(r"(?<!\w)[0-9a-f]{32}-us\d{1,2}(?!\w)")),
@@ -100,8 +121,8 @@ FORMATS = (
     _format("rubygems-key", "rubygems_", _HEX + "{40,}"),
     _format("docker-token", "dckr_pat_", _WORD + "{20,}"),
     Format("digitalocean-token", "_v1_", re.compile(r"(?<!\w)do[opr]_v1_[0-9a-f]{64}")),
-    Format("shopify-token", "shp", re.compile(r"(?<!\w)shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}")),
-    Format("square-token", "sq0", re.compile(r"(?<!\w)sq0(?:atp|csp|idp)-[\w-]{22,}")),
+    _format("shopify-token", "shp", r"(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}", inside=r"\w"),
+    _format("square-token", "sq0", r"(?:atp|csp|idp)-[\w-]{22,}", inside=r"\w"),
     _format("databricks-token", "dapi", _HEX + r"{32}(?:-\d)?(?!\w)"),
     _format("newrelic-key", "NRAK-", "[A-Z0-9]{27}"),
     _format("linear-key", "lin_api_", _LETTERS + "{32,}"),
@@ -110,8 +131,12 @@ FORMATS = (
     _format("postman-key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
     _format("grafana-token", "glsa_", r"\w{32,}"),
     _format("doppler-token", "dp.", r"(?:pt|st|ct|sa)\.[\w.-]{40,}"),
-    Format("vault-token", "hv", re.compile(r"(?<!\w)hv[sbr]\.[\w-]{24,}")),
-    _format("terraform-token", ".atlasv1.", _WORD + "{60,}", before=r"(?<!\w)[A-Za-z0-9]{14}"),
+    _format("vault-token", "hv", r"[sbr]\.[\w-]{24,}", inside=r"\w"),
+    Format(
+        "terraform-token",
+        ".atlasv1.",
+        re.compile(r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
+    ),
     _format("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]{50,}"),
     _format("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _format("figma-token", "figd_", _WORD + "{30,}"),
@@ -150,6 +175,7 @@ FORMATS = (
             r"[\"']?\s*(?:=|:|=>)\s*[\"']?"
             r"((?=[^\s\"']*[0-9])(?=[^\s\"']*[A-Za-z])[A-Za-z0-9+/_.~!@#%^&*=-]{10,})"
         ),
+        hint=re.compile(r"[=:>]\s*[\"']?(?=[^\s\"']*[0-9])[A-Za-z0-9+/_.~!@#%^&*=-]{10}"),
     ),
 )
 
@@ -179,7 +205,7 @@ class Redactor:
         if self._known:
             text = self._known.sub(lambda match: self._spelled[match[0]], text)
         for kind in FORMATS:
-            if kind.mark in text:
+            if kind.may_be_in(text):
                 text = kind.pattern.sub(partial(self._stand_in, kind.name), text)
         return text
 

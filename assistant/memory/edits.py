@@ -10,7 +10,7 @@ from assistant.memory.chunks import Chunk
 from assistant.memory.draft import Draft
 from assistant.memory.history import History
 from assistant.memory.items import Splice, escape, removal, struck, with_emptied_heading
-from assistant.memory.journal import Edit
+from assistant.memory.journal import Edit, Write, digest
 from assistant.memory.reversal import reversal
 from assistant.memory.same import chunks_of, same_fact, stands_alone
 from assistant.workspace import MEMORY_FILE
@@ -75,6 +75,19 @@ def removals(
             cut = with_emptied_heading(text, cut, headings[-1])
         edits.append(draft.edit(passage.source, cut))
     return edits
+
+
+def still_gone(draft: Draft, history: History, sources: Sequence[str], write: Write) -> list[Edit]:
+    """A write's edits, without those that took away what the owner has put back since."""
+    left = {edit.source: edit.after for edit in write.edits}
+
+    def is_back(edit: Edit) -> bool:
+        if not edit.removed or digest(draft.text(edit.source)) == left[edit.source]:
+            return False
+        facts = chunks_of(history.read(edit.removed) or "", edit.source)
+        return bool(facts) and all(standing(draft, sources, fact.plain) for fact in facts)
+
+    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
 
 
 def reversed_edits(draft: Draft, history: History, edits: Sequence[Edit]) -> list[Edit]:

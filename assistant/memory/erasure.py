@@ -5,6 +5,8 @@ anybody wanting it. Each fact is watched until the first save by somebody else:
 
 - the save holds the fact, or one written later: its editor had loaded our write, so the owner has
   seen the fact, and whatever is missing from before it was deleted on purpose;
+- it lacks a fact that we forgot after this one, and that its editor would have loaded before: so
+  it had loaded our write here too;
 - it holds the dated heading that came with the fact, or puts a line much like the fact in its
   place: the owner edited our write;
 - it is byte for byte what the file was before the fact, with nothing else changed and no heading
@@ -19,6 +21,7 @@ dismissed, a loss cannot be noticed. A later save never erases a fact that the o
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from assistant.memory.draft import line_digest
@@ -32,14 +35,29 @@ SIMILAR = 0.6
 _LINES = re.compile(r"[^\r\n]+")
 
 
-def judge(text: str, watched: Sequence[Write], source: str) -> dict[str, Verdict]:
-    """What became of watched writes (oldest first) in a file that somebody else saved."""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A fact that we took out of a file after the first `after` of the watched writes.
+
+    We had put it in after the first `since` of them; -1 if it was not ours.
+    """
+
+    text: str
+    since: int
+    after: int
+
+
+def judge(
+    text: str, watched: Sequence[Write], removals: Sequence[Removal], source: str
+) -> dict[str, Verdict]:
+    """What became of watched writes in a file that somebody else saved; all oldest first."""
     lines = [line.strip() for line in _LINES.findall(text)]
     present = _present(text, lines, watched, source)
     loaded = -1  # the latest write that the save shows signs of
     for number, write in enumerate(watched):
         if write.id in present or _heading(_added(write, source)) in lines:
             loaded = number
+    loaded = max(loaded, _loaded_before(text, removals, loaded))
     verdicts: dict[str, Verdict] = {}
     missing: list[Write] = []
     for number, write in enumerate(watched):
@@ -52,6 +70,13 @@ def judge(text: str, watched: Sequence[Write], source: str) -> dict[str, Verdict
     taken_out = _only_taken_out(text, missing, source)
     verdicts.update({write.id: "deleted" if taken_out else "erased" for write in missing})
     return verdicts
+
+
+def _loaded_before(text: str, removals: Sequence[Removal], loaded: int) -> int:
+    """The latest watched write before a removal of what the editor would have loaded else."""
+    there = [each for each in removals if each.since <= loaded]
+    said = keys_of(text) if there else set()
+    return max((each.after - 1 for each in there if key(each.text) not in said), default=-1)
 
 
 def _added(write: Write, source: str) -> Edit:

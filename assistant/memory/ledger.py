@@ -17,8 +17,15 @@ from assistant import storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
 from assistant.memory.draft import Draft
-from assistant.memory.edits import located, removals, reversed_edits, standing, strike
-from assistant.memory.erasure import judge
+from assistant.memory.edits import (
+    located,
+    removals,
+    reversed_edits,
+    standing,
+    still_gone,
+    strike,
+)
+from assistant.memory.erasure import Removal, judge
 from assistant.memory.history import History
 from assistant.memory.items import (
     Splice,
@@ -136,7 +143,8 @@ class Ledger:
             )
             if latest is None:
                 raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
-            edits = tuple(reversed_edits(change.draft, self._history, latest.edits))
+            gone = still_gone(change.draft, self._history, self._workspace.sources(), latest)
+            edits = tuple(reversed_edits(change.draft, self._history, gone))
             undoing = Write(
                 new_id(), now(), "undo", latest.text, edits=edits, request=request, undoes=latest.id
             )
@@ -295,15 +303,20 @@ class Ledger:
         """What became of the watched facts of a file, if somebody else saved it."""
         if self._journal.saved(source) in {None, digest(text)}:
             return {}
-        watched = [
-            write
-            for write in self._journal.standing()
-            if write.added
-            and write.source == source
-            and self._stands(write)
-            and self._journal.verdict(write) is None
-        ]
-        return judge(text, watched, source) if watched else {}
+        watched: list[Write] = []
+        removals: list[Removal] = []
+        since: dict[str, int] = {}
+        for write in self._journal.standing():
+            if write.source != source or not self._stands(write):
+                continue
+            if write.action == "forget":
+                gone = write.text.split("\n")
+                removals += [Removal(each, since.get(each, -1), len(watched)) for each in gone]
+            elif write.added:
+                since[write.text] = len(watched)
+                if self._journal.verdict(write) is None:
+                    watched.append(write)
+        return judge(text, watched, removals, source) if watched else {}
 
     def _stands(self, write: Write) -> bool:
         return (

@@ -7,7 +7,7 @@ from datetime import date
 
 from assistant.memory.base import Passage
 from assistant.memory.chunks import Chunk
-from assistant.memory.plain import fold
+from assistant.memory.plain import fold, plain
 
 TWINS = 0.65
 """Chunks that share so many of their words (Dice's coefficient) say the same of the same thing, or
@@ -90,7 +90,7 @@ def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = 
 def successor(chunk: Chunk) -> str | None:
     """What took the place of a superseded fact, folded, if the file tells."""
     found = _SUCCESSOR.search(chunk.text)
-    return fold(found[1]) if found else None
+    return fold(plain(found[1])) if found else None
 
 
 def _sorted(found: Iterable[Scored]) -> list[Scored]:

@@ -21,7 +21,7 @@ from assistant import storage
 from assistant.memory import catalog as catalogs
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.catalog import Catalog, CatalogDamaged, Source, Stat, vector_key
-from assistant.memory.chunks import Chunk, chunk
+from assistant.memory.chunks import Chunk, Chunker
 from assistant.memory.dense import DenseIndex
 from assistant.memory.embedder import Embedder
 from assistant.memory.masking import masked
@@ -73,6 +73,7 @@ class Synchronizer:
         """
         self._workspace = workspace
         self._embedder = embedder
+        self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens)
         self._settings = settings
         self._on_change = on_change
         self._redactor = redactor
@@ -274,13 +275,9 @@ class Synchronizer:
         except ValueError as error:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
-        embedder = self._embedder
-        chunks = chunk(
-            text, name, count_tokens=embedder.count_tokens, max_tokens=embedder.max_tokens
-        )
-        chunks = masked(chunks, text, self._redactor())
+        chunks = masked(self._chunks(text, name), text, self._redactor())
         self._embed(name, chunks, progress)
-        self.catalog.replace_source(name, stat, digest, chunks, embedder.fingerprint)
+        self.catalog.replace_source(name, stat, digest, chunks, self._embedder.fingerprint)
         self._faults.pop(name, None)
         if self._on_change is not None:
             self._on_change(name, text)

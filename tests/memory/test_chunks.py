@@ -1,13 +1,15 @@
 """Markdown to chunks: ranges are the file's own, ids survive edits, nothing is cut unseen."""
 
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.chunks import Chunk, chunk
+from assistant.memory.chunks import Chunk, Chunker, chunk
 from assistant.memory.split import MAX_CHARS
+from assistant.memory.units import parse
 
 LIMIT = 64
 
@@ -308,3 +310,65 @@ def test_an_edit_elsewhere_keeps_ids(facts: list[str], data: st.DataObject) -> N
     at = data.draw(st.integers(0, len(items)))
     after = chunks("# M\n\n" + "".join([*items[:at], "- entirely new\n", *items[at:]]))
     assert {each.id for each in before} < {each.id for each in after}
+
+
+JOINTS = BLOCKS | st.sampled_from(
+    [
+        "---", "- a | b", "# c | d", "--- | ---", "lazy", "* star", "+ plus", "2. two", "> - q",
+        "- ```", "- <!-- c", "<script>", "</script>", "<!X", "   - three", "    - four", "- [ ] t",
+        "-", "- ", "#", "#hash", "key: # no", "  more", "-\ttab", "- \titem", "\ufeff# x",
+    ]
+)  # fmt: skip
+JOINED = st.lists(st.tuples(JOINTS, NEWLINES), max_size=24).map(
+    lambda lines: "".join(line + newline for line, newline in lines)
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(JOINED)
+def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None:
+    with mock.patch("assistant.memory.chunks.cut", lambda text: [text] if text else []):
+        whole = chunks(text)
+    with mock.patch("assistant.memory.segments.ITEMS", 1):
+        assert chunks(text) == whole
+
+
+@settings(max_examples=100, deadline=None)
+@given(JOINED, JOINED, JOINED)
+def test_what_is_remembered_of_one_text_changes_nothing_in_another(
+    one: str, other: str, third: str
+) -> None:
+    chunker = Chunker(count_tokens, LIMIT)
+    with mock.patch("assistant.memory.segments.ITEMS", 1):
+        for text in (one, one + other, third + one, other + third, one):
+            for source in ("MEMORY.md", "memory/2026-05-08.md"):
+                assert chunker(text, source) == chunks(text, source)
+
+
+def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> None:
+    days = "".join(
+        f"## Remembered -- 2026-{month:02}-{day:02}\n\n"
+        + "".join(f"- Fact {n} of {day}.{month}.\n" for n in range(30))
+        for month in range(1, 11) for day in range(1, 11)
+    )  # fmt: skip
+    chunker = Chunker(count_tokens, LIMIT)
+    chunker(f"# Memory\n\n{days}", "MEMORY.md")
+    with mock.patch("assistant.memory.chunks.parse", wraps=parse) as parsed:
+        found = chunker(f"# Memory\n\n- New\n\n{days}- Last\n", "MEMORY.md")
+    assert len(found) == 3002
+    assert sum(len(call.args[0]) for call in parsed.call_args_list) < len(days) / 50
+
+
+def test_no_more_is_remembered_than_there_is_room_for() -> None:
+    with mock.patch("assistant.memory.chunks.REMEMBERED_CHARS", 1000):
+        chunker = Chunker(count_tokens, LIMIT)
+    for number in range(100):
+        chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md")
+    assert sum(len(text) for _, _, text in chunker._remembered) <= 1000
+
+
+def test_an_open_fence_is_read_in_linear_time() -> None:
+    text = "```\n" + "# comment\n- item\n" * 20_000
+    with mock.patch("assistant.memory.chunks.parse", wraps=parse) as parsed:
+        chunks(text)
+    assert sum(len(call.args[0]) for call in parsed.call_args_list) < 4 * len(text)

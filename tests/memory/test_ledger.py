@@ -253,6 +253,18 @@ def test_undo_of_forget_finds_its_place_again(workspace: Workspace, ledger: Ledg
     assert memory(workspace) == "new\n\n- a\n- b\n- c\n- d\n"
 
 
+def test_undo_of_forget_does_not_double_what_the_owner_put_back(
+    workspace: Workspace, ledger: Ledger
+) -> None:
+    ledger.remember([Fact("Likes tea"), Fact("Has a dog")])
+    ledger.forget([ledger.locate("MEMORY.md:5")])
+    write(workspace, memory(workspace) + "- likes tea!\n")
+    typed = memory(workspace)
+    assert ledger.undo().text == "Likes tea"
+    assert memory(workspace) == typed
+    assert ledger.undo().text == "Has a dog"
+
+
 def test_undo_refuses_lines_that_the_owner_changed(workspace: Workspace, ledger: Ledger) -> None:
     remember(ledger, "a fact")
     changed = memory(workspace).replace("a fact", "my fact")

@@ -300,6 +300,24 @@ def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: 
     assert ledger.erased() == ()
 
 
+@pytest.mark.parametrize("first", ["ours", "the owner's"])
+def test_a_forgotten_fact_that_is_not_back_shows_that_the_editor_loaded_what_came_before(
+    workspace: Workspace, first: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = Ledger(workspace, lambda: TODAY)
+    if first == "ours":
+        ledger.remember([Fact("Soon forgotten"), Fact("Stays"), Fact("Deleted")])
+    else:
+        save(path, memory(workspace) + "- Soon forgotten\n", "in place")
+        ledger.remember([Fact("Deleted")])
+    where = memory(workspace).split("\n").index("- Soon forgotten") + 1
+    ledger.forget([ledger.locate(f"MEMORY.md:{where}")])
+    save(path, memory(workspace).replace("- Deleted\n", "") + "typed\n", "in place")
+    ledger.observe("MEMORY.md")
+    assert ledger.erased() == ()
+
+
 def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = Ledger(workspace, lambda: TODAY)

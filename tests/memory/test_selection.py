@@ -56,6 +56,12 @@ def test_a_successor_stands_above_what_it_superseded() -> None:
     assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
 
 
+def test_a_successor_is_known_with_its_markup() -> None:
+    text = "- ~~Flat 1~~ (superseded 2026-11-21: *Flat* \\[2\\])"
+    old = scored("Flat 1", 5.0, text=text, status="superseded")
+    assert plains(arrange([old, scored("Flat [2]", 1.0)], set()))[0] == "Flat [2]"
+
+
 def test_so_it_does_over_several_changes_of_mind() -> None:
     first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
     text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Rome)"
