@@ -9,9 +9,9 @@ anybody wanting it. Each fact is watched until the first save by somebody else:
   it had loaded our write here too;
 - it holds the dated heading that came with the fact, or puts a line much like the fact in its
   place: the owner edited our write;
-- it is byte for byte what the file was before the fact, with nothing else changed and no heading
-  of ours gone: the owner took the fact out and did nothing else. (An editor with nothing typed in
-  it has no cause to save, and most reload such a buffer.)
+- it is byte for byte what the file once was before a write of ours, and no heading of ours is gone:
+  the owner took the fact out and did nothing else. (An editor with nothing typed in it has no cause
+  to save, and most reload such a buffer.)
 - otherwise the editor had not loaded our write: the fact was erased, and is offered again.
 
 What cannot be told apart from contents, a stale save with a line typed and a deletion with a line
@@ -20,7 +20,7 @@ dismissed, a loss cannot be noticed. A later save never erases a fact that the o
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -48,9 +48,16 @@ class Removal:
 
 
 def judge(
-    text: str, watched: Sequence[Write], removals: Sequence[Removal], source: str
+    text: str,
+    source: str,
+    watched: Sequence[Write],
+    removals: Sequence[Removal],
+    states: Set[str],
 ) -> dict[str, Verdict]:
-    """What became of watched writes in a file that somebody else saved; all oldest first."""
+    """What became of watched writes (oldest first) in a file that somebody else saved.
+
+    `states` are the digests of what the file was before each write of ours.
+    """
     lines = [line.strip() for line in _LINES.findall(text)]
     present = _present(text, lines, watched, source)
     loaded = -1  # the latest write that the save shows signs of
@@ -67,7 +74,8 @@ def judge(
             verdicts[write.id] = "deleted"
         else:
             missing.append(write)
-    taken_out = _only_taken_out(text, missing, source)
+    headings = [_heading(_added(write, source)) for write in missing]
+    taken_out = digest(text) in states and not any(headings)
     verdicts.update({write.id: "deleted" if taken_out else "erased" for write in missing})
     return verdicts
 
@@ -110,10 +118,3 @@ def _edited(lines: Sequence[str], write: Write, edit: Edit) -> bool:
             if ratio >= SIMILAR:
                 return True
     return False
-
-
-def _only_taken_out(text: str, missing: Sequence[Write], source: str) -> bool:
-    if not missing:
-        return False
-    edits = [_added(write, source) for write in missing]
-    return digest(text) == edits[0].before and not any(map(_heading, edits))

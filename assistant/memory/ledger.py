@@ -305,8 +305,10 @@ class Ledger:
             return {}
         watched: list[Write] = []
         removals: list[Removal] = []
+        states: set[str] = set()
         since: dict[str, int] = {}
         for write in self._journal.standing():
+            states.update(edit.before for edit in write.edits if edit.source == source)
             if write.source != source or not self._stands(write):
                 continue
             if write.action == "forget":
@@ -316,7 +318,7 @@ class Ledger:
                 since[write.text] = len(watched)
                 if self._journal.verdict(write) is None:
                     watched.append(write)
-        return judge(text, watched, removals, source) if watched else {}
+        return judge(text, source, watched, removals, states) if watched else {}
 
     def _stands(self, write: Write) -> bool:
         return (

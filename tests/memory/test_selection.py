@@ -83,6 +83,14 @@ def test_a_return_to_an_old_state_stands_on_top() -> None:
     assert plains(arrange([first, second], set())) == ["Lives in Berlin", "Lives in Lisbon"]
 
 
+def test_what_was_superseded_twice_stands_below_both_its_successors() -> None:
+    text = "- ~~Lives in Berlin~~ (superseded 2027-01-01: Lives in Rome)"
+    first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    again = scored("Lives in Berlin", 5.0, ordinal=1, text=text, status="superseded")
+    found = [first, again, scored("Lives in Lisbon", 1.0), scored("Lives in Rome", 2.0)]
+    assert set(plains(arrange(found, set()))[:2]) == {"Lives in Lisbon", "Lives in Rome"}
+
+
 def test_a_superseded_fact_without_a_successor_keeps_its_place() -> None:
     old = scored("Lives in Berlin", 5.0, text="- ~~Lives in Berlin~~", status="superseded")
     assert plains(arrange([scored("Drinks tea", 1.0), old], set()))[0] == "Lives in Berlin"
