@@ -1,7 +1,8 @@
 """The edits that a write consists of, made on a draft: find, strike out, take away, take back."""
 
+import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
 from assistant.errors import LedgerError
@@ -75,6 +76,29 @@ def removals(
             cut = with_emptied_heading(text, cut, headings[-1])
         edits.append(draft.edit(passage.source, cut))
     return edits
+
+
+def difference(before: str, after: str) -> Splice:
+    """The one change, of whole lines, that makes one text of another."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = _alike(old, new)
+    at = len("".join(old[:head]))
+    old, new = old[head:], new[head:]
+    tail = _alike(old[::-1], new[::-1])
+    return Splice(at, "".join(old[: len(old) - tail]), "".join(new[: len(new) - tail]))
+
+
+def _alike(lines: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines are the same, from the start on."""
+    pairs = zip(lines, others, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def counted(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
+    """How many lines edits add and take away; what they say is told by the diff."""
+    added = sum(len(edit.inserted.splitlines()) for edit in edits)
+    gone = sum(len(images.get(edit.removed, "").splitlines()) for edit in edits)
+    return f"+{added} -{gone} lines"
 
 
 def still_gone(draft: Draft, history: History, sources: Sequence[str], write: Write) -> list[Edit]:

@@ -26,7 +26,7 @@ from difflib import SequenceMatcher
 
 from assistant.memory.draft import line_digest
 from assistant.memory.items import item_of
-from assistant.memory.journal import Edit, Verdict, Write, digest
+from assistant.memory.journal import Edit, Journal, Verdict, Write, digest
 from assistant.memory.plain import plain
 from assistant.memory.same import key, keys_of
 
@@ -45,6 +45,39 @@ class Removal:
     text: str
     since: int
     after: int
+
+
+def verdicts_on(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
+    """What became of the watched facts of a file, if somebody else saved this text of it."""
+    if journal.saved(source) in {None, digest(text)}:
+        return {}
+    watched: list[Write] = []
+    removals: list[Removal] = []
+    states: set[str] = set()
+    since: dict[str, int] = {}
+    for write in journal.standing():
+        states.update(edit.before for edit in write.edits if edit.source == source)
+        if write.source != source or not journal.stands(write):
+            continue
+        if write.action == "forget":
+            gone = write.text.split("\n")
+            removals += [Removal(each, since.get(each, -1), len(watched)) for each in gone]
+        elif write.added:
+            since[write.text] = len(watched)
+            if journal.verdict(write) is None:
+                watched.append(write)
+    return judge(text, source, watched, removals, states) if watched else {}
+
+
+def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
+    """The verdicts on watched facts that a text which the owner approved no longer holds."""
+    said = keys_of(text)
+    return {
+        write.id: "deleted"
+        for write in journal.standing()
+        if write.added and write.source == source and journal.verdict(write) is None
+        if key(write.text) not in said
+    }
 
 
 def judge(

@@ -53,7 +53,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write: `action` is remember, supersede, forget, undo or restore.
+    """One write: `action` is remember, supersede, forget, undo, restore or amend.
 
     `request` and `part` name the client's request and the place in its batch; `undoes` the write
     that this one reversed. A purged one has lost its words and cannot be reversed.
@@ -265,6 +265,11 @@ class Journal:
     def is_undone(self, write: Write) -> bool:
         """Whether a later write reversed this one."""
         return write.id in self._state.undone
+
+    def stands(self, write: Write) -> bool:
+        """Whether the write can still be reversed."""
+        reversible = bool(write.edits) and write.action != "undo" and not write.purged
+        return reversible and not self.is_undone(write)
 
     def verdict(self, write: Write) -> Verdict | None:
         """What became of the write's fact, if that is known."""

@@ -15,9 +15,11 @@ from typing import Literal, TypeVar
 
 from assistant import storage
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
+from assistant.memory.base import Fact, Forgotten, JournalEntry, Origin, Passage
 from assistant.memory.draft import Draft
 from assistant.memory.edits import (
+    counted,
+    difference,
     located,
     removals,
     reversed_edits,
@@ -25,7 +27,7 @@ from assistant.memory.edits import (
     still_gone,
     strike,
 )
-from assistant.memory.erasure import Removal, judge
+from assistant.memory.erasure import taken_out, verdicts_on
 from assistant.memory.history import History
 from assistant.memory.items import (
     Splice,
@@ -139,7 +141,12 @@ class Ledger:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return self._entry(done.undoes)
             latest = next(
-                (write for write in reversed(self._journal.standing()) if self._stands(write)), None
+                (
+                    write
+                    for write in reversed(self._journal.standing())
+                    if self._journal.stands(write)
+                ),
+                None,
             )
             if latest is None:
                 raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
@@ -152,6 +159,34 @@ class Ledger:
             return replace(self._journal.entry(latest), undone=True)
 
         return self._write(plan)
+
+    @contextlib.contextmanager
+    def amending(self, texts: Mapping[str, str], origin: Origin) -> Iterator[None]:
+        """Journal a change of whole files (source to new text), which the block makes.
+
+        It is one write, so that `undo` takes it back. If the block raises, it must have changed
+        nothing. Raises StorageError if a file is not UTF-8.
+        """
+        with self._locked():
+            draft = Draft(self._workspace)
+            verdicts: dict[str, Verdict] = {}
+            edits = []
+            for source, text in texts.items():
+                verdicts |= verdicts_on(draft.text(source), source, self._journal)
+                verdicts |= taken_out(text, source, self._journal)
+                edits.append(draft.edit(source, difference(draft.text(source), text)))
+            write = Write(
+                new_id(), now(), "amend", counted(edits, draft.images), origin, tuple(edits)
+            )
+            for image in draft.images.values():
+                self._history.keep(image)
+            self._journal.begin([write])
+            try:
+                yield
+            except BaseException:
+                self._journal.settle((), [write.id])
+                raise
+            self._journal.settle([write.id], (), verdicts)
 
     def answered(self, request: str) -> tuple[Written, ...]:
         """What a request wrote that was carried out before; empty if none was."""
@@ -190,7 +225,7 @@ class Ledger:
         if digest(Draft(self._workspace).text(source)) == self._journal.saved(source):
             return
         with self._locked():
-            verdicts = self._verdicts(source, Draft(self._workspace).text(source))
+            verdicts = verdicts_on(Draft(self._workspace).text(source), source, self._journal)
             self._journal.settle((), (), verdicts)
 
     def erased(self) -> tuple[JournalEntry, ...]:
@@ -199,7 +234,7 @@ class Ledger:
         lost = [
             write
             for write in self._journal.standing()
-            if self._journal.verdict(write) == "erased" and self._stands(write)
+            if self._journal.verdict(write) == "erased" and self._journal.stands(write)
         ]
         if not lost:
             return ()
@@ -257,7 +292,7 @@ class Ledger:
         """Journal, save, acknowledge; False if an editor's save came in between."""
         verdicts: dict[str, Verdict] = {}
         for source, text in change.draft.originals().items():
-            verdicts |= self._verdicts(source, text)
+            verdicts |= verdicts_on(text, source, self._journal)
         for image in change.draft.images.values():
             self._history.keep(image)
         self._journal.begin(change.writes)
@@ -298,35 +333,6 @@ class Ledger:
             if removed and text.count(removed) == 1:
                 draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
         draft.save()
-
-    def _verdicts(self, source: str, text: str) -> dict[str, Verdict]:
-        """What became of the watched facts of a file, if somebody else saved it."""
-        if self._journal.saved(source) in {None, digest(text)}:
-            return {}
-        watched: list[Write] = []
-        removals: list[Removal] = []
-        states: set[str] = set()
-        since: dict[str, int] = {}
-        for write in self._journal.standing():
-            states.update(edit.before for edit in write.edits if edit.source == source)
-            if write.source != source or not self._stands(write):
-                continue
-            if write.action == "forget":
-                gone = write.text.split("\n")
-                removals += [Removal(each, since.get(each, -1), len(watched)) for each in gone]
-            elif write.added:
-                since[write.text] = len(watched)
-                if self._journal.verdict(write) is None:
-                    watched.append(write)
-        return judge(text, source, watched, removals, states) if watched else {}
-
-    def _stands(self, write: Write) -> bool:
-        return (
-            bool(write.edits)
-            and write.action != "undo"
-            and not write.purged
-            and not self._journal.is_undone(write)
-        )
 
     def _entry(self, name: str | None) -> JournalEntry:
         write = self._journal.write(name or "")

@@ -4,19 +4,23 @@ import difflib
 import os
 import stat
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
 from assistant.display import exactly
 from assistant.errors import ToolError
-from assistant.storage import DISK, exclusive, private_directory
+from assistant.memory.base import Origin
+from assistant.memory.ledger import Ledger
+from assistant.storage import DISK
 from assistant.tools.roots import Place, Roots
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_MODE = 0o666
 """Of a new file, less the owner's umask."""
+BOM = "\ufeff"
+BY = Origin("assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +48,22 @@ def found(place: Place) -> tuple[bytes | None, int | None]:
 def commit(roots: Roots, changes: Sequence[Change]) -> None:
     """Make the changes. Raises ToolError if one cannot be made, and then none has been.
 
-    Files that remember are changed under the ledger's lock, as its own writes are.
+    Files that steer or remember are changed through the ledger: under its lock, as its own writes
+    are, and so that `memory undo` takes the change back.
     """
-    with ExitStack() as held:
-        if any(roots.guarded(change.path) for change in changes):
-            private_directory(roots.workspace.private)
-            held.enter_context(exclusive(roots.workspace.ledger_lock))
+    guarded = [change for change in changes if roots.guarded(change.path)]
+    with Ledger(roots.workspace).amending(_texts(roots, guarded), BY) if guarded else nullcontext():
         _commit(roots, changes)
+
+
+def _texts(roots: Roots, changes: Sequence[Change]) -> dict[str, str]:
+    """The new texts of files of the workspace; what it keeps to itself is not journalled."""
+    root, private = roots.workspace.root, roots.workspace.private
+    return {
+        str(change.path.relative_to(root)): (change.after or b"").decode().removeprefix(BOM)
+        for change in changes
+        if change.path.is_relative_to(root) and not change.path.is_relative_to(private)
+    }
 
 
 def _commit(roots: Roots, changes: Sequence[Change]) -> None:

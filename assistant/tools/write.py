@@ -12,12 +12,11 @@ from assistant.errors import ToolError
 from assistant.secrets import Redactor, stand_ins
 from assistant.tools import patch as patches
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.changes import Change, commit, diff, found
+from assistant.tools.changes import BOM, Change, commit, diff, found
 from assistant.tools.read import PathArgument
 from assistant.tools.roots import Roots
 from assistant.tools.schema import tool
 
-BOM = "\ufeff"
 PATCHES = "patches"
 """The group of `apply_patch`."""
 Planning = Callable[[list[Change], str], Plan]

@@ -6,8 +6,12 @@ import pytest
 
 from assistant import storage
 from assistant.display import exactly
+from assistant.errors import ToolError
+from assistant.memory.base import Fact
+from assistant.memory.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets import Redactor
+from assistant.tools.changes import Change, commit
 from assistant.tools.policy import Decision
 from assistant.tools.roots import Roots
 from assistant.tools.toolbox import Toolbox
@@ -231,3 +235,58 @@ def test_memory_is_changed_under_the_ledgers_lock(
     writer.join()
     assert not results[0].error
     assert (workspace.root / "MEMORY.md").read_text() == "new"
+
+
+def test_an_approved_change_of_memory_is_journalled_and_can_be_undone(
+    approved: Call, workspace: Workspace
+) -> None:
+    path, soul = workspace.root / "MEMORY.md", workspace.root / "SOUL.md"
+    path.write_bytes("\ufeff# Memory\r\n\r\n- one\r\n- two\r\n".encode())
+    before = path.read_bytes()
+    assert not approved("edit_file", path="MEMORY.md", old_text="- one", new_text="- won").error
+    assert not approved("write_file", path="SOUL.md", text="Be brief.\n").error
+    ledger = Ledger(workspace)
+    assert [(each.action, each.source, each.origin.kind) for each in ledger.log()] == [
+        ("amend", "SOUL.md", "assistant"), ("amend", "MEMORY.md", "assistant"),
+    ]  # fmt: skip
+    assert ledger.log()[1].text == "+1 -1 lines"
+    ledger.undo()
+    assert soul.read_text() == ""
+    path.write_bytes(path.read_bytes() + b"- typed\r\n")
+    ledger.undo()
+    assert path.read_bytes() == before + b"- typed\r\n"
+
+
+def test_a_deletion_of_memory_can_be_undone(approved: Call, workspace: Workspace) -> None:
+    path = workspace.root / "AGENTS.md"
+    path.write_text("# Agents\n\nAsk first.\n")
+    patch = "--- AGENTS.md\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-# Agents\n-\n-Ask first.\n"
+    assert not approved("apply_patch", patch=patch).error
+    assert not path.exists()
+    Ledger(workspace).undo()
+    assert path.read_text() == "# Agents\n\nAsk first.\n"
+
+
+def test_a_change_that_is_not_made_is_not_in_the_journal(
+    roots: Roots, workspace: Workspace
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    change = Change(path, "MEMORY.md", b"# Memory\n", b"new\n", 0o644)
+    path.write_bytes(b"# Changed since it was shown\n")
+    with pytest.raises(ToolError, match="changed in the meantime"):
+        commit(roots, [change])
+    assert Ledger(workspace).log() == ()
+    assert path.read_bytes() == b"# Changed since it was shown\n"
+
+
+def test_a_fact_that_an_approved_change_takes_out_is_not_offered_again(
+    approved: Call, workspace: Workspace
+) -> None:
+    ledger = Ledger(workspace)
+    ledger.remember([Fact("Likes tea"), Fact("Has a dog")])
+    old = "- Likes tea\n- Has a dog\n"
+    assert not approved("edit_file", path="MEMORY.md", old_text=old, new_text="").error
+    path = workspace.root / "MEMORY.md"
+    path.write_text(path.read_text() + "typed\n")
+    ledger.observe("MEMORY.md")
+    assert ledger.erased() == ()
