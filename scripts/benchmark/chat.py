@@ -36,11 +36,11 @@ def chat(report: Report, place: Workspace) -> None:
     owner.ask_to_yield(place)
     prompt, least = median(each.prompt for each in chats), median(imports)
     first, second = median(each.first for each in chats), median(each.second for each in chats)
+    later = median(each.first - alone for each, alone in zip(chats, imports, strict=True))
     report.add(
         Result("chat's prompt visible", f"{prompt:.2f} s", "", "≤ 0.4 s", prompt, 0.4),
         Result("chat's first request leaves", f"{first:.2f} s",
-               f"`import litellm` {least:.2f} s: {first - least:+.2f} s", "≤ + 0.3 s",
-               first - least, 0.3),
+               f"`import litellm` {least:.2f} s: {later:+.2f} s", "≤ + 0.3 s", later, 0.3),
     )  # fmt: skip
     rows = [
         ("chat: prompt visible", f"{prompt:.2f} s"),

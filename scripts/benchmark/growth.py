@@ -12,7 +12,7 @@ from unittest import mock
 
 from assistant import app
 from assistant.memory import client, question
-from assistant.memory.base import Query
+from assistant.memory.base import Memory, Query
 from assistant.memory.embedder import Embedder
 from assistant.memory.recall import Recaller
 from assistant.memory.sync import Synchronizer
@@ -63,23 +63,33 @@ def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> 
     catalog = clocked(made.refresh)[0]
     made.close()
     shutil.rmtree(place.index / "chroma", ignore_errors=True)
-    bare = indexing.bare_upsert(directory / "bare", vectors, size)
+    before = indexing.bare_upsert(directory / "bare", vectors, size)
     made = Synchronizer(place, embedder, IndexSettings())
     embedded = made.catalog.embedded_total
     chroma = clocked(made.dense.drain)[0]
     embedded = made.catalog.embedded_total - embedded
     made.close()
+    bare = (before + indexing.bare_upsert(directory / "bare", vectors, size)) / 2
     with measure.daemon(place) as memory:
         asked = queries(items, QUERIES)
+        settle(place, memory)
         found = latency(lambda query: memory.recall(Query(query)), asked)
         held = about(place)
-        before = memory.status().embedded_total
+        known = memory.status().embedded_total
         edit = insert(memory, last, "The spare key of the boathouse hangs in the pantry.")
         status = memory.status()
     return Stage(
         size, catalog, chroma, embedded, bare, status.index_bytes, found, edit,
-        status.embedded_total - before, held, int(rival("resident", directory / "bare")),
+        status.embedded_total - known, held, int(rival("resident", directory / "bare")),
     )  # fmt: skip
+
+
+def settle(place: Workspace, memory: Memory) -> None:
+    """Ask once, and return when the daemon has opened Chroma behind that answer."""
+    memory.recall(Query("ready"))
+    status = client.daemon_status(place)
+    assert status is not None
+    measure.await_rest(status.pid)
 
 
 def about(place: Workspace) -> int:
@@ -127,6 +137,7 @@ def served(directory: Path, embedder: KeptEmbedder, size: int) -> Served:
         made.close()
         with mock.patch.dict(os.environ, ASSISTANT_INDEX__URL=url), measure.daemon(place) as memory:
             asked = queries(facts(size), QUERIES)
+            settle(place, memory)
             found = latency(lambda query: memory.recall(Query(query)), asked)
             return Served(size, chroma, found, about(place))
 

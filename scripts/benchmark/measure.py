@@ -125,6 +125,29 @@ def resident(pid: int | str = "self") -> int:
     return int(found.split()[1]) * 1024
 
 
+def await_rest(pid: int) -> None:
+    """Return when a process has used next to no processor for a second. Raises TimeoutError."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        before = _ticks(pid)
+        time.sleep(1)
+        if _ticks(pid) - before <= 0.05 * os.sysconf("SC_CLK_TCK"):
+            return
+    raise TimeoutError(f"process {pid} does not come to rest")
+
+
+def _ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def processor_ticks() -> tuple[int, int]:
+    """Of all processors since they started: ticks, and those that other machines on the same
+    hardware took away."""
+    first = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    return sum(map(int, first)), int(first[7])
+
+
 def loads(pid: int, library: str) -> bool:
     """Whether a process has a library mapped."""
     return library in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from scripts.benchmark import plots
+from scripts.benchmark import measure, plots
 from scripts.benchmark.measure import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -42,6 +42,7 @@ class Report:
     results: list[Result] = field(default_factory=list)
     sections: list[str] = field(default_factory=list)
     charts: dict[str, plots.Chart] = field(default_factory=dict)
+    start: tuple[int, int] = field(default_factory=measure.processor_ticks)
 
     def add(self, *results: Result) -> None:
         """Keep results, and show them as they come."""
@@ -76,8 +77,14 @@ class Report:
         goals = table(("what", "measured", "beside", "goal", "verdict"), rows)
         misses = [f"- {each.what}: {each.measured}, {each.missed}." for each in missed]
         told = "\n".join(misses) if misses else "Every goal was met in this run."
-        parts = ["# Benchmarks", head, _machine(), "## Goals", goals, "### Missed", told]
+        machine = _machine(self._stolen())
+        parts = ["# Benchmarks", head, machine, "## Goals", goals, "### Missed", told]
         return "\n\n".join([*parts, *self.sections]) + "\n"
+
+    def _stolen(self) -> float:
+        """The share of the processors' time that other machines took in this run."""
+        total, stolen = measure.processor_ticks()
+        return (stolen - self.start[1]) / (total - self.start[0])
 
     def write(self) -> None:
         """Write the page and its plots."""
@@ -106,7 +113,7 @@ def _picture(name: str, title: str) -> str:
     )
 
 
-def _machine() -> str:
+def _machine(stolen: float) -> str:
     cpu = next(
         (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if "model name" in line),
         platform.machine(),
@@ -124,7 +131,7 @@ def _machine() -> str:
         ("commit", f"`{commit}`"),
         ("machine", f"{len(os.sched_getaffinity(0))} cores of {cpu}, {memory / 2**20:.0f} GiB"),
         ("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"),
-        ("other load", f"{os.getloadavg()[2]:.1f} of the cores at the end, this run included"),
+        ("taken by other machines", f"{stolen:.0%} of the processors' time (steal)"),
     ]
     return table(("of", "this run"), rows)
 

@@ -113,8 +113,8 @@ def _tell_paper(report: Report, stages: Sequence[Stage], served: Sequence[Served
     ]
     report.section(
         f"On paper: {PAPER:,} chunks",
-        f"Not measured. The slope between the two largest sizes, drawn on to {PAPER:,} chunks as a "
-        "straight line; the index on disk includes the embedded Chroma.",
+        "Not measured. The slope between the smallest and the largest size, drawn on to "
+        f"{PAPER:,} chunks as a straight line; the index on disk includes the embedded Chroma.",
         table(
             ("what", "measured at the largest size", "for each further 100,000", "on paper"), rows
         ),
@@ -122,7 +122,7 @@ def _tell_paper(report: Report, stages: Sequence[Stage], served: Sequence[Served
 
 
 def _slope(stages: Sequence[T], of: Callable[[T], float], unit: str) -> tuple[str, ...]:
-    before, last = stages[-2:]
+    before, last = stages[0], stages[-1]
     rate = (of(last) - of(before)) / (last.chunks - before.chunks)
     drawn = of(last) + rate * (PAPER - last.chunks)
     return (
