@@ -54,6 +54,13 @@ LOOPED = f"Not run: you have made this same call {SAME_CALL} times. Answer with 
 OVER = "Not run: the turn is over."
 LAST_ROUND = "The turn is at its end: answer now with what you have, without calling tools"
 
+CUT_SHORT = {
+    "length": "The answer was cut off at the model's own limit; ask it to go on",
+    "content_filter": "The provider's content filter withheld the rest of the answer",
+    "incomplete": "The answer broke off without an end; it may not be all of it",
+}
+"""What the owner is told, by the reason why the model stopped."""
+
 Prompt = Callable[[Sequence[ToolSpec]], Sequence[Message]]
 """The messages of the next request, from the transcript as it stands, given the tools offered."""
 Turning = Generator[Event, None, None]
@@ -141,6 +148,8 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
                     "the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL
                 )
             next(stream, None)  # to its own end, so that nothing is cancelled
+            if piece.finish_reason in CUT_SHORT and not answer.tool_calls:
+                yield notice(agent.transcript, CUT_SHORT[piece.finish_reason])
             return answer
     except BaseException as stopped:
         _keep(agent, draft, _why(stopped))

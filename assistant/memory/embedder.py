@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -179,11 +180,18 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
+def _cores() -> int:
+    """The processors that this process may use, where the system tells."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _open_session(path: Path) -> "InferenceSession":
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(len(os.sched_getaffinity(0)), MAX_THREADS)
+    options.intra_op_num_threads = min(_cores(), MAX_THREADS)
     options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # every batch has another shape
     options.log_severity_level = 3

@@ -9,6 +9,7 @@ import pytest
 
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import (
+    CUT_SHORT,
     DEFERRED,
     LAST_ROUND,
     LOOPED,
@@ -21,6 +22,7 @@ from assistant.errors import ModelError, ModelFailure, ToolError
 from assistant.events import (
     ApprovalRequested,
     Event,
+    Notice,
     ReasoningDelta,
     Retrying,
     State,
@@ -179,6 +181,14 @@ def test_usage_reasoning_and_retries_are_kept_or_shown() -> None:
         Usage(7, 1),
         "scripted",
     )
+
+
+@pytest.mark.parametrize("reason", CUT_SHORT)
+def test_an_answer_that_was_cut_short_says_so(reason: str) -> None:
+    bench = Workbench(ScriptedModel([Reply("Once upon a", finish_reason=reason)]))
+    events = bench.run()
+    assert [each.text for each in events if isinstance(each, Notice)] == [CUT_SHORT[reason]]
+    assert bench.transcript.entries[-1].text == CUT_SHORT[reason]
 
 
 def test_calls_run_in_order() -> None:

@@ -14,7 +14,8 @@ HEAVY = """
     pydantic pydantic_settings rich prompt_toolkit filelock asyncio
 """
 COMMANDS = """
-    init chat ask remember recall forget memory context sessions daemon config doctor
+    init chat ask remember recall forget memory context sessions daemon config doctor eval trust
+    secrets
 """
 
 PROBE = """
