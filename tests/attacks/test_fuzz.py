@@ -37,11 +37,11 @@ TOOL = ToolSpec("write", "", {"type": "object", "properties": {"path": {"type": 
 
 
 def chunker(text: str) -> None:
-    text = text.removeprefix("\ufeff")
+    body = text.removeprefix("\ufeff")
     for each in chunk(
         text, "MEMORY.md", count_tokens=lambda said: len(said.split()), max_tokens=20
     ):
-        assert text[each.start_char : each.end_char] == each.text
+        assert body[each.start_char : each.end_char] == each.text
 
 
 def calls(text: str) -> None:
