@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assistant.memory.base import Status
+from assistant.memory.base import Passage, Status
 from assistant.memory.dates import heading_date, mentions
 from assistant.memory.plain import fold as fold
 from assistant.memory.plain import plain as plain
@@ -64,6 +64,25 @@ def chunk(
 ) -> list[Chunk]:
     """The chunks of a markdown file, in order; see `Chunker`."""
     return Chunker(count_tokens, max_tokens, max_chars)(text, source)
+
+
+def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
+    """What is returned of a chunk."""
+    return Passage(
+        id=chunk.id,
+        text=chunk.text,
+        source=chunk.source,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        start_char=chunk.start_char,
+        end_char=chunk.end_char,
+        heading=chunk.heading,
+        date=chunk.date,
+        mentions=chunk.mentions,
+        score=round(score, 4),
+        status=chunk.status,
+        signals=shares or {},
+    )
 
 
 class Chunker:

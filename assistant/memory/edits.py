@@ -7,7 +7,7 @@ from datetime import date
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
-from assistant.memory.chunks import Chunk
+from assistant.memory.chunks import Chunk, passage
 from assistant.memory.draft import Draft
 from assistant.memory.history import History
 from assistant.memory.items import Splice, escape, removal, struck, with_emptied_heading
@@ -46,7 +46,7 @@ def located(draft: Draft, sources: Sequence[str], target: str) -> Passage:
         match = next((each for each in every if each.id == target), None)
     if match is None:
         raise LedgerError(f"no fact stands at {target}", "`assistant recall` shows FILE:LINE")
-    return _passage(match)
+    return passage(match)
 
 
 def strike(draft: Draft, old: Passage, fact: str, day: date) -> Edit:
@@ -68,13 +68,13 @@ def removals(
 ) -> list[Edit]:
     """Take passages away, and each dated heading that this empties if `is_ours(source, title)`."""
     edits = []
-    for passage in sorted(passages, key=lambda each: each.start_char, reverse=True):
-        text = draft.text(passage.source)
-        cut = removal(text, *_found(text, passage))
+    for each in sorted(passages, key=lambda one: one.start_char, reverse=True):
+        text = draft.text(each.source)
+        cut = removal(text, *_found(text, each))
         headings = _HEADING.findall(text[: cut.at])
-        if headings and is_ours(passage.source, headings[-1]):
+        if headings and is_ours(each.source, headings[-1]):
             cut = with_emptied_heading(text, cut, headings[-1])
-        edits.append(draft.edit(passage.source, cut))
+        edits.append(draft.edit(each.source, cut))
     return edits
 
 
@@ -148,19 +148,3 @@ def _found(text: str, passage: Passage) -> tuple[int, int]:
 def _holds(chunk: Chunk, place: tuple[int, int]) -> bool:
     inside = chunk.start_char <= place[0] and place[1] <= chunk.end_char
     return inside and len(chunk.text) >= LONG
-
-
-def _passage(chunk: Chunk) -> Passage:
-    return Passage(
-        id=chunk.id,
-        text=chunk.text,
-        source=chunk.source,
-        start_line=chunk.start_line,
-        end_line=chunk.end_line,
-        start_char=chunk.start_char,
-        end_char=chunk.end_char,
-        heading=chunk.heading,
-        date=chunk.date,
-        mentions=chunk.mentions,
-        status=chunk.status,
-    )

@@ -1,25 +1,17 @@
-"""The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo.
-
-Every write takes the same steps under one lock: put down in the journal what will be done; see
-that each file is still as it was read; put the new one in its place at once; acknowledge. Whatever
-breaks off in between is settled from the files by the next writer. No lock stops an editor: a file
-saved meanwhile is read again and the write made anew.
-"""
+"""The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo."""
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal, TypeVar
+from typing import Literal
 
-from assistant import storage
-from assistant.errors import LedgerError, StorageError
+from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Origin, Passage
+from assistant.memory.commits import Change, Commits
 from assistant.memory.draft import Draft
 from assistant.memory.edits import (
-    counted,
-    difference,
     located,
     removals,
     reversed_edits,
@@ -27,10 +19,9 @@ from assistant.memory.edits import (
     still_gone,
     strike,
 )
-from assistant.memory.erasure import taken_out, verdicts_on
+from assistant.memory.erasure import verdicts_on
 from assistant.memory.history import History
 from assistant.memory.items import (
-    Splice,
     clean,
     dated,
     escape,
@@ -38,16 +29,11 @@ from assistant.memory.items import (
     item_of,
     line_of,
 )
-from assistant.memory.journal import Edit, Journal, Verdict, Write, digest, new_id, now
+from assistant.memory.journal import Journal, Verdict, Write, digest, new_id, now
 from assistant.memory.plain import plain
 from assistant.memory.purge import Words, scrub, unnamed
-from assistant.memory.reversal import applied
 from assistant.memory.same import key, keys_of
 from assistant.workspace import MEMORY_FILE, Workspace
-
-ATTEMPTS = 100
-"""How often a write is made anew because an editor saved the file in between."""
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +45,6 @@ class Written:
     line: int
     text: str
     entry: str | None = None
-
-
-@dataclass(slots=True)
-class _Change:
-    """A write in the making."""
-
-    draft: Draft
-    writes: list[Write] = field(default_factory=list)
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
 class Ledger:
@@ -85,6 +62,7 @@ class Ledger:
         self._redact = redact
         self._journal = Journal(workspace.journal)
         self._history = History(workspace.history)
+        self._commits = Commits(workspace, self._journal, self._history)
 
     def remember(
         self,
@@ -113,7 +91,7 @@ class Ledger:
         bytes of a passage.
         """
 
-        def plan(change: _Change) -> Forgotten:
+        def plan(change: Change) -> Forgotten:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return Forgotten(done.id, tuple(passages), done.purged)
             write = Write(new_id(), now(), "forget", request=request, purged=purge)
@@ -129,7 +107,7 @@ class Ledger:
             change.verdicts.update(self._given_up(passages))
             return Forgotten(write.id, tuple(passages), purge)
 
-        return self._write(plan)
+        return self._commits.write(plan)
 
     def undo(self, *, request: str | None = None) -> JournalEntry:
         """Reverse the latest write that still stands, to the byte if nothing else changed.
@@ -137,7 +115,7 @@ class Ledger:
         Raises LedgerError if there is none, or the owner has since changed its lines.
         """
 
-        def plan(change: _Change) -> JournalEntry:
+        def plan(change: Change) -> JournalEntry:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return self._entry(done.undoes)
             latest = next(
@@ -158,35 +136,13 @@ class Ledger:
             change.writes.append(undoing)
             return replace(self._journal.entry(latest), undone=True)
 
-        return self._write(plan)
+        return self._commits.write(plan)
 
-    @contextlib.contextmanager
-    def amending(self, texts: Mapping[str, str], origin: Origin) -> Iterator[None]:
-        """Journal a change of whole files (source to new text), which the block makes.
-
-        It is one write, so that `undo` takes it back. If the block raises, it must have changed
-        nothing. Raises StorageError if a file is not UTF-8.
-        """
-        with self._locked():
-            draft = Draft(self._workspace)
-            verdicts: dict[str, Verdict] = {}
-            edits = []
-            for source, text in texts.items():
-                verdicts |= verdicts_on(draft.text(source), source, self._journal)
-                verdicts |= taken_out(text, source, self._journal)
-                edits.append(draft.edit(source, difference(draft.text(source), text)))
-            write = Write(
-                new_id(), now(), "amend", counted(edits, draft.images), origin, tuple(edits)
-            )
-            for image in draft.images.values():
-                self._history.keep(image)
-            self._journal.begin([write])
-            try:
-                yield
-            except BaseException:
-                self._journal.settle((), [write.id])
-                raise
-            self._journal.settle([write.id], (), verdicts)
+    def amending(
+        self, texts: Mapping[str, str], origin: Origin
+    ) -> contextlib.AbstractContextManager[None]:
+        """See `Commits.amending`."""
+        return self._commits.amending(texts, origin)
 
     def answered(self, request: str) -> tuple[Written, ...]:
         """What a request wrote that was carried out before; empty if none was."""
@@ -224,7 +180,7 @@ class Ledger:
             return
         if digest(Draft(self._workspace).text(source)) == self._journal.saved(source):
             return
-        with self._locked():
+        with self._commits.locked():
             verdicts = verdicts_on(Draft(self._workspace).text(source), source, self._journal)
             self._journal.settle((), (), verdicts)
 
@@ -254,7 +210,7 @@ class Ledger:
     def dismiss(self, ids: Sequence[str]) -> None:
         """Never offer these erased facts again. Raises LedgerError for any other id."""
         lost = {entry.id: entry for entry in self.erased()}
-        with self._locked():
+        with self._commits.locked():
             self._journal.settle((), (), {self._lost(lost, name).id: "dismissed" for name in ids})
 
     def _lost(self, lost: Mapping[str, JournalEntry], name: str) -> JournalEntry:
@@ -265,74 +221,6 @@ class Ledger:
     def locate(self, target: str) -> Passage:
         """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
         return located(Draft(self._workspace), self._workspace.sources(), target)
-
-    # How a write is made
-
-    def _write(self, plan: Callable[[_Change], _T]) -> _T:
-        with self._locked():
-            for _ in range(ATTEMPTS):
-                change = _Change(Draft(self._workspace))
-                outcome = plan(change)
-                if not change.writes or self._commit(change):
-                    return outcome
-        raise LedgerError(
-            "the memory files keep changing", "Close the program that writes them and try again"
-        )
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        storage.private_directory(self._workspace.private)
-        with storage.exclusive(self._workspace.ledger_lock):
-            self._journal.refresh(mend=True)
-            if self._journal.pending():
-                self._recover()
-            yield
-
-    def _commit(self, change: _Change) -> bool:
-        """Journal, save, acknowledge; False if an editor's save came in between."""
-        verdicts: dict[str, Verdict] = {}
-        for source, text in change.draft.originals().items():
-            verdicts |= verdicts_on(text, source, self._journal)
-        for image in change.draft.images.values():
-            self._history.keep(image)
-        self._journal.begin(change.writes)
-        try:
-            saved = change.draft.save()
-        except StorageError:
-            with contextlib.suppress(StorageError):  # then the next writer settles it
-                self._recover()
-            raise
-        if saved:
-            ids = [write.id for write in change.writes]
-            self._journal.settle(ids, (), verdicts | change.verdicts)
-            return True
-        self._recover()
-        return all(map(self._journal.is_done, change.writes))
-
-    def _recover(self) -> None:
-        """Settle from the files what was begun and not acknowledged."""
-        pending = self._journal.pending()
-        draft = Draft(self._workspace)
-        shown = {}
-        for source in {edit.source for write in pending for edit in write.edits}:
-            storage.sweep(self._workspace.root / source)
-            edits = [edit for write in pending for edit in write.edits if edit.source == source]
-            removed = self._history.read(edits[-1].removed) if edits[-1].removed else ""
-            shown[source] = applied(draft.text(source), edits, removed or "")
-        done = [write for write in pending if any(shown[edit.source] for edit in write.edits)]
-        for write in done:
-            self._complete(draft, [edit for edit in write.edits if not shown[edit.source]])
-        void = [write.id for write in pending if write not in done]
-        self._journal.settle([write.id for write in done], void)
-
-    def _complete(self, draft: Draft, edits: Sequence[Edit]) -> None:
-        """Make the rest of a write over several files, where its place has not changed."""
-        for edit in edits:
-            removed = self._history.read(edit.removed) if edit.removed else None
-            text = draft.text(edit.source)
-            if removed and text.count(removed) == 1:
-                draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
-        draft.save()
 
     def _entry(self, name: str | None) -> JournalEntry:
         write = self._journal.write(name or "")
@@ -349,7 +237,7 @@ class Ledger:
         replaced: Mapping[str, Passage],
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> tuple[Written, ...]:
-        def plan(change: _Change) -> tuple[Written, ...]:
+        def plan(change: Change) -> tuple[Written, ...]:
             known = self._journal.of_request(request) if request else {}
             change.verdicts.update(verdicts or {})
             written = []
@@ -363,7 +251,7 @@ class Ledger:
                 written.append(self._add(change, base, fact, replaced))
             return tuple(written)
 
-        return self._write(plan)
+        return self._commits.write(plan)
 
     def _again(self, draft: Draft, write: Write | None, fact: Fact) -> Written:
         """What a request that comes a second time is answered for one of its facts."""
@@ -374,7 +262,7 @@ class Ledger:
         return Written("exists", *place, said)
 
     def _add(
-        self, change: _Change, base: Write, fact: Fact, replaced: Mapping[str, Passage]
+        self, change: Change, base: Write, fact: Fact, replaced: Mapping[str, Passage]
     ) -> Written:
         if not base.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")

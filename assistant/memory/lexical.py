@@ -97,7 +97,7 @@ def likeliest(
         weight = saturated(counts.astype(np.float32), grains.lengths[at], average)
         score[at] += weight * idf(len(rows), total)
     around = OWN * score
-    for distance in range(1, REACH + 1):
+    for distance in range(1, REACH + 1) if layout.turn.any() else ():
         same = grains.section[distance:] == grains.section[:-distance]
         around[distance:] += score[:-distance] * (same & layout.turn[distance:])
         around[:-distance] += score[distance:] * (same & layout.turn[:-distance])

@@ -15,13 +15,13 @@ from assistant.errors import UsageError
 from assistant.memory import lexical, ranking
 from assistant.memory.base import Query, Recall
 from assistant.memory.catalog import Layout, Postings, Rows
-from assistant.memory.chunks import Chunk
+from assistant.memory.chunks import Chunk, passage
 from assistant.memory.columns import TraitColumns
 from assistant.memory.embedder import Embedder
 from assistant.memory.lexical import Grains
 from assistant.memory.question import Question, read
 from assistant.memory.ranking import SIGNALS, Matrix, Weights
-from assistant.memory.selection import Scored, arrange, fill, passage, plausible
+from assistant.memory.selection import Scored, arrange, fill, plausible
 from assistant.memory.similarity import Scanner, Similarity
 from assistant.memory.sync import Synchronizer
 from assistant.settings import MemorySettings

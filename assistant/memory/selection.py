@@ -68,25 +68,6 @@ def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], 
     return taken, others
 
 
-def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
-    """What is returned of a chunk."""
-    return Passage(
-        id=chunk.id,
-        text=chunk.text,
-        source=chunk.source,
-        start_line=chunk.start_line,
-        end_line=chunk.end_line,
-        start_char=chunk.start_char,
-        end_char=chunk.end_char,
-        heading=chunk.heading,
-        date=chunk.date,
-        mentions=chunk.mentions,
-        score=round(score, 4),
-        status=chunk.status,
-        signals=shares or {},
-    )
-
-
 def successor(chunk: Chunk) -> str | None:
     """What took the place of a superseded fact, folded, if the file tells."""
     found = _SUCCESSOR.search(chunk.text)

@@ -34,7 +34,7 @@ from assistant.memory.base import (
     no_progress,
 )
 from assistant.memory.catalog import CatalogDamaged, Source, StoredChunk
-from assistant.memory.chunks import Chunk
+from assistant.memory.chunks import Chunk, passage
 from assistant.memory.draft import Draft
 from assistant.memory.embedder import Embedder
 from assistant.memory.ledger import Ledger, Written
@@ -44,7 +44,6 @@ from assistant.memory.plain import plain
 from assistant.memory.recall import Recaller
 from assistant.memory.review import Review
 from assistant.memory.same import key
-from assistant.memory.selection import passage
 from assistant.memory.sync import Refreshed, Synchronizer
 from assistant.secrets import Redactor, stand_ins
 from assistant.settings import Settings

@@ -2,9 +2,8 @@
 
 import pytest
 
-from assistant.memory.chunks import Chunk, chunk
+from assistant.memory.chunks import Chunk, chunk, passage
 from assistant.memory.masking import masked, verbatim
-from assistant.memory.selection import passage
 from assistant.secrets import Redactor
 from tests.test_secrets import core, tokens
 

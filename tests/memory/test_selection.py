@@ -3,8 +3,8 @@
 import pytest
 
 from assistant.memory.base import Passage, Status
-from assistant.memory.chunks import Chunk
-from assistant.memory.selection import Scored, arrange, fill, passage
+from assistant.memory.chunks import Chunk, passage
+from assistant.memory.selection import Scored, arrange, fill
 
 
 def scored(
