@@ -342,6 +342,16 @@ class Catalog:
         return _matrix([found[int(row)] for row in rowids])
 
     @_guarded
+    def sample_vectors(self, count: int) -> Vectors:
+        """The vectors of about so many chunks from all over the memory."""
+        step = max(1, self.count() // count)
+        query = (
+            "SELECT v.value FROM chunks c JOIN vectors v ON v.id = c.vector"
+            " WHERE c.rowid % ? = 0 LIMIT ?"
+        )
+        return _matrix([value for (value,) in self._db.execute(query, (step, count))])
+
+    @_guarded
     def all_vectors(self) -> tuple[Rows, Vectors]:
         """Every row's vector, in the layout's order, for an exact scan."""
         rows = dict(

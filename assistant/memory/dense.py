@@ -27,6 +27,13 @@ import keeps Python's lock, and an answer beside it takes as long as the import 
 MAX_OVERLAY = 1000
 """More pending operations than this are not laid over Chroma's answer: all is scanned."""
 
+SAMPLE = 32
+"""Vectors that are looked for in Chroma once it is open."""
+FOUND_SHARE = 0.8
+"""So many of them must be found: a graph misses one now and then."""
+ITSELF = 0.999
+"""The cosine from which on two vectors are the same, rounding aside."""
+
 GONE = "The vector index was gone; it was filled again from the cache"
 
 Nearest = tuple[Rows, NDArray[np.float32]]
@@ -153,11 +160,21 @@ class DenseIndex:
             self._catalog.outbox_all()
 
     def _compare(self) -> None:
-        """Chroma must hold as many vectors as there are chunks; looked at once after opening."""
+        """Chroma must hold what the catalog does; looked at once after opening.
+
+        As many vectors as there are chunks, and of a sample nearly each must find itself.
+        """
         there = self._store.count()
         if there != self._catalog.count() and not self._catalog.outbox_size():
             raise VectorsDamaged("The vector index does not match the catalog")
+        sample = self._catalog.sample_vectors(SAMPLE)
+        if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
+            raise VectorsDamaged("The vector index has lost vectors")
         self._complete = True
+
+    def _finds_itself(self, vector: NDArray[np.float32]) -> bool:
+        _, cosines = self._store.query(vector, 1)
+        return len(cosines) > 0 and float(cosines[0]) > ITSELF
 
     def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
         """Chroma's answer with what is pending laid over it; None if that is too much."""
