@@ -69,6 +69,9 @@ class Commits:
         nothing. Raises StorageError if a file is not UTF-8.
         """
         with self.locked():
+            if not texts:
+                yield
+                return
             draft = Draft(self._workspace)
             verdicts: dict[str, Verdict] = {}
             edits = []

@@ -57,12 +57,12 @@ def commit(roots: Roots, changes: Sequence[Change]) -> None:
 
 
 def _texts(roots: Roots, changes: Sequence[Change]) -> dict[str, str]:
-    """The new texts of files of the workspace; what it keeps to itself is not journalled."""
-    root, private = roots.workspace.root, roots.workspace.private
+    """The new texts of those files that are the workspace's, by their names there."""
+    root = roots.workspace.root
     return {
-        str(change.path.relative_to(root)): (change.after or b"").decode().removeprefix(BOM)
+        change.path.relative_to(root).as_posix(): (change.after or b"").decode().removeprefix(BOM)
         for change in changes
-        if change.path.is_relative_to(root) and not change.path.is_relative_to(private)
+        if change.path.is_relative_to(root)
     }
 
 

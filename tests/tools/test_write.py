@@ -12,12 +12,12 @@ from assistant.memory.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets import Redactor
 from assistant.tools.changes import Change, commit
-from assistant.tools.policy import Decision
+from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.roots import Roots
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
-from tests.tools.conftest import Call
+from tests.tools.conftest import Call, calling
 
 
 def test_a_file_is_created_with_its_directories(call: Call, workspace: Workspace) -> None:
@@ -290,3 +290,13 @@ def test_a_fact_that_an_approved_change_takes_out_is_not_offered_again(
     path.write_text(path.read_text() + "typed\n")
     ledger.observe("MEMORY.md")
     assert ledger.erased() == ()
+
+
+def test_what_git_runs_in_another_directory_is_not_journalled(
+    workspace: Workspace, outside: Path
+) -> None:
+    box = Toolbox(writing_tools(Roots(workspace, [outside]), Redactor()))
+    path = outside / ".git/config"
+    assert not calling(box, ApproveAll())("write_file", path=str(path), text="x").error
+    assert path.read_text() == "x"
+    assert Ledger(workspace).log() == ()
