@@ -2,10 +2,6 @@
 
 The catalog alone is authoritative for the index. A change to a source is one transaction, which
 also notes in the *outbox* what Chroma still has to be told; a crash between the two converges.
-
-Postings come from an FTS5 table (without content: the text is in `chunks`) through `fts5vocab`,
-a term's as one string of numbers, which numpy parses: 0.3 µs a posting, where a row of SQLite's
-costs 0.5 and BM25 inside FTS5 could be rolled up to one grain only.
 """
 
 import contextlib
@@ -19,24 +15,23 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistant.memory.chunks import Chunk
 from assistant.memory.embedder import Vectors
+from assistant.memory.inverted import InvertedIndex
+from assistant.memory.inverted import Postings as Postings
+from assistant.memory.inverted import Term as Term
 from assistant.memory.layout import Layout as Layout
 from assistant.memory.layout import Rows as Rows
 from assistant.memory.layout import packed_chunks, unpack
-from assistant.memory.rewrite import SourceWriter, crc, vector_ids
+from assistant.memory.rewrite import SourceWriter, vector_ids
 from assistant.memory.rewrite import Stat as Stat
 from assistant.memory.rewrite import vector_key as vector_key
 from assistant.memory.schema import SCHEMA_VERSION as SCHEMA_VERSION
 from assistant.memory.schema import CatalogDamaged as CatalogDamaged
-from assistant.memory.schema import open_database, searchable, tokenizing_database, translated
-
-MAX_QUERY_TERMS = 512
-"""Distinct terms of a query that are looked at, in order."""
-Postings = tuple[Rows, NDArray[np.int64]]
-"""Row ids, ascending, and how often the term stands in each."""
+from assistant.memory.schema import open_database, translated
+from assistant.memory.stored import StoredChunk as StoredChunk
+from assistant.memory.stored import read_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +43,6 @@ class Source:
     sha256: str
     read_ns: int
     chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk and its number in the catalog, which outlives edits elsewhere in its file."""
-
-    rowid: int
-    chunk: Chunk
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A stemmed word of a query, and how many chunks it stands in."""
-
-    text: str
-    document_frequency: int
 
 
 P = ParamSpec("P")
@@ -95,17 +74,16 @@ class Catalog:
         self.path = path
         self._lock = threading.RLock()
         self._layout: Layout | None = None
-        self._postings: dict[str, Postings] = {}
         with translated(path):
             self._db = open_database(path, check)
-            self._tokenizing = tokenizing_database()
+        self._words = InvertedIndex(self._db)
         self._generation = int(self.meta("generation") or 0)
 
     @_guarded
     def close(self) -> None:
         """Close the database; its log is folded into it."""
         self._db.close()
-        self._tokenizing.close()
+        self._words.close()
 
     # Facts about the whole
 
@@ -280,22 +258,17 @@ class Catalog:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        db = self._tokenizing
-        db.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (searchable(query),))
-        rows = db.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
-        db.execute("INSERT INTO words (words) VALUES ('delete-all')")
-        found = list(dict.fromkeys(term for (term,) in rows))[:MAX_QUERY_TERMS]
-        return [Term(term, self._frequency(term)) for term in found]
+        return self._words.terms(query)
 
     @_guarded
     def postings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands: row ids of chunks, and how often. Kept until the next change."""
-        return {term.text: self._chunk_postings(term.text) for term in terms}
+        return {term.text: self._words.in_chunks(term.text) for term in terms}
 
     @_guarded
     def heading_postings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands in headings: numbers of sections, and how often."""
-        return {term.text: self._read_postings("headings_at", term.text) for term in terms}
+        return {term.text: self._words.in_headings(term.text) for term in terms}
 
     @_guarded
     def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
@@ -321,14 +294,14 @@ class Catalog:
     @_guarded
     def at_line(self, source: str, line: int) -> list[StoredChunk]:
         """The chunks of a source that stand on a line, in order."""
-        return self._read_chunks(
-            "s.name = ? AND c.start_line <= ? AND c.end_line >= ?", (source, line, line)
+        return read_chunks(
+            self._db, "s.name = ? AND c.start_line <= ? AND c.end_line >= ?", (source, line, line)
         )
 
     @_guarded
     def of_source(self, source: str) -> list[StoredChunk]:
         """The chunks of a source, in order."""
-        return self._read_chunks("s.name = ?", (source,))
+        return read_chunks(self._db, "s.name = ?", (source,))
 
     @_guarded
     def vectors(self, rowids: Sequence[int]) -> Vectors:
@@ -378,59 +351,13 @@ class Catalog:
 
     def _changed(self) -> None:
         self._generation += 1
-        self._postings.clear()
+        self._words.clear()
         self.set_meta("generation", str(self._generation))
-
-    def _frequency(self, term: str) -> int:
-        if term in self._postings:
-            return len(self._postings[term][0])
-        found = self._db.execute("SELECT doc FROM words_in WHERE term = ?", (term,)).fetchone()
-        return int(found[0]) if found else 0
-
-    def _chunk_postings(self, term: str) -> Postings:
-        if term not in self._postings:
-            self._postings[term] = self._read_postings("words_at", term)
-            while len(self._postings) > MAX_QUERY_TERMS:
-                del self._postings[next(iter(self._postings))]
-        return self._postings[term]
-
-    def _read_postings(self, table: str, term: str) -> Postings:
-        query = f"SELECT group_concat(doc) FROM {table} WHERE term = ?"
-        joined = self._db.execute(query, (term,)).fetchone()[0]
-        occurrences = np.fromstring(joined or "", dtype=np.int64, sep=",")
-        rows, counts = np.unique(occurrences, return_counts=True)
-        return rows, counts
 
     def _select(self, column: str, values: Sequence[Any]) -> list[StoredChunk]:
         plain = [value if isinstance(value, str) else int(value) for value in values]
         chosen = f"{column} IN (SELECT value FROM json_each(?))"
-        return self._read_chunks(chosen, (json.dumps(plain),))
-
-    def _read_chunks(self, where: str, values: tuple[Any, ...]) -> list[StoredChunk]:
-        rows = self._db.execute(
-            "SELECT c.rowid, c.crc, h.heading, c.mentions, c.id, s.name, c.ordinal, c.text,"
-            " c.plain, c.start_line, c.end_line, c.start_char, c.end_char, c.date, c.status,"
-            " c.until FROM chunks c JOIN sources s ON s.id = c.source"
-            f" JOIN sections h ON h.id = c.section WHERE {where} ORDER BY s.name, c.ordinal",
-            values,
-        )
-        return [_stored(*row) for row in rows]
-
-
-_FIELDS = (
-    "id", "source", "ordinal", "text", "plain", "start_line", "end_line", "start_char",
-    "end_char", "date", "status", "until",
-)  # fmt: skip
-
-
-def _stored(rowid: int, written: int, heading: str, mentions: str, *fields: Any) -> StoredChunk:
-    values = dict(zip(_FIELDS, fields, strict=True))
-    chunk = Chunk(
-        heading=tuple(json.loads(heading)), mentions=tuple(json.loads(mentions)), **values
-    )
-    if crc(chunk) != written:
-        raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
-    return StoredChunk(rowid, chunk)
+        return read_chunks(self._db, chosen, (json.dumps(plain),))
 
 
 def _matrix(values: Sequence[bytes]) -> Vectors:
