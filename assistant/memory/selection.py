@@ -105,28 +105,50 @@ def _successors_above(found: list[Scored]) -> list[Scored]:
     if not any(each.chunk.status == "superseded" for each in found):
         return found
     placed = list(found)
-    numbers = {fold(each.chunk.plain): number for number, each in _currents_last(found)}
-    for number in range(len(placed)):
-        _raise_successors(placed, number, numbers)
+    above = _succeeding(found)
+    for number in above:
+        _raise_successors(placed, number, above, set())
+    for number, successors in above.items():  # minds that changed in a circle have no order
+        for each in successors:
+            if placed[each].chunk.status == "current":
+                _put_over(placed, each, number)
     return _sorted(placed)
 
 
-def _raise_successors(placed: list[Scored], number: int, numbers: dict[str, int]) -> None:
-    walked = {number}
-    below = placed[number]
-    while below.chunk.status == "superseded":
-        above = numbers.get(successor(below.chunk) or "")
-        if above is None or above in walked:
-            return
-        walked.add(above)
-        least = below.score + STEP
-        if placed[above].score < least:
-            placed[above] = placed[above].moved("successor", least)
-        below = placed[above]
+def _succeeding(found: list[Scored]) -> dict[int, list[int]]:
+    """By the number of each superseded one: the numbers of those that took its place.
+
+    A fact that was given up more than once has all the successors that it ever had.
+    """
+    sayings = [fold(each.chunk.plain) for each in found]
+    holders: dict[str, list[int]] = {}
+    for number in sorted(range(len(found)), key=lambda n: found[n].chunk.status != "current"):
+        held = holders.setdefault(sayings[number], [])
+        if not held or found[number].chunk.status == found[held[0]].chunk.status:
+            held.append(number)
+    given_up = [n for n, each in enumerate(found) if each.chunk.status == "superseded"]
+    after: dict[str, set[int]] = {}
+    for number in given_up:
+        now = holders.get(successor(found[number].chunk) or "", [])
+        after.setdefault(sayings[number], set()).update(now)
+    return {number: sorted(after[sayings[number]]) for number in given_up}
 
 
-def _currents_last(found: list[Scored]) -> list[tuple[int, Scored]]:
-    return sorted(enumerate(found), key=lambda each: each[1].chunk.status == "current")
+def _raise_successors(
+    placed: list[Scored], number: int, above: dict[int, list[int]], walked: set[int]
+) -> None:
+    """Raise what took the place of one over it, then what took the place of that."""
+    walked.add(number)
+    for each in above.get(number, ()):
+        if each not in walked:
+            _put_over(placed, each, number)
+            _raise_successors(placed, each, above, walked)
+
+
+def _put_over(placed: list[Scored], number: int, below: int) -> None:
+    least = placed[below].score + STEP
+    if placed[number].score < least:
+        placed[number] = placed[number].moved("successor", least)
 
 
 def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:

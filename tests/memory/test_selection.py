@@ -91,6 +91,17 @@ def test_what_was_superseded_twice_stands_below_both_its_successors() -> None:
     assert set(plains(arrange(found, set()))[:2]) == {"Lives in Lisbon", "Lives in Rome"}
 
 
+def test_minds_that_changed_in_a_circle_still_show_first_what_is_so_now() -> None:
+    changes = [("A", "B"), ("B", "A"), ("A", "C"), ("C", "B"), ("B", "D"), ("A", "D"), ("D", "A")]
+    old = [
+        scored(was, 9.0 - n, ordinal=n, text=f"- ~~{was}~~ (superseded 2026-11-21: {now})",
+               status="superseded")
+        for n, (was, now) in enumerate(changes)
+    ]  # fmt: skip
+    found = arrange([*old, scored("D", 0.5, ordinal=99)], set())
+    assert [each.chunk.status for each in found] == ["current"] + ["superseded"] * 7
+
+
 def test_a_superseded_fact_without_a_successor_keeps_its_place() -> None:
     old = scored("Lives in Berlin", 5.0, text="- ~~Lives in Berlin~~", status="superseded")
     assert plains(arrange([scored("Drinks tea", 1.0), old], set()))[0] == "Lives in Berlin"
