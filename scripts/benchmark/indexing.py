@@ -13,7 +13,7 @@ from scripts.benchmark.measure import clocked, rival
 from scripts.benchmark.report import Report, Result
 
 FACTS = 5000
-ROUNDS = 3
+ROUNDS = 5
 SAMPLE = 500
 """Texts that sentence-transformers is given; it is slow."""
 
