@@ -129,7 +129,7 @@ def match(
     near = grains.around(positions)
     weights = np.ones(2 * REACH + 1, dtype=np.float32)
     weights[REACH] = OWN
-    lengths = grains.lengths[near] @ weights
+    lengths = _weighted(grains.lengths[near], weights)
     average = layout.length.mean(dtype=np.float32) * np.where(turn, weights.sum(), OWN)
     of_section = grains.section[positions]
     section_average = grains.section_lengths.mean()
@@ -141,7 +141,9 @@ def match(
         scratch[at] = counts
         local = scratch[near]
         scratch[at] = 0
-        found.window[:] += idf(len(rows), total) * saturated(local @ weights, lengths, average)
+        found.window[:] += idf(len(rows), total) * saturated(
+            _weighted(local, weights), lengths, average
+        )
         found.names[:] += (local[:, REACH] > 0) & (term.text in names)
         headed = _headed(grains, headings[term.text])
         said = headed + np.bincount(grains.section[at], counts, len(headed))
@@ -150,6 +152,12 @@ def match(
         lengths_there = grains.section_lengths[of_section]
         found.section[:] += weight * saturated(counted, lengths_there, section_average)
     return found
+
+
+def _weighted(values: Scores, weights: Scores) -> Scores:
+    """The weighted sum of each row. Not by `@`: OpenBLAS's kernels for so few columns now and then
+    raise the processor's flag for an invalid value, of which numpy then warns."""
+    return np.asarray((values * weights).sum(axis=1), dtype=np.float32)
 
 
 def _headed(grains: Grains, found: Postings) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ _YEAR_SHARE = 0.5
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
     """The score of each row; a signal without a weight counts nothing."""
     vector = np.array([weights.get(name, 0.0) for name in SIGNALS], dtype=np.float32)
-    return np.asarray(matrix @ vector, dtype=np.float32)
+    return np.asarray((matrix * vector).sum(axis=1), dtype=np.float32)
 
 
 def is_weak(matrix: Matrix, unknown_names: float) -> bool:
