@@ -8,7 +8,8 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -120,6 +121,7 @@ class OnnxEmbedder:
         self._session = _open_session(directory / GRAPH)
         self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
         self._special = self._tokenizer.num_special_tokens_to_add(False)
+        self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
 
     @property
     def fingerprint(self) -> str:
@@ -146,9 +148,15 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             encodings = self._tokenizer.encode_batch(list(texts[start : start + TEXTS_AT_ONCE]))
-            for rows in _batches([len(encoding) for encoding in encodings]):
-                vectors[[start + row for row in rows]] = self._run([encodings[r] for r in rows])
+            batches = list(_batches([len(encoding) for encoding in encodings]))
+            found = self._run_all([[encodings[row] for row in rows] for rows in batches])
+            for rows, result in zip(batches, found, strict=True):
+                vectors[[start + row for row in rows]] = result
         return normalized(vectors)
+
+    def _run_all(self, batches: list[list["Encoding"]]) -> Iterable[NDArray[np.float32]]:
+        """Each batch on one processor: its steps are too short to be shared out."""
+        return (self._workers.map if len(batches) > 1 else map)(self._run, batches)
 
     def _run(self, encodings: list["Encoding"]) -> NDArray[np.float32]:
         shape = (len(encodings), max(len(encoding) for encoding in encodings))
@@ -191,12 +199,10 @@ def _open_session(path: Path) -> "InferenceSession":
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(_cores(), MAX_THREADS)
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # every batch has another shape
     options.log_severity_level = 3
-    # A spinning thread steals the core that another terminal needs: half the speed when shared.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no base of their own
