@@ -134,8 +134,12 @@ class Synchronizer:
 
     def size(self) -> int:
         """The bytes of the index on disk."""
-        files = [path for path in self._workspace.index.rglob("*") if path.is_file()]
-        return sum(path.stat().st_size for path in files)
+        total = 0
+        for directory, _, names in os.walk(self._workspace.index):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
+                    total += Path(directory, name).stat().st_size
+        return total
 
     def close(self) -> None:
         """Let go of the index; a second time does nothing."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant import storage
-from assistant.errors import AssistantError, MemoryFailure
+from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.embedder import Vectors
 from assistant.settings import IndexSettings
 
@@ -33,6 +33,8 @@ PART = 1 << 20
 """Bytes of a file that are read at once."""
 PROBE_SECONDS = 60
 SERVER_SECONDS = 30.0
+MISSING = -1
+"""The inode of a file that is not there."""
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
 
 
@@ -86,7 +88,7 @@ class VectorStore:
 
     def lost(self) -> bool:
         """Whether someone deleted the embedded data while it was open."""
-        return self.embedded and self.ready and _inode(self._database) != self._inode
+        return self.embedded and self.ready and self._deleted()
 
     def upsert(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Put vectors under ids, new or not."""
@@ -150,6 +152,10 @@ class VectorStore:
     def _marker(self) -> Path:
         """There while the embedded store is open, and after an exit that was not clean."""
         return self._directory.with_name(f"{self._directory.name}.open")
+
+    def _deleted(self) -> bool:
+        found = _inode(self._database)
+        return found == MISSING or found != self._inode
 
     @property
     def _sums(self) -> Path:
@@ -218,9 +224,12 @@ class VectorStore:
                 if not self.embedded:
                     for session in _sessions(self._client):  # Chroma leaves them open
                         session.close()
-            if self.embedded and _inode(self._database) == self._inode:
-                storage.replace(self._sums, checksums(self._directory))
-                self._marker.unlink(missing_ok=True)
+            if self.embedded and not self._deleted():
+                # Whatever keeps the checksums from being written, the marker then stays: the next
+                # start looks closely.
+                with contextlib.suppress(StorageError, OSError):
+                    storage.replace(self._sums, checksums(self._directory))
+                    self._marker.unlink(missing_ok=True)
         self._client = self._collection = None
 
     def _healthy(self) -> bool:
@@ -309,7 +318,7 @@ def _inode(path: Path) -> int:
     try:
         return path.stat().st_ino
     except OSError:
-        return -1
+        return MISSING
 
 
 def main(directory: str, name: str) -> None:

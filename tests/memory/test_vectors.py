@@ -172,3 +172,28 @@ def test_a_server_that_is_down_names_the_setting(tmp_path: Path) -> None:
         store.count()
     assert "index.url" in raised.value.cure
     store.close()
+
+
+def test_closing_what_was_deleted_meanwhile_is_no_error(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "index" / "chroma", LOCAL, "test")
+    store.upsert(IDS[:10], VECTORS[:10])
+    shutil.rmtree(tmp_path / "index")
+    assert store.lost()
+    store.close()
+
+
+def test_after_a_clean_exit_any_changed_byte_is_noticed(tmp_path: Path) -> None:
+    directory = tmp_path / "index" / "chroma"
+    store = VectorStore(directory, LOCAL, "test")
+    store.upsert(IDS, VECTORS)
+    store.close()
+    data = next(directory.rglob("data_level0.bin"))
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    store = VectorStore(directory, LOCAL, "test")
+    with pytest.raises(VectorsDamaged, match="changed or damaged"):
+        store.count()
+    store.reset()
+    assert store.count() == 0
+    store.close()
