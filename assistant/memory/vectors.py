@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -22,15 +21,13 @@ from numpy.typing import NDArray
 
 from assistant import storage
 from assistant.errors import AssistantError, MemoryFailure, StorageError
-from assistant.memory.embedder import Vectors
+from assistant.memory.embedder import Vectors, checksum
 from assistant.settings import IndexSettings
 
 Client = Any
 """Chroma's own annotations leave out what its clients can do, `close` among it."""
 BATCH = 1000
 """Vectors sent at once. Chroma's own limit may be lower."""
-PART = 1 << 20
-"""Bytes of a file that are read at once."""
 PROBE_SECONDS = 60
 SERVER_SECONDS = 30.0
 MISSING = -1
@@ -278,14 +275,11 @@ class VectorStore:
 
 
 def checksums(directory: Path) -> bytes:
-    """The CRC-32 and the size of each file below a directory, a line each."""
+    """The size and the CRC-32 of each file below a directory, a line each."""
     lines = []
     for path in sorted(path for path in directory.rglob("*") if path.is_file()):
-        crc = size = 0
-        with path.open("rb") as file:
-            while part := file.read(PART):
-                crc, size = zlib.crc32(part, crc), size + len(part)
-        lines.append(f"{crc:08x} {size} {path.relative_to(directory).as_posix()}\n")
+        size, crc = checksum(path)
+        lines.append(f"{size} {crc:08x} {path.relative_to(directory).as_posix()}\n")
     return "".join(lines).encode()
 
 
