@@ -9,9 +9,9 @@ anybody wanting it. Each fact is watched until the first save by somebody else:
   it had loaded our write here too;
 - it holds the dated heading that came with the fact, or puts a line much like the fact in its
   place: the owner edited our write;
-- it is byte for byte what the file once was before a write of ours, and no heading of ours is gone:
-  the owner took the fact out and did nothing else. (An editor with nothing typed in it has no cause
-  to save, and most reload such a buffer.)
+- it is byte for byte what the file once was before a write of ours, and no heading of ours is gone,
+  or with the fact's line put back it is what we left: the owner took the fact out and did nothing
+  else. (An editor with nothing typed in it has no cause to save, and most reload such a buffer.)
 - otherwise the editor had not loaded our write: the fact was erased, and is offered again.
 
 What cannot be told apart from contents, a stale save with a line typed and a deletion with a line
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from assistant.memory.draft import line_digest
-from assistant.memory.items import item_of
+from assistant.memory.items import item_of, newline
 from assistant.memory.journal import Edit, Journal, Verdict, Write, digest
 from assistant.memory.plain import plain
 from assistant.memory.same import key, keys_of
@@ -66,7 +66,9 @@ def verdicts_on(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
             since[write.text] = len(watched)
             if journal.verdict(write) is None:
                 watched.append(write)
-    return judge(text, source, watched, removals, states) if watched else {}
+    if not watched:
+        return {}
+    return judge(text, source, watched, removals, states, journal.saved(source))
 
 
 def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
@@ -86,10 +88,12 @@ def judge(
     watched: Sequence[Write],
     removals: Sequence[Removal],
     states: Set[str],
+    left: str | None,
 ) -> dict[str, Verdict]:
     """What became of watched writes (oldest first) in a file that somebody else saved.
 
-    `states` are the digests of what the file was before each write of ours.
+    `states` are the digests of what the file was before each write of ours, `left` that of what it
+    was after the last.
     """
     lines = [line.strip() for line in _LINES.findall(text)]
     present = _present(text, lines, watched, source)
@@ -107,8 +111,9 @@ def judge(
             verdicts[write.id] = "deleted"
         else:
             missing.append(write)
-    headings = [_heading(_added(write, source)) for write in missing]
-    taken_out = digest(text) in states and not any(headings)
+    added = [_added(write, source) for write in missing]
+    as_before = digest(text) in states and not any(map(_heading, added))
+    taken_out = as_before or digest(_put_back(text, added)) == left
     verdicts.update({write.id: "deleted" if taken_out else "erased" for write in missing})
     return verdicts
 
@@ -132,6 +137,16 @@ def _present(text: str, lines: Sequence[str], watched: Sequence[Write], source: 
         said = keys_of(text)
         found |= {write.id for write in watched if key(write.text) in said}
     return found
+
+
+def _put_back(text: str, added: Sequence[Edit]) -> str:
+    """The text with the lines of these facts, oldest first, at the places that they had."""
+    for edit in added:
+        *_, line = _LINES.finditer(edit.inserted)
+        at = edit.at + line.start()
+        end = newline(text) if at < len(text) else ""
+        text = text[:at] + line[0] + end + text[at:]
+    return text
 
 
 def _heading(edit: Edit) -> str | None:

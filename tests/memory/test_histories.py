@@ -294,8 +294,9 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def what_was_superseded_is_recalled_if_asked_for_and_below_its_successor(self) -> None:
+        enough = 4 * TOP + len(self.expected.superseded)  # all that came after it stands above it
         for old, _ in self.expected.superseded:
-            found = self.memory.recall(Query(old, k=4 * TOP, include_superseded=True)).passages
+            found = self.memory.recall(Query(old, k=enough, include_superseded=True)).passages
             said = [(passage.status, self.verbatim(passage)) for passage in found]
             assert ("superseded", old) in said
             for above, new in self.expected.superseded:

@@ -273,20 +273,21 @@ def test_what_the_owner_saw_and_deleted_is_not_offered(
 
 
 @pytest.mark.parametrize("what", ["the line", "the line, and types", "by rewording", "by striking"])
-@pytest.mark.parametrize("heading", ["ours", "older"])
+@pytest.mark.parametrize("heading", ["ours", "older", "emptied"])
 def test_a_deletion_in_the_first_save_after_the_write_is_understood(
     workspace: Workspace, what: str, heading: str
 ) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = Ledger(workspace, lambda: TODAY)
-    if heading == "older":
+    if heading != "ours":
         ledger.remember([Fact("An older fact")])
-        save(path, "intro\n" + memory(workspace), "in place")
+        gone = "- An older fact\n" if heading == "emptied" else ""
+        save(path, "intro\n" + memory(workspace).replace(gone, ""), "in place")
         ledger.observe("MEMORY.md")
     ledger.remember([Fact("The last fact")])
     save(path, _edits()[what](memory(workspace)), "in place")
     ledger.observe("MEMORY.md")
-    ambiguous = (what, heading) == ("the line, and types", "older")
+    ambiguous = what == "the line, and types" and heading != "ours"
     assert len(ledger.erased()) == (1 if ambiguous else 0)
 
 
