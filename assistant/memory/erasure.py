@@ -5,8 +5,8 @@ anybody wanting it. Each fact is watched until the first save by somebody else:
 
 - the save holds the fact, or one written later: its editor had loaded our write, so the owner has
   seen the fact, and whatever is missing from before it was deleted on purpose;
-- it lacks a fact that we forgot after this one, and that its editor would have loaded before: so
-  it had loaded our write here too;
+- it holds a line that we struck out after this one, or lacks a fact that we forgot after it and
+  that its editor would have loaded before: so it had loaded our write here too;
 - it holds the dated heading that came with the fact, or puts a line much like the fact in its
   place: the owner edited our write;
 - it is byte for byte what the file once was before a write of ours, and no heading of ours is gone,
@@ -20,8 +20,8 @@ dismissed, a loss cannot be noticed. A later save never erases a fact that the o
 """
 
 import re
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from assistant.memory.draft import line_digest
@@ -47,28 +47,42 @@ class Removal:
     after: int
 
 
+@dataclass(slots=True)
+class Traces:
+    """What else our writes did to a file, by which a save shows what its editor had loaded.
+
+    `strikes` are struck-out texts, each with the number of watched writes up to then. `states` are
+    the digests of what the file was before each write, `left` that of what it was after the last.
+    """
+
+    left: str | None
+    removals: list[Removal] = field(default_factory=list)
+    strikes: list[tuple[str, int]] = field(default_factory=list)
+    states: set[str] = field(default_factory=set)
+
+
 def verdicts_on(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """What became of the watched facts of a file, if somebody else saved this text of it."""
     if journal.saved(source) in {None, digest(text)}:
         return {}
     watched: list[Write] = []
-    removals: list[Removal] = []
-    states: set[str] = set()
+    traces = Traces(journal.saved(source))
     since: dict[str, int] = {}
     for write in journal.standing():
-        states.update(edit.before for edit in write.edits if edit.source == source)
+        edits = [edit for edit in write.edits if edit.source == source]
+        traces.states.update(edit.before for edit in edits)
         if write.source != source or not journal.stands(write):
             continue
         if write.action == "forget":
             gone = write.text.split("\n")
-            removals += [Removal(each, since.get(each, -1), len(watched)) for each in gone]
+            traces.removals += [Removal(each, since.get(each, -1), len(watched)) for each in gone]
         elif write.added:
             since[write.text] = len(watched)
             if journal.verdict(write) is None:
                 watched.append(write)
-    if not watched:
-        return {}
-    return judge(text, source, watched, removals, states, journal.saved(source))
+        if write.action == "supersede":
+            traces.strikes += [(edit.inserted, len(watched)) for edit in edits if edit.removed]
+    return judge(text, source, watched, traces) if watched else {}
 
 
 def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
@@ -82,26 +96,16 @@ def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     }
 
 
-def judge(
-    text: str,
-    source: str,
-    watched: Sequence[Write],
-    removals: Sequence[Removal],
-    states: Set[str],
-    left: str | None,
-) -> dict[str, Verdict]:
-    """What became of watched writes (oldest first) in a file that somebody else saved.
-
-    `states` are the digests of what the file was before each write of ours, `left` that of what it
-    was after the last.
-    """
+def judge(text: str, source: str, watched: Sequence[Write], traces: Traces) -> dict[str, Verdict]:
+    """What became of watched writes (oldest first) in a file that somebody else saved."""
     lines = [line.strip() for line in _LINES.findall(text)]
     present = _present(text, lines, watched, source)
     loaded = -1  # the latest write that the save shows signs of
     for number, write in enumerate(watched):
         if write.id in present or _heading(_added(write, source)) in lines:
             loaded = number
-    loaded = max(loaded, _loaded_before(text, removals, loaded))
+    loaded = max([loaded, *(after - 1 for struck, after in traces.strikes if struck in text)])
+    loaded = max(loaded, _loaded_before(text, traces.removals, loaded))
     verdicts: dict[str, Verdict] = {}
     missing: list[Write] = []
     for number, write in enumerate(watched):
@@ -112,8 +116,8 @@ def judge(
         else:
             missing.append(write)
     added = [_added(write, source) for write in missing]
-    as_before = digest(text) in states and not any(map(_heading, added))
-    taken_out = as_before or digest(_put_back(text, added)) == left
+    as_before = digest(text) in traces.states and not any(map(_heading, added))
+    taken_out = as_before or digest(_put_back(text, added)) == traces.left
     verdicts.update({write.id: "deleted" if taken_out else "erased" for write in missing})
     return verdicts
 

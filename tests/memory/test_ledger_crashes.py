@@ -319,6 +319,22 @@ def test_a_forgotten_fact_that_is_not_back_shows_that_the_editor_loaded_what_cam
     assert ledger.erased() == ()
 
 
+def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
+    workspace: Workspace,
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = Ledger(workspace, lambda: TODAY)
+    ledger.remember([Fact("New")])
+    save(path, "- Old\n\n" + memory(workspace), "in place")
+    ledger.observe("MEMORY.md")
+    ledger.remember([Fact("Deleted")])
+    where = memory(workspace).split("\n").index("- Old") + 1
+    ledger.remember([Fact("New", replaces=f"MEMORY.md:{where}")])
+    save(path, memory(workspace).replace("- Deleted\n", ""), "in place")
+    ledger.observe("MEMORY.md")
+    assert ledger.erased() == ()
+
+
 def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = Ledger(workspace, lambda: TODAY)
