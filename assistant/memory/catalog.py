@@ -304,15 +304,16 @@ class Catalog:
         return read_chunks(self._db, "s.name = ?", (source,))
 
     @_guarded
-    def vectors(self, rowids: Sequence[int]) -> Vectors:
-        """The vectors of these rows, in this order; every row must be there."""
+    def vectors(self, numbers: Sequence[int]) -> Vectors:
+        """The vectors that the layout names by number, in this order; each must be there."""
         rows = self._db.execute(
-            "SELECT c.rowid, v.value FROM chunks c JOIN vectors v ON v.id = c.vector"
-            " WHERE c.rowid IN (SELECT value FROM json_each(?))",
-            (json.dumps([int(row) for row in rowids]),),
+            "SELECT id, value FROM vectors WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(numbers)),),
         )
         found = dict(rows.fetchall())
-        return _matrix([found[int(row)] for row in rowids])
+        if not found.keys() >= set(numbers):
+            raise sqlite3.DatabaseError("vectors are missing")
+        return _matrix([found[number] for number in numbers])
 
     @_guarded
     def sample_vectors(self, count: int) -> Vectors:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.schema import CatalogDamaged
 from assistant.memory.traits import turns
 
 Rows = NDArray[np.int64]
@@ -15,6 +16,7 @@ _LAYOUT = np.dtype(
     [
         ("rowid", "<i8"),
         ("section", "<i8"),
+        ("vector", "<i8"),
         ("length", "<i4"),
         ("superseded", "?"),
         ("turn", "?"),
@@ -28,10 +30,11 @@ _LAYOUT = np.dtype(
 class Layout:
     """All chunks in document order: by source's name, then position. One entry a chunk.
 
-    `section` is the catalog's number of the heading path in its source. `length` is in FTS tokens.
+    `section` is the catalog's number of the heading path in its source, `vector` that of the vector
+    (several chunks may say the same). `length` is in FTS tokens.
     `turn` tells what is said in a conversation (`traits.turns`) from what stands alone.
     `date` and `until` are proleptic Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
-    `by_rowid` sorts `rowid`: see `positions`.
+    `place` is the position of each row id, by row id: see `positions`.
     """
 
     generation: int
@@ -39,31 +42,36 @@ class Layout:
     rowid: Rows
     source: NDArray[np.int32]
     section: Rows
+    vector: Rows
     ordinal: NDArray[np.int32]
     length: NDArray[np.int32]
     superseded: NDArray[np.bool_]
     turn: NDArray[np.bool_]
     date: NDArray[np.int32]
     until: NDArray[np.int32]
-    by_rowid: Rows
+    place: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.rowid)
 
     def positions(self, rowids: Rows) -> Rows:
-        """Where in the arrays these rows stand; each must be there."""
-        found: Rows = self.by_rowid[np.searchsorted(self.rowid, rowids, sorter=self.by_rowid)]
-        return found
+        """Where in the arrays these rows stand. Raises CatalogDamaged if one is not there."""
+        try:
+            return self.place[rowids].astype(np.int64)
+        except IndexError as error:
+            raise CatalogDamaged("the index names chunks that are not there") from error
 
 
 def pack(rows: Sequence[tuple[Any, ...]]) -> bytes:
-    """One source's part of the layout, from (rowid, section, plain, length, status, date, until)
-    in the order of the document.
+    """One source's part of the layout, from (rowid, section, vector, plain, length, status, date,
+    until) in the order of the document.
     """
-    said = turns([(section, plain) for _, section, plain, *_ in rows])
+    said = turns([(section, plain) for _, section, _, plain, *_ in rows])
     packed = [
-        (row, section, length, status == "superseded", turn, _day(recorded), _day(until))
-        for (row, section, _, length, status, recorded, until), turn in zip(rows, said, strict=True)
+        (row, section, vector, length, status == "superseded", turn, _day(recorded), _day(until))
+        for (row, section, vector, _, length, status, recorded, until), turn in zip(
+            rows, said, strict=True
+        )
     ]
     return np.array(packed, dtype=_LAYOUT).tobytes()
 
@@ -80,14 +88,22 @@ def unpack(generation: int, sources: Sequence[tuple[str, bytes]]) -> Layout:
         rowid=np.ascontiguousarray(table["rowid"]),
         source=np.repeat(np.arange(len(sources), dtype=np.int32), sizes),
         section=np.ascontiguousarray(table["section"]),
+        vector=np.ascontiguousarray(table["vector"]),
         ordinal=np.concatenate(ordinals) if parts else np.empty(0, dtype=np.int32),
         length=np.ascontiguousarray(table["length"]),
         superseded=np.ascontiguousarray(table["superseded"]),
         turn=np.ascontiguousarray(table["turn"]),
         date=np.ascontiguousarray(table["date"]),
         until=np.ascontiguousarray(table["until"]),
-        by_rowid=np.argsort(table["rowid"]),
+        place=_places(table["rowid"]),
     )
+
+
+def _places(rowid: Rows) -> NDArray[np.int32]:
+    """A table and not a binary search: a question looks up tens of thousands."""
+    place = np.zeros(int(rowid.max(initial=-1)) + 1, dtype=np.int32)
+    place[rowid] = np.arange(len(rowid), dtype=np.int32)
+    return place
 
 
 def packed_chunks(size: int) -> int:

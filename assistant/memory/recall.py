@@ -68,11 +68,10 @@ class Recaller:
         weights: Weights = ranking.WEIGHTS,
     ) -> None:
         self.index = index
-        self._embedder = embedder
         self._settings = settings
         self._today = today
         self._weights = weights
-        self._scanner = Scanner(index)
+        self._scanner = Scanner(index, embedder)
         self._view: _View | None = None
 
     def recall(self, query: Query) -> Recall:
@@ -102,19 +101,20 @@ class Recaller:
         eligible = _eligible(view.layout, query)
         if not eligible.any():
             return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
-        vector = self._embedder.embed([question.embedded])[0]
         exact = query.as_of is not None
-        similarity = self._scanner.compare(view.layout, vector, NEAREST, exact=exact)
-        postings = catalog.postings(question.searched)
-        headings = catalog.heading_postings(question.searched)
-        positions = _candidates(view.grains, question, postings, similarity)
+        asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
+        with asked as similarity:
+            postings = catalog.postings(question.searched)
+            headings = catalog.heading_postings(question.searched)
+            worded = lexical.likeliest(view.grains, question.searched, postings, WORDED)
+            similarity.of_also(worded)
+            positions = np.union1d(similarity.known(), worded)
         positions = positions[eligible[positions]]
         matrix = _empty(len(positions))
         _match_words(matrix, view.grains, question, postings, headings, positions)
-        _put(matrix, "dense", similarity.known_of(positions))
+        _put(matrix, "dense", similarity.of(positions))
         best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
-        _put(matrix, "dense", similarity.of(positions))
         _match_section(matrix, view.grains, similarity, positions)
         _match_traits(matrix, view.columns, question, positions)
         return self._ranked(view.layout, positions, matrix)
@@ -164,15 +164,6 @@ def _as_of(chunk: Chunk, day: str | None) -> Chunk:
     if day is None or chunk.until is None or chunk.until <= day:
         return chunk
     return replace(chunk, status="current")
-
-
-def _candidates(
-    grains: Grains, question: Question, postings: Mapping[str, Postings], similarity: Similarity
-) -> Rows:
-    known = similarity.known()
-    if len(known) == len(grains.layout):
-        return known
-    return np.union1d(known, lexical.likeliest(grains, question.searched, postings, WORDED))
 
 
 def _match_words(

@@ -184,7 +184,7 @@ class SourceWriter:
     def _layout(self, source: int) -> bytes:
         """The source's packed part of the layout."""
         rows = self._db.execute(
-            "SELECT rowid, section, plain, length, status, date, until FROM chunks"
+            "SELECT rowid, section, vector, plain, length, status, date, until FROM chunks"
             " WHERE source = ? ORDER BY ordinal",
             (source,),
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
 _SCHEMA = f"""

@@ -295,7 +295,9 @@ class LocalMemory:
     def _similar(self, fact: StoredChunk) -> tuple[Passage, ...]:
         """Current facts so near to this one that it may supersede them."""
         catalog = self._index.catalog
-        vector = catalog.vectors([fact.rowid])[0]
+        layout = catalog.layout()
+        place = layout.positions(np.array([fact.rowid]))
+        vector = catalog.vectors(layout.vector[place].tolist())[0]
         rows, cosines = self._index.dense.nearest(vector, 4 * MOST_SIMILAR)
         near = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
         found = [

@@ -170,11 +170,18 @@ def test_a_query_of_a_hundred_thousand_bytes_is_cut(catalog: Catalog) -> None:
 def test_vectors_come_back_in_the_order_asked(catalog: Catalog) -> None:
     chunks = facts("tea", "coffee", "cake")
     put(catalog, chunks)
-    rows, matrix = catalog.all_vectors()
     expected = EMBEDDER.embed([chunk.plain for chunk in chunks])
-    np.testing.assert_allclose(matrix, expected, atol=1e-3)
-    asked = rows[[2, 0]].tolist()
+    np.testing.assert_allclose(catalog.all_vectors()[1], expected, atol=1e-3)
+    asked = catalog.layout().vector[[2, 0]].tolist()
     np.testing.assert_allclose(catalog.vectors(asked), expected[[2, 0]], atol=1e-3)
+
+
+def test_what_points_nowhere_is_damage(catalog: Catalog) -> None:
+    put(catalog, facts("tea"))
+    with pytest.raises(CatalogDamaged):
+        catalog.vectors([1, 2])
+    with pytest.raises(CatalogDamaged):
+        catalog.layout().positions(np.array([1, 2]))
 
 
 def test_vectors_are_counted_cached_and_pruned(catalog: Catalog) -> None:
