@@ -185,18 +185,26 @@ class Ledger:
             self._journal.settle((), (), verdicts)
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        """The facts that a stale save erased and that the owner has not decided on."""
+        """The facts that a stale save erased and that the owner has not decided on.
+
+        Of one that was written again counts what became of it then.
+        """
         self._journal.refresh()
-        lost = [
+        added = [
             write
             for write in self._journal.standing()
-            if self._journal.verdict(write) == "erased" and self._journal.stands(write)
+            if write.added and self._journal.stands(write)
         ]
-        if not lost:
+        if not any(self._journal.verdict(write) == "erased" for write in added):
             return ()
         draft = Draft(self._workspace)
         said = set().union(*(keys_of(draft.text(source)) for source in self._workspace.sources()))
-        return tuple(self._journal.entry(write) for write in lost if key(write.text) not in said)
+        latest = {key(write.text): write for write in added}
+        return tuple(
+            self._journal.entry(write)
+            for words, write in latest.items()
+            if self._journal.verdict(write) == "erased" and words not in said
+        )
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""

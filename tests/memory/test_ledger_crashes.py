@@ -347,6 +347,27 @@ def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> 
     assert ledger.erased() == ()
 
 
+@pytest.mark.parametrize("how", ["forgotten", "deleted"])
+def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
+    workspace: Workspace, how: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = Ledger(workspace, lambda: TODAY)
+    buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
+    save(path, buffer + "typed\n", "rename")
+    ledger.observe("MEMORY.md")
+    assert len(ledger.erased()) == 1
+    (again,) = ledger.remember([Fact("Likes tea")])
+    save(path, memory(workspace) + "typed again\n", "rename")
+    ledger.observe("MEMORY.md")
+    if how == "forgotten":
+        ledger.forget([ledger.locate(f"{again.source}:{again.line}")])
+    else:
+        save(path, memory(workspace).replace("- Likes tea\n", ""), "rename")
+        ledger.observe("MEMORY.md")
+    assert ledger.erased() == ()
+
+
 def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = Ledger(workspace, lambda: TODAY)
