@@ -78,6 +78,7 @@ class Catalog:
             self._db = open_database(path, check)
         self._words = InvertedIndex(self._db)
         self._generation = int(self.meta("generation") or 0)
+        self._outbox_size = self._count("outbox")
 
     @_guarded
     def close(self) -> None:
@@ -111,7 +112,7 @@ class Catalog:
     @_guarded
     def count(self) -> int:
         """The number of chunks."""
-        return int(self._db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+        return self._count("chunks")
 
     @_guarded
     def sources(self) -> dict[str, Source]:
@@ -222,12 +223,13 @@ class Catalog:
     @_guarded
     def outbox_done(self, mark: int) -> None:
         """Forget what was told up to `mark`."""
-        self._db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,))
+        with self._transaction():
+            self._db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,))
 
-    @_guarded
+    @property
     def outbox_size(self) -> int:
-        """How many ids Chroma must still be told of."""
-        return int(self._db.execute("SELECT count(*) FROM outbox").fetchone()[0])
+        """How many ids Chroma must still be told of; waits for nobody."""
+        return self._outbox_size
 
     @_guarded
     def outbox_all(self) -> None:
@@ -349,6 +351,11 @@ class Catalog:
                 self._db.execute("ROLLBACK")
             self._generation = int(self.meta("generation") or 0)
             raise
+        self._outbox_size = self._count("outbox")
+
+    @_guarded
+    def _count(self, table: str) -> int:
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
     def _changed(self) -> None:
         self._generation += 1

@@ -63,7 +63,7 @@ def chunk(
     max_chars: int = MAX_CHARS,
 ) -> list[Chunk]:
     """The chunks of a markdown file, in order; see `Chunker`."""
-    return Chunker(count_tokens, max_tokens, max_chars)(text, source)
+    return list(Chunker(count_tokens, max_tokens, max_chars)(text, source))
 
 
 def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
@@ -102,18 +102,17 @@ class Chunker:
         self._remembered: OrderedDict[tuple[str, _Section, str], _Piece] = OrderedDict()
         self._room = REMEMBERED_CHARS
 
-    def __call__(self, text: str, source: str) -> list[Chunk]:
-        """The chunks of a file's text, in order."""
-        found: list[Chunk] = []
+    def __call__(self, text: str, source: str) -> Iterator[Chunk]:
+        """The chunks of a file's text, in order, as they are parsed."""
         times: Counter[str] = Counter()
-        start = line = 0
+        count = start = line = 0
         for piece in self._pieces(text.removeprefix("\ufeff"), source):
             for each in piece.chunks:
-                found.append(_placed(each, times[each.id], len(found), start, line))
+                yield _placed(each, times[each.id], count, start, line)
                 times[each.id] += 1
+                count += 1
             start += piece.size
             line += piece.lines
-        return found
 
     def _pieces(self, text: str, source: str) -> Iterator["_Piece"]:
         """The pieces of a text, those joined again that an open fence or the like runs through."""

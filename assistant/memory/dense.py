@@ -36,6 +36,12 @@ ITSELF = 0.999
 
 GONE = "The vector index was gone; it was filled again from the cache"
 
+NO_OUTBOX: tuple[tuple[list[str], Vectors], list[str], int] = (
+    ([], np.empty((0, 0), np.float32)),
+    [],
+    0,
+)
+"""What `Catalog.outbox` says when nothing is pending; a search need not wait to hear it."""
 Nearest = tuple[Rows, NDArray[np.float32]]
 """Row ids of the catalog and their cosine similarity, best first."""
 
@@ -87,7 +93,7 @@ class DenseIndex:
         if self._store.lost():
             self._complete = False
             self._notify(GONE)
-        if not self._complete or self._catalog.outbox_size():
+        if not self._complete or self._catalog.outbox_size:
             self._wake.set()
 
     def drain(self, progress: Progress = no_progress) -> None:
@@ -139,7 +145,7 @@ class DenseIndex:
             raise VectorsDamaged("The vector index is gone")
         if not self._complete and self._catalog.count() and not self._store.count():
             self._begin_again()
-        done, total = 0, self._catalog.outbox_size()
+        done, total = 0, self._catalog.outbox_size
         while not self._closing.is_set():
             (ids, vectors), gone, mark = self._catalog.outbox(BATCH)
             if not mark:
@@ -155,7 +161,7 @@ class DenseIndex:
 
     def _begin_again(self) -> None:
         """Have an empty Chroma told everything at once, what it was told before too."""
-        if self._catalog.outbox_size() < self._catalog.count():
+        if self._catalog.outbox_size < self._catalog.count():
             self._notify(GONE)
             self._catalog.outbox_all()
 
@@ -165,7 +171,7 @@ class DenseIndex:
         As many vectors as there are chunks, and of a sample nearly each must find itself.
         """
         there = self._store.count()
-        if there != self._catalog.count() and not self._catalog.outbox_size():
+        if there != self._catalog.count() and not self._catalog.outbox_size:
             raise VectorsDamaged("The vector index does not match the catalog")
         sample = self._catalog.sample_vectors(SAMPLE)
         if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
@@ -178,10 +184,10 @@ class DenseIndex:
 
     def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
         """Chroma's answer with what is pending laid over it; None if that is too much."""
-        pending = self._catalog.outbox_size()
+        pending = self._catalog.outbox_size
         if pending > MAX_OVERLAY:
             return None
-        (new, vectors), gone, _ = self._catalog.outbox(MAX_OVERLAY)
+        (new, vectors), gone, _ = self._catalog.outbox(MAX_OVERLAY) if pending else NO_OUTBOX
         ids, cosines = self._store.query(vector, limit + len(new) + len(gone))
         similarity = dict(zip(ids, cosines.tolist(), strict=True))
         similarity.update(zip(new, (vectors @ vector).tolist() if new else [], strict=True))

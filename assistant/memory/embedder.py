@@ -28,7 +28,7 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product is their cosine similarity."""
+    """Turns texts into vectors whose dot product is their cosine similarity. Thread-safe."""
 
     @property
     def fingerprint(self) -> str:

@@ -4,7 +4,7 @@ The file stays as it is; its chunks say `[[secret:NAME]]` where it says a secret
 embedded, stored in the index, recalled or sent. Where a chunk stands is not changed by that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from assistant.memory.base import Passage
@@ -15,10 +15,10 @@ Place = tuple[int, int, str]
 """Where a secret stands: first character, end, and its stand-in."""
 
 
-def masked(chunks: Sequence[Chunk], text: str, redactor: Redactor) -> list[Chunk]:
+def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
     """The chunks of a file's text, without the secrets in it."""
     places = redactor.places(text.removeprefix("\ufeff"))
-    return [_masked(each, places, redactor) for each in chunks] if places else list(chunks)
+    return (_masked(each, places, redactor) for each in chunks) if places else iter(chunks)
 
 
 def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:

@@ -12,16 +12,18 @@ import platform
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from assistant import storage
 from assistant.memory import catalog as catalogs
+from assistant.memory.backlog import Backlog
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.catalog import Catalog, CatalogDamaged, Source, Stat, vector_key
-from assistant.memory.chunks import Chunk, Chunker
+from assistant.memory.catalog import Catalog, CatalogDamaged, Source, Stat
+from assistant.memory.chunks import Chunker
 from assistant.memory.dense import DenseIndex
 from assistant.memory.embedder import Embedder
 from assistant.memory.masking import masked
@@ -32,8 +34,6 @@ from assistant.workspace import Workspace
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
-SLICE = 256
-"""Texts embedded between two commits of their vectors: what a kill can cost."""
 SPARE_VECTORS = 1000
 """Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
 
@@ -279,8 +279,12 @@ class Synchronizer:
         except ValueError as error:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
-        chunks = masked(self._chunks(text, name), text, self._redactor())
-        self._embed(name, chunks, progress)
+        chunks = []
+        with Backlog(self.catalog, self._embedder) as backlog:
+            for chunk in masked(self._chunks(text, name), text, self._redactor()):
+                backlog.add(chunk.plain)
+                chunks.append(chunk)
+            backlog.work_off(partial(progress, f"Indexing {name}"))
         self.catalog.replace_source(name, stat, digest, chunks, self._embedder.fingerprint)
         self._faults.pop(name, None)
         if self._on_change is not None:
@@ -295,20 +299,6 @@ class Synchronizer:
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
         stays = "; what was indexed of it before stays searchable" if name in self._known else ""
         self._faults[name] = (stat, f"{name} {what}{stays}")
-
-    def _embed(self, name: str, chunks: Sequence[Chunk], progress: Progress) -> None:
-        """Cache a vector for every chunk; each text is embedded once."""
-        fingerprint = self._embedder.fingerprint
-        texts = {vector_key(chunk.plain, fingerprint): chunk.plain for chunk in chunks}
-        missing = self.catalog.missing_vectors(list(texts))
-        wanted = sorted(missing, key=lambda key: len(texts[key]))  # alike in length: less padding
-        for start in range(0, len(wanted), SLICE):
-            progress(f"Indexing {name}", start, len(wanted))
-            keys = wanted[start : start + SLICE]
-            vectors = self._embedder.embed([texts[key] for key in keys])
-            self.catalog.put_vectors(keys, vectors, embedded=len(keys))
-        if wanted:
-            progress(f"Indexing {name}", len(wanted), len(wanted))
 
 
 def _trusted(known: Source, stat: Stat) -> bool:

@@ -206,7 +206,7 @@ def test_the_outbox_tells_the_last_state_only(catalog: Catalog) -> None:
     catalog.outbox_done(mark)
     assert catalog.outbox(10)[0][0] == [later[1].id]
     catalog.outbox_all()
-    assert catalog.outbox_size() == 2
+    assert catalog.outbox_size == 2
 
 
 def test_a_purge_leaves_no_byte(catalog: Catalog) -> None:

@@ -342,7 +342,7 @@ def test_what_is_remembered_of_one_text_changes_nothing_in_another(
     with mock.patch("assistant.memory.segments.ITEMS", 1):
         for text in (one, one + other, third + one, other + third, one):
             for source in ("MEMORY.md", "memory/2026-05-08.md"):
-                assert chunker(text, source) == chunks(text, source)
+                assert list(chunker(text, source)) == chunks(text, source)
 
 
 def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> None:
@@ -352,9 +352,9 @@ def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> Non
         for month in range(1, 11) for day in range(1, 11)
     )  # fmt: skip
     chunker = Chunker(count_tokens, LIMIT)
-    chunker(f"# Memory\n\n{days}", "MEMORY.md")
+    list(chunker(f"# Memory\n\n{days}", "MEMORY.md"))
     with mock.patch("assistant.memory.chunks.parse", wraps=parse) as parsed:
-        found = chunker(f"# Memory\n\n- New\n\n{days}- Last\n", "MEMORY.md")
+        found = list(chunker(f"# Memory\n\n- New\n\n{days}- Last\n", "MEMORY.md"))
     assert len(found) == 3002
     assert sum(len(call.args[0]) for call in parsed.call_args_list) < len(days) / 50
 
@@ -363,7 +363,7 @@ def test_no_more_is_remembered_than_there_is_room_for() -> None:
     with mock.patch("assistant.memory.chunks.REMEMBERED_CHARS", 1000):
         chunker = Chunker(count_tokens, LIMIT)
     for number in range(100):
-        chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md")
+        list(chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md"))
     assert sum(len(text) for _, _, text in chunker._remembered) <= 1000
 
 
