@@ -44,9 +44,9 @@ class Similarity:
 
     def of_also(self, positions: Rows) -> None:
         """Make these positions known too; their vectors are read while the index is asked."""
-        vectors = self._vectors(positions) if len(self._layout) > SCANNED else None
-        question = self._question()
-        if vectors is not None:
+        if len(positions) and len(self._layout) > SCANNED:
+            vectors = self._vectors(positions)
+            question = self._question()
             self._known[positions] = vectors @ question
 
     def of(self, positions: Rows) -> Cosines:

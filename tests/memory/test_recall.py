@@ -224,6 +224,10 @@ def test_a_large_memory_is_not_scanned_and_answers_as_if_it_were(
     assert same >= 0.85 * 20 * 8  # of many equally bad ones at the end
 
 
+def test_a_large_memory_answers_a_question_of_which_it_holds_no_word(large: Recaller) -> None:
+    assert len(large.recall(Query("zzz")).passages) == 8
+
+
 def test_a_change_of_the_memory_is_seen(
     remember: Remember, workspace: Workspace, embedder: OnnxEmbedder
 ) -> None:
