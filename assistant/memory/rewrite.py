@@ -8,17 +8,15 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from assistant.memory.chunks import Chunk
 from assistant.memory.layout import pack
 from assistant.memory.schema import searchable
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
+class Stat(NamedTuple):
     """What tells a file from its earlier self without reading it."""
 
     inode: int

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import date
 
 from assistant.memory.base import Passage
 from assistant.memory.chunks import Chunk
@@ -160,8 +159,8 @@ def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:
             second = found[below]
             if second.score < first.score - CLOSE_SCORES:
                 break
-            twins = held[above] == held[below] and _are_twins(words[above], words[below])
-            if twins and _is_later(second.chunk, first.chunk):
+            later = held[above] == held[below] and _is_later(second.chunk, first.chunk)
+            if later and _are_twins(words[above], words[below]):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
 
@@ -181,9 +180,5 @@ def _is_later(chunk: Chunk, other: Chunk) -> bool:
     if "superseded" in (chunk.status, other.status):
         return False
     if chunk.date != other.date:
-        return _day(chunk) > _day(other)
+        return (chunk.date or "") > (other.date or "")  # ISO dates sort as text
     return chunk.source == other.source and chunk.ordinal > other.ordinal
-
-
-def _day(chunk: Chunk) -> date:
-    return date.fromisoformat(chunk.date) if chunk.date else date.min
