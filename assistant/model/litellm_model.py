@@ -1,11 +1,12 @@
 """Any language model that litellm knows, as a `ChatModel`. The one place that imports litellm."""
 
 import contextlib
+import gc
 import importlib
 import json
 import logging
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -33,15 +34,17 @@ MOST_MARKS = 4
 def warm_up() -> None:
     """Import ahead all that the first call will need. For a thread of its own."""
     preload()
-    for name in LATE:
-        importlib.import_module(name)
+    with _uncollected():
+        for name in LATE:
+            importlib.import_module(name)
 
 
 def preload() -> Any:
     """Import litellm (about 4 s) and make it silent and local; returns the module."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    import litellm
+    with _uncollected():
+        import litellm
 
     if "LITELLM_LOG" not in os.environ:
         logging.getLogger("LiteLLM").disabled = True
@@ -49,6 +52,19 @@ def preload() -> Any:
     litellm.telemetry = False
     litellm.disable_hf_tokenizer_download = True
     return litellm
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python's collector from walking all that an import makes, again and again: it finds
+    nothing to collect, and takes a fifth of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class LitellmModel:

@@ -194,12 +194,13 @@ assert reply.text == "Hello."
 def test_after_the_warm_up_the_first_call_imports_no_more_of_litellm(provider: Provider) -> None:
     provider.enqueue("Hello.")
     script = f"""
-import sys
+import gc, sys
 from assistant.model.litellm_model import LitellmModel, warm_up
 from assistant.settings import ModelSettings
 from assistant.messages import Message
 from assistant.model.base import ToolSpec
 warm_up()
+assert gc.isenabled()
 before = set(sys.modules)
 next(LitellmModel(ModelSettings(name="openai/test", api_base={provider.url!r})).stream(
     [Message("user", "hi")], [ToolSpec("look", "Look around.", {{"type": "object"}})]
