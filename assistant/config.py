@@ -8,7 +8,6 @@ a digest of what the memory daemon depends on.
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,13 +67,17 @@ def load(flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | No
 def read_file(path: Path) -> Raw:
     """The values of a TOML file; empty if there is none. Raises ConfigError."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", "Correct that line") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", "Check it") from error
+    import tomllib  # 4 ms that few need to spend
+
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", "Correct that line") from error
 
 
 def read_recipe(path: Path) -> Raw:

@@ -1,6 +1,5 @@
 """`init`, `config`, `daemon` and `doctor`: what is done once, or when something is wrong."""
 
-import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -106,6 +105,8 @@ def config_set(
 
 def _literal(text: str) -> Any:
     """The TOML value that `text` writes, or `text` itself: `8`, `true`, `["a"]`, `any words`."""
+    import tomllib
+
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
