@@ -120,18 +120,22 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def opened(cases: Sequence[Case]) -> Iterator[list[Opened]]:
-    """The cases, each as a real workspace that is gone afterwards."""
+def opened(cases: Sequence[Case], *, together: bool = False) -> Iterator[list[Opened]]:
+    """The cases, each as a real workspace that is gone afterwards; `together`: each workspace holds
+    all of them, in a file each."""
     embedder: Any = Remembering(compile.load(EmbeddingSettings()))
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         found = []
         for case in cases:
             root = Path(place) / case.name
-            root.mkdir()
-            (root / MEMORY_FILE).write_text(case.memory, encoding="utf-8", newline="")
+            (root / "memory").mkdir(parents=True)
+            for other in cases if together else [case]:
+                file = root / (MEMORY_FILE if other is case else f"memory/{other.name}.md")
+                file.write_text(other.memory, encoding="utf-8", newline="")
             index = Synchronizer(Workspace(root), embedder, IndexSettings())
             stack.callback(index.close)
             index.refresh()
+            index.dense.drain()
             found.append(Opened(case, index, embedder))
         yield found
 
@@ -141,6 +145,7 @@ def report(cases: Sequence[Opened], *, ablate: bool) -> dict[str, Scores]:
     scores = [each.scores() for each in cases]
     by_category(cases, scores)
     by_case(cases, scores)
+    among_others(cases)
     rows = {"all signals": np.concatenate(scores)}
     if ablate:
         rows |= ablations(cases)
@@ -163,6 +168,16 @@ def by_case(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
     heading("By case", "case")
     for each, found in zip(cases, scores, strict=True):
         row(each.case.name, found)
+
+
+def among_others(cases: Sequence[Opened]) -> None:
+    """The same questions where one memory holds all cases."""
+    if len(cases) < 2:
+        return
+    heading("All cases in one memory", "chunks")
+    with opened([each.case for each in cases], together=True) as larger:
+        chunks = f"{len(larger[0].index.catalog.layout()):,}"
+        row(chunks, np.concatenate([each.scores() for each in larger]))
 
 
 def ablations(cases: Sequence[Opened]) -> dict[str, Scores]:
