@@ -294,9 +294,10 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def what_was_superseded_is_recalled_if_asked_for_and_below_its_successor(self) -> None:
-        enough = 4 * TOP + len(self.expected.superseded)  # all that came after it stands above it
+        room = 4 * TOP + len(self.expected.superseded)  # all that came after it stands above it
         for old, _ in self.expected.superseded:
-            found = self.memory.recall(Query(old, k=enough, include_superseded=True)).passages
+            query = Query(old, k=room, budget=100 * room, include_superseded=True)
+            found = self.memory.recall(query).passages
             said = [(passage.status, self.verbatim(passage)) for passage in found]
             assert ("superseded", old) in said
             for above, new in self.expected.superseded:
