@@ -33,6 +33,9 @@ from assistant.memory.schema import open_database, translated
 from assistant.memory.stored import StoredChunk as StoredChunk
 from assistant.memory.stored import read_chunks
 
+BATCH = 1000
+"""Vectors read at once, where all are: a hundred thousand as Python's objects take 100 MB more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -330,13 +333,18 @@ class Catalog:
     @_guarded
     def all_vectors(self) -> tuple[Rows, Vectors]:
         """Every row's vector, in the layout's order, for an exact scan."""
-        rows = dict(
-            self._db.execute(
-                "SELECT c.rowid, v.value FROM chunks c JOIN vectors v ON v.id = c.vector"
-            ).fetchall()
+        layout = self.layout()
+        found = self._db.execute(
+            "SELECT c.rowid, v.value FROM chunks c JOIN vectors v ON v.id = c.vector"
         )
-        order = self.layout().rowid
-        return order, _matrix([rows[row] for row in order.tolist()])
+        vectors = np.empty((0, 0), dtype=np.float32)
+        while part := found.fetchmany(BATCH):
+            rows, values = zip(*part, strict=True)
+            block = _matrix(values)
+            if not len(vectors):
+                vectors = np.zeros((len(layout), block.shape[1]), dtype=np.float32)
+            vectors[layout.positions(np.array(rows))] = block
+        return layout.rowid, vectors
 
     # Parts
 
