@@ -333,6 +333,38 @@ def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None
         assert chunks(text) == whole
 
 
+WORDS = st.text(st.characters(exclude_characters="\n\r"), max_size=30) | st.sampled_from(
+    ["said", "a | b", "~~old~~ (superseded 2026-11-21: new)", "x <!-- c -->", "`code` *and* more",
+     "see [it](https://example.com)", "ends ", "tab\t", "&amp; so", "back\\", "long " * 60, "c #"]
+)  # fmt: skip
+LISTS = st.lists(
+    st.tuples(st.sampled_from(["- A", "- é", "- a", "# ", "### "]), WORDS, st.integers(1, 3)).map(
+        lambda row: f"{row[0]}{row[1]}" + "\n" * row[2]
+    ),
+    max_size=5,
+).map("".join)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(LISTS | LISTS.map(str.rstrip), st.sampled_from([40, MAX_CHARS]))
+def test_a_plain_list_says_without_the_parser_what_it_says_with_it(
+    text: str, max_chars: int
+) -> None:
+    def fits(words: str) -> bool:
+        return len(words) < 100
+
+    with mock.patch("assistant.memory.units._simple", lambda *_: None):
+        expected = parse(text, fits, max_chars)
+    assert parse(text, fits, max_chars) == expected
+
+
+def test_a_plain_list_is_read_without_the_parser() -> None:
+    text = "## Remembered -- 2026-11-21\n\n- Anna is my sister\n- The **door** code is `4711`\n"
+    with mock.patch("assistant.memory.units.PARSER") as parser:
+        assert len(parse(text, lambda _: True, MAX_CHARS).blocks) == 3
+    assert not parser.parse.called
+
+
 @settings(max_examples=100, deadline=None)
 @given(JOINED, JOINED, JOINED)
 def test_what_is_remembered_of_one_text_changes_nothing_in_another(
