@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -322,6 +323,7 @@ class SentenceTransformerEmbedder:
     def __init__(self, source: Path, manifest: ModelManifest) -> None:
         self._manifest = manifest
         self._model = open_original(source)
+        self._lock = threading.Lock()  # its tokenizer is for one thread at a time
 
     @property
     def fingerprint(self) -> str:
@@ -340,14 +342,16 @@ class SentenceTransformerEmbedder:
         return self._manifest.notice
 
     def count_tokens(self, text: str) -> int:
-        return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+        with self._lock:
+            return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        vectors: Vectors = self._model.encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False
-        )
+        with self._lock:
+            vectors: Vectors = self._model.encode(
+                list(texts), normalize_embeddings=True, show_progress_bar=False
+            )
         return vectors
 
 

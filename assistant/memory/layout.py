@@ -12,6 +12,8 @@ from assistant.memory.schema import CatalogDamaged
 from assistant.memory.traits import turns
 
 Rows = NDArray[np.int64]
+NOWHERE = -1
+"""The position of a row that is not there."""
 _LAYOUT = np.dtype(
     [
         ("rowid", "<i8"),
@@ -56,10 +58,11 @@ class Layout:
 
     def positions(self, rowids: Rows) -> Rows:
         """Where in the arrays these rows stand. Raises CatalogDamaged if one is not there."""
-        try:
-            return self.place[rowids].astype(np.int64)
-        except IndexError as error:
-            raise CatalogDamaged("the index names chunks that are not there") from error
+        inside = len(rowids) == 0 or rowids.max() < len(self.place)
+        found = self.place[rowids].astype(np.int64) if inside else np.array([NOWHERE])
+        if found.min(initial=0) == NOWHERE:
+            raise CatalogDamaged("the index names chunks that are not there")
+        return found
 
 
 def pack(rows: Sequence[tuple[Any, ...]]) -> bytes:
@@ -101,7 +104,7 @@ def unpack(generation: int, sources: Sequence[tuple[str, bytes]]) -> Layout:
 
 def _places(rowid: Rows) -> NDArray[np.int32]:
     """A table and not a binary search: a question looks up tens of thousands."""
-    place = np.zeros(int(rowid.max(initial=-1)) + 1, dtype=np.int32)
+    place = np.full(int(rowid.max(initial=-1)) + 1, NOWHERE, dtype=np.int32)
     place[rowid] = np.arange(len(rowid), dtype=np.int32)
     return place
 

@@ -182,6 +182,10 @@ def test_what_points_nowhere_is_damage(catalog: Catalog) -> None:
         catalog.vectors([1, 2])
     with pytest.raises(CatalogDamaged):
         catalog.layout().positions(np.array([1, 2]))
+    put(catalog, facts("coffee"), source="AGENTS.md")
+    put(catalog, [])
+    with pytest.raises(CatalogDamaged):
+        catalog.layout().positions(np.array([1, 2]))
 
 
 def test_vectors_are_counted_cached_and_pruned(catalog: Catalog) -> None:
