@@ -107,7 +107,7 @@ class Recaller:
             postings = catalog.postings(question.searched)
             headings = catalog.heading_postings(question.searched)
             worded = lexical.likeliest(view.grains, question.searched, postings, WORDED)
-            similarity.of_also(worded)
+            similarity.include(worded)
             positions = np.union1d(similarity.known(), worded)
         positions = positions[eligible[positions]]
         matrix = _empty(len(positions))

@@ -42,8 +42,8 @@ class Similarity:
         self._compared = compared
         self._filled = False
 
-    def of_also(self, positions: Rows) -> None:
-        """Make these positions known too; their vectors are read while the index is asked."""
+    def include(self, positions: Rows) -> None:
+        """Look at these positions too; their vectors are read while the index is asked."""
         if len(positions) and len(self._layout) > SCANNED:
             vectors = self._vectors(positions)
             question = self._question()
