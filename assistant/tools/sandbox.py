@@ -113,6 +113,7 @@ def works(sandbox: Sandbox) -> bool:
         try:
             done = subprocess.run(
                 command,
+                cwd=inside,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=PROBE_SECONDS,
