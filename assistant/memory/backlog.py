@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 
 from assistant.memory.catalog import Catalog, vector_key
 from assistant.memory.embedder import Embedder, Vectors
@@ -15,10 +14,7 @@ WORKERS = 2
 
 
 class Backlog:
-    """Gives each of the texts that are added a vector in the catalog, unless it has one.
-
-    Use it as a context manager; what was not worked off at the end is dropped.
-    """
+    """Gives each of the texts that are added a vector in the catalog, unless it has one."""
 
     def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
         self._catalog = catalog
@@ -27,15 +23,8 @@ class Backlog:
         self._begun: list[tuple[list[bytes], Future[Vectors]]] = []
         self._worker = ThreadPoolExecutor(WORKERS, "backlog")
 
-    def __enter__(self) -> "Backlog":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Drop what was not worked off."""
         self._worker.shutdown(cancel_futures=True)
 
     def add(self, text: str) -> None:

@@ -280,7 +280,7 @@ class Synchronizer:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
         chunks = []
-        with Backlog(self.catalog, self._embedder) as backlog:
+        with contextlib.closing(Backlog(self.catalog, self._embedder)) as backlog:
             for chunk in masked(self._chunks(text, name), text, self._redactor()):
                 backlog.add(chunk.plain)
                 chunks.append(chunk)
