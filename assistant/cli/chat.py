@@ -1,21 +1,14 @@
 """`chat`, `ask` and `context`: conversation from the shell."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, given, print_json
-from assistant.cli.progress import ProgressLine
+from assistant.cli.opening import Opening
+from assistant.cli.options import AsJson, given, print_json
 from assistant.display import spelled
-from assistant.errors import UsageError
-
-if TYPE_CHECKING:
-    from assistant.app import Chat
-    from assistant.tools.policy import Approver
 
 Message = Annotated[str | None, typer.Argument(help="The message; `-` reads standard input.")]
 Model = Annotated[
@@ -52,9 +45,9 @@ def chat(
     """Talk with the assistant; from a pipe, each line is a turn."""
     opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
     if sys.stdin.isatty() and sys.stdout.isatty():
-        from assistant.cli import terminal  # prompt_toolkit: only for a person
+        from assistant.cli.terminal import converse  # prompt_toolkit: only for a person
 
-        terminal.converse(opening)
+        converse.converse(opening)
         return
     from assistant.cli import headless
 
@@ -104,38 +97,3 @@ def context(
         typer.echo(spelled(section.rendered))
         typer.echo(typer.style(f"({section.tokens} tokens)\n", dim=True))
     typer.echo(f"{sum(section.tokens for section in sections)} tokens in all", err=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What the command line says of a conversation, and how to open it."""
-
-    options: Globals
-    resume: str | None = None
-    latest: bool = False
-    off_the_record: bool = False
-    model: str | None = None
-    yes: bool = False
-    directories: Sequence[Path] = ()
-
-    def __post_init__(self) -> None:
-        if self.resume and self.latest:
-            raise UsageError("--continue and --resume name two sessions", "Give one of them")
-
-    def open(self, approver: "Approver | None" = None) -> "Chat":
-        """The conversation; progress of memory's first indexing goes to standard error."""
-        from assistant import app  # the agent and its models: behind the prompt
-
-        wish = app.ChatWish(
-            self.resume,
-            self.latest,
-            self.off_the_record,
-            self.model,
-            self.yes,
-            self.directories,
-        )
-        place, no_daemon = self.options.place(), self.options.no_daemon
-        with ProgressLine() as progress:
-            return app.open_chat(
-                place, wish, approver=approver, no_daemon=no_daemon, progress=progress
-            )

@@ -18,7 +18,7 @@ from rich.console import Console
 from assistant import events
 from assistant.cli import headless, memory, sessions
 from assistant.cli.options import print_json
-from assistant.cli.render import TurnView
+from assistant.cli.terminal.render import TurnView
 from assistant.display import exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered

@@ -8,9 +8,9 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from assistant.app import Chat
-from assistant.cli.commands import Quit, run_command
-from assistant.cli.render import TurnView
-from assistant.cli.typeahead import TypeAhead
+from assistant.cli.terminal.render import TurnView
+from assistant.cli.terminal.slash import Quit, run_command
+from assistant.cli.terminal.typeahead import TypeAhead
 from assistant.display import spelled
 from assistant.errors import AssistantError
 from assistant.events import ApprovalRequested, Event

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from assistant.app import Chat
 from assistant.cli import memory as memory_commands
-from assistant.cli.render import quiet_lines
 from assistant.cli.sessions import show_sessions
+from assistant.cli.terminal.render import quiet_lines
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query

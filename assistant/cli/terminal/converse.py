@@ -14,11 +14,11 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from assistant import __version__, config, storage
-from assistant.cli.chat import Opening
+from assistant.cli.opening import Opening
 
 if TYPE_CHECKING:
     from assistant.app import Chat
-    from assistant.cli.turns import Terminal
+    from assistant.cli.terminal.turns import Terminal
 
 PROMPT = ANSI("\x1b[1;36m›\x1b[0m ")
 CONTINUED = ANSI("\x1b[2m…\x1b[0m ")
@@ -101,7 +101,7 @@ class _Behind:
 
     def _open(self) -> None:
         try:
-            from assistant.cli.turns import Terminal  # rich and the agent: behind the prompt
+            from assistant.cli.terminal.turns import Terminal  # rich: behind the prompt
 
             terminal = Terminal()
             chat = self._opening.open(terminal)
@@ -127,7 +127,7 @@ def _prompt(behind: _Behind, *, off_the_record: bool) -> "PromptSession[str]":
 
 
 def _slash_commands() -> Completer:
-    from assistant.cli.commands import COMMANDS  # as above
+    from assistant.cli.terminal.slash import COMMANDS  # as above
 
     return WordCompleter(list(COMMANDS), sentence=True)
 

@@ -1,0 +1,49 @@
+"""What the command line says of a conversation, and how that becomes one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistant.cli.options import Globals
+from assistant.cli.progress import ProgressLine
+from assistant.errors import UsageError
+
+if TYPE_CHECKING:
+    from assistant.app import Chat
+    from assistant.tools.policy import Approver
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the command line says of a conversation, and how to open it."""
+
+    options: Globals
+    resume: str | None = None
+    latest: bool = False
+    off_the_record: bool = False
+    model: str | None = None
+    yes: bool = False
+    directories: Sequence[Path] = ()
+
+    def __post_init__(self) -> None:
+        if self.resume and self.latest:
+            raise UsageError("--continue and --resume name two sessions", "Give one of them")
+
+    def open(self, approver: "Approver | None" = None) -> "Chat":
+        """The conversation; progress of memory's first indexing goes to standard error."""
+        from assistant import app  # the agent and its models: behind the prompt
+
+        wish = app.ChatWish(
+            self.resume,
+            self.latest,
+            self.off_the_record,
+            self.model,
+            self.yes,
+            self.directories,
+        )
+        place, no_daemon = self.options.place(), self.options.no_daemon
+        with ProgressLine() as progress:
+            return app.open_chat(
+                place, wish, approver=approver, no_daemon=no_daemon, progress=progress
+            )
