@@ -7,9 +7,10 @@ sent is an entry of the transcript first, so a conversation that was killed anyw
 its file (`resume`).
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.context import Section, stable_sections, system_messages, turn_sections
@@ -41,6 +42,7 @@ from assistant.model.base import ChatModel
 from assistant.secrets import Redactor
 from assistant.session.entries import (
     AssistantEntry,
+    AttachmentEntry,
     CitedPassage,
     Entry,
     RecalledEntry,
@@ -48,7 +50,7 @@ from assistant.session.entries import (
     usage_of,
 )
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group, history, succeeded
+from assistant.session.turns import group, history, shown_attachment, succeeded
 from assistant.settings import ContextSettings
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
@@ -57,6 +59,7 @@ from assistant.workspace import Workspace
 
 OVERFLOWS = 6
 """How often one turn makes room after the request was found too long."""
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass
@@ -94,9 +97,10 @@ class Conversation:
 
     # One turn
 
-    def send(self, text: str) -> Iterator[Event]:
+    def send(self, text: str, attached: Mapping[str, str] = NOTHING) -> Iterator[Event]:
         """One turn: recall, context, the loop, and compaction if the history is full.
 
+        `attached` is what comes with the message, by its title: data, which recall is not asked by.
         Raises UsageError for an empty message and StorageError if it cannot be written down;
         after that, all that goes wrong ends in `turn_failed`.
         """
@@ -105,7 +109,10 @@ class Conversation:
             raise UsageError("the message is empty", "Write something")
         self.transcript.settle("The session ended before this turn did")
         self.interruption.reset()
-        yield from self._turn(self.transcript.append(UserEntry(message)))
+        asked = self.transcript.append(UserEntry(message))
+        for title, given in attached.items():
+            self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
+        yield from self._turn(asked)
 
     def resume(self) -> Iterator[Event]:
         """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
@@ -186,7 +193,7 @@ class Conversation:
             ),
         ]
 
-    def preview(self, text: str = "") -> list[Section]:
+    def preview(self, text: str = "", attached: Mapping[str, str] = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
         ask = self.trusted and text
         recall = self.memory.recall(Query(text)) if ask else Recall(text, 0, ())
@@ -196,6 +203,7 @@ class Conversation:
             "Tools": "\n".join(f"- {each.name}: {each.description}" for each in specs),
             "History": "\n\n".join(f"{each.role}: {each.content}" for each in said),
             "Message": text,
+            **{title: shown_attachment(title, given) for title, given in attached.items()},
         }
         sections = self.sections(recall) + [
             Section(title, shown) for title, shown in parts.items() if shown

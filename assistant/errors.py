@@ -21,6 +21,9 @@ in one place (`cli/main.py`).
 
 from enum import StrEnum
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 + SIGINT, the shell's convention."""
+
 
 class AssistantError(Exception):
     """What went wrong, in one line, and the cure: the thing its reader can do about it."""

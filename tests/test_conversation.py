@@ -31,6 +31,7 @@ from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,
+    AttachmentEntry,
     CaptureEntry,
     CompactionEntry,
     InterruptedEntry,
@@ -599,6 +600,21 @@ def test_a_preview_keeps_and_sends_nothing(opened: Opened, tmp_path: Path) -> No
     assert "look: Look around." in shown["Tools"]
     assert shown["Message"] == "Where is the spare key?"
     assert model.requests == [] and not talk.workspace.private.exists()
+
+
+def test_what_comes_with_a_message_is_sent_kept_and_not_asked_for(opened: Opened) -> None:
+    model = ScriptedModel("A list.")
+    talk = opened(model, memory=ListMemory([Fact("Earl Grey is the tea")]))
+    shown = {
+        each.title: each.text for each in talk.preview("Summarise this", {"Input": "Grey tea"})
+    }
+    assert shown["Input"].endswith("\nGrey tea")
+    reply(talk.send("Summarise this", {"Input": "Grey tea"}))
+    asked = model.requests[0].messages[-1].content
+    assert asked.startswith("Summarise this\n\n[Input, ") and asked.endswith("]\nGrey tea")
+    kinds = [type(each) for each in talk.transcript.entries]
+    assert kinds[1:4] == [UserEntry, AttachmentEntry, RecalledEntry]
+    assert "Earl" not in str(model.requests)
 
 
 def test_what_waits_for_the_owner_is_said_once(opened: Opened) -> None:

@@ -1,36 +1,67 @@
-"""A turn without a terminal: the reply as plain text, or every event as a line of JSON."""
+"""Turns without a terminal: replies as plain text, or every event as a line of JSON."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import typer
 
 from assistant import events
 from assistant.display import spelled
+from assistant.errors import INTERRUPTED
 from assistant.events import Event
 
 
-def print_turn(turn: Iterator[Event], *, as_json: bool = False) -> bool:
-    """Print a turn as it comes; False if it failed. What is not the reply goes to stderr."""
-    done = True
+def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> int:
+    """Print turns as they come; the exit code: 0, 1 if any failed, 130 if one was interrupted.
+
+    An interrupted turn is the last one.
+    """
+    code = 0
+    for turn in turns:
+        match _printed(turn, as_json=as_json):
+            case events.TurnFailed():
+                code = 1
+            case events.TurnFinished(interrupted=True):
+                return INTERRUPTED
+    return code
+
+
+def _printed(turn: Iterator[Event], *, as_json: bool) -> Event | None:
+    """Print one turn; its last event."""
+    text, event = _Text(), None
     for event in turn:
         if as_json:
             typer.echo(events.to_json(event))
-            sys.stdout.flush()
         else:
-            _print_plain(event)
-        if isinstance(event, events.TurnFailed):
-            done = False
-    return done
+            text.show(event)
+            _print_beside(event)
+        sys.stdout.flush()
+    return event
 
 
-def _print_plain(event: Event) -> None:
+class _Text:
+    """The text of one turn on standard output, its parts around tool calls set apart."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._parted = False
+
+    def show(self, event: Event) -> None:
+        match event:
+            case events.TextDelta(text) if text:
+                typer.echo(("\n\n" if self._parted else "") + spelled(text), nl=False)
+                self._last, self._parted = text[-1], False
+            case events.ToolStarted():
+                self._parted = bool(self._last)
+            case events.TurnFinished() | events.TurnFailed() if self._last:
+                typer.echo(nl=self._last != "\n")
+            case _:
+                pass
+
+
+def _print_beside(event: Event) -> None:
+    """What is not the reply, on standard error."""
     match event:
-        case events.TextDelta(text):
-            typer.echo(spelled(text), nl=False)
-            sys.stdout.flush()
-        case events.TurnFinished():
-            typer.echo()
         case events.Notice(text):
             typer.echo(f"note: {spelled(text)}", err=True)
         case events.TurnFailed(message, cure):

@@ -9,12 +9,10 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import chat, evaluation, memory, secrets, sessions, setup, upkeep
+from assistant.cli import ask, chat, evaluation, memory, secrets, sessions, setup, upkeep
 from assistant.cli.options import Globals
 from assistant.display import spelled
-from assistant.errors import AssistantError
-
-INTERRUPTED = 130  # 128 + SIGINT, the shell's convention
+from assistant.errors import INTERRUPTED, AssistantError
 
 cli = typer.Typer(
     name="assistant",
@@ -57,6 +55,7 @@ def options(
 
 setup.register_init(cli)
 chat.register(cli)
+ask.register(cli)
 memory.register(cli)
 upkeep.register()
 evaluation.register(cli)
@@ -78,13 +77,19 @@ def run() -> None:
         typer.echo(f"assistant: {spelled(str(error))}", err=True)
         sys.exit(error.exit_code)
     except TyperException as error:
-        typer.echo(f"assistant: {error.format_message()} Try `assistant --help`.", err=True)
+        command = getattr(getattr(error, "ctx", None), "command_path", "assistant")
+        typer.echo(f"assistant: {_sentence(error)} Try `{command} --help`", err=True)
         sys.exit(2)
     except (KeyboardInterrupt, Abort):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _sentence(error: TyperException) -> str:
+    message = error.format_message()
+    return message if message.endswith((".", "?", "!")) else f"{message}."
 
 
 def hoisted(arguments: list[str]) -> list[str]:

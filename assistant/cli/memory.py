@@ -1,12 +1,21 @@
 """`remember`, `recall`, `forget` and `memory …`: long-term memory from the shell."""
 
-import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
-from assistant.cli.options import AsJson, confirmed, given, print_json
+from assistant.cli.options import (
+    AsJson,
+    at_terminal,
+    confirmed,
+    given,
+    lines,
+    print_json,
+    reads_lines,
+)
 from assistant.display import spelled
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import Fact, Memory, Passage, Query, Recall, Remembered
@@ -18,6 +27,8 @@ memory_commands = typer.Typer(
 
 ALL = 1 << 31
 """More entries than any journal has."""
+AT_ONCE = 100
+"""Facts from a pipe that are written together."""
 
 
 def register(cli: typer.Typer) -> None:
@@ -30,7 +41,10 @@ def register(cli: typer.Typer) -> None:
 
 def remember(
     context: typer.Context,
-    fact: Annotated[str | None, typer.Argument(help="The fact; `-` reads standard input.")] = None,
+    fact: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one a line."),
+    ] = None,
     section: Annotated[
         str, typer.Option("--section", help="The dated heading's name.")
     ] = "Remembered",
@@ -43,18 +57,25 @@ def remember(
     as_json: AsJson = False,
 ) -> None:
     """Write a fact to MEMORY.md; it can be recalled at once."""
-    text = given(fact, "fact")
+    several = reads_lines(fact)
+    if several and replaces:
+        raise UsageError("--replaces goes with one fact", "Give that fact as an argument")
+    texts = _batches() if several else iter([[given(fact, "fact")]])
     with context.obj.memory() as memory:
-        (written,) = memory.remember([Fact(text, section, replaces)])
-    if as_json:
-        print_json(_written(written))
-    else:
-        show_written(written)
+        for batch in texts:
+            for written in memory.remember([Fact(text, section, replaces) for text in batch]):
+                if as_json:
+                    print_json(_written(written))
+                else:
+                    show_written(written)
 
 
 def recall(
     context: typer.Context,
-    query: Annotated[str | None, typer.Argument(help="The question; `-` reads one a line.")] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
+    ] = None,
     k: Annotated[int | None, typer.Option("-k", min=1, help="At most so many passages.")] = None,
     budget: Annotated[
         int | None, typer.Option("--budget", min=1, help="At most so many tokens.")
@@ -75,10 +96,10 @@ def recall(
         return memory.recall(Query(text, k, budget, as_of, everything, why))
 
     _check_date(as_of)
-    if query == "-" or (query is None and not sys.stdin.isatty()):
+    if reads_lines(query):
         with context.obj.memory() as memory:
-            for line in sys.stdin:
-                print_json(_recalled(ask(memory, line.strip())))
+            for line in lines():
+                print_json(_recalled(ask(memory, line)))
         return
     text = given(query, "query")
     with context.obj.memory() as memory:
@@ -91,7 +112,9 @@ def recall(
 
 def forget(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(metavar='ID|FILE:LINE|"QUERY"', help="What to forget.")],
+    target: Annotated[
+        list[str], typer.Argument(metavar="ID|FILE:LINE|WORDS...", help="What to forget.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     purge: Annotated[
         bool,
@@ -106,7 +129,7 @@ def forget(
     if sessions and not purge:
         raise UsageError("--sessions goes with --purge", "Give both, or neither")
     with context.obj.memory() as memory:
-        found = named(memory, target)
+        found = named(memory, given(target, "target"))
         cure = "Run it again with --yes once you have seen what it removes"
         if not confirmed("Forget this?", yes=yes, cure=cure):
             raise typer.Exit(1)
@@ -185,6 +208,22 @@ def rebuild(context: typer.Context, as_json: AsJson = False) -> None:
         print_json(asdict(state))
     else:
         typer.echo(f"Rebuilt: {state.chunks} chunks")
+
+
+def _batches() -> Iterator[Sequence[str]]:
+    """The facts on standard input, one a line, without the bullets of a list."""
+    texts = map(_unlisted, filter(None, lines()))
+    batch = list(islice(texts, 1))
+    if not batch:
+        raise UsageError("there is no fact on standard input", "Write one a line")
+    while batch:
+        yield batch
+        batch = list(islice(texts, 1 if at_terminal() else AT_ONCE))
+
+
+def _unlisted(line: str) -> str:
+    mark, _, rest = line.partition(" ")
+    return rest.strip() if mark in ("-", "*", "+", "•") and rest.strip() else line
 
 
 def _check_date(text: str | None) -> None:

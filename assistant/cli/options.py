@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +17,8 @@ from assistant.memory.base import Memory, Progress, no_progress
 from assistant.memory.door import open_memory
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+PATIENCE = 2.0
+"""Seconds without a word on standard input before we say that we read it."""
 
 
 @dataclass(slots=True)
@@ -55,15 +57,57 @@ def _note(text: str) -> None:
     typer.echo(f"note: {spelled(text)}", err=True)
 
 
-def given(text: str | None, what: str) -> str:
-    """The argument, or standard input for `-` or when it is absent and not a terminal."""
-    if text is None and sys.stdin.isatty():
+def at_terminal() -> bool:
+    """Whether a person types into standard input, or it is closed."""
+    return sys.stdin is None or sys.stdin.isatty()
+
+
+def given(words: Sequence[str] | None, what: str) -> str:
+    """The words of an argument; or standard input, for `-` or without any and not a terminal."""
+    if not words and at_terminal():
         raise UsageError(f"no {what} given", f"Write it as an argument, or `-` to read {what}")
-    if text is None or text == "-":
-        text = sys.stdin.read()
+    text = " ".join(words or "-")
+    text = whole_input() if text == "-" else text
     if not text.strip():
         raise UsageError(f"the {what} is empty", "Give some words")
     return text.strip()
+
+
+def reads_lines(words: Sequence[str] | None) -> bool:
+    """Whether `-`, or nothing but a pipe, was given to a command that reads a text a line."""
+    return list(words) == ["-"] if words else not at_terminal()
+
+
+def message_and_input(words: Sequence[str] | None) -> tuple[str, dict[str, str]]:
+    """A message, and by its name what standard input holds beside it, which is not the owner's
+    word."""
+    if not words or list(words) == ["-"] or at_terminal():
+        return given(words, "message"), {}
+    text, piped = given(words, "message"), whole_input()
+    return text, {"Standard input": piped} if piped.strip() else {}
+
+
+def whole_input() -> str:
+    """Standard input to its end. Raises UsageError if it is no text."""
+    import select  # an inherited pipe may never end: say what is waited for
+
+    if not select.select([sys.stdin], [], [], PATIENCE)[0]:
+        _note("reading standard input; close it, or add </dev/null")
+    return _text(sys.stdin.buffer.read())
+
+
+def lines() -> Iterator[str]:
+    """The lines of standard input, as they come. Raises UsageError if one is no text."""
+    return (_text(line).strip() for line in sys.stdin.buffer)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is not UTF-8 text: byte {error.start}", "Convert it first"
+        ) from error
 
 
 def print_json(value: Any) -> None:

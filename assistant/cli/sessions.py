@@ -68,6 +68,8 @@ def shown(entry: object) -> str:
     match entry:
         case entries.UserEntry(text=text):
             return spelled(f"› {text}")
+        case entries.AttachmentEntry(title=title, text=text):
+            return typer.style(spelled(f"({title})\n{text}"), dim=True)
         case entries.AssistantEntry(text=text):
             return spelled(text)
         case entries.ToolResultEntry(tool=tool, compact=compact):

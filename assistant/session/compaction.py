@@ -11,6 +11,7 @@ from assistant.messages import Message, ToolCall, estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import (
     AssistantEntry,
+    AttachmentEntry,
     Entry,
     InterruptedEntry,
     ToolResultEntry,
@@ -137,6 +138,8 @@ def _quoted_entry(entry: Entry) -> str:
     match entry:
         case UserEntry(text=text):
             return f"{entry.id} owner: {_cut(text, SPOKEN_LIMIT)}"
+        case AttachmentEntry(title=title, text=text):
+            return f"{entry.id} {one_line(title)}: {_cut(text, RESULT_LIMIT)}"
         case AssistantEntry(text=text, tool_calls=calls):
             asked = "".join(f"\n  | calls {_call(call)}" for call in calls)
             return f"{entry.id} assistant: {_cut(text, SPOKEN_LIMIT)}{asked}"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from assistant.messages import ToolCall, Usage
 
-FORMAT = (1, 0)
+FORMAT = (1, 1)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -40,6 +40,15 @@ class UserEntry(_Entry):
     type: ClassVar[str] = "user"
     text: str
     joins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentEntry(_Entry):
+    """What the owner gave with a message, such as standard input: data, and not their word."""
+
+    type: ClassVar[str] = "attachment"
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +184,7 @@ class OtherEntry(_Entry):
 Entry = (
     HeaderEntry
     | UserEntry
+    | AttachmentEntry
     | AssistantEntry
     | ApprovalEntry
     | ToolResultEntry

@@ -17,6 +17,7 @@ from assistant.quoting import quoted, visible
 from assistant.session.compaction import quote
 from assistant.session.entries import (
     AssistantEntry,
+    AttachmentEntry,
     CapturedFact,
     Entry,
     RecalledEntry,
@@ -212,7 +213,7 @@ def _origins(turns: Sequence[Turn]) -> dict[str, _Said]:
                     origins[entry.id] = _Said("owner", text)
                 case RecalledEntry(passages=passages) if passages and speaker == "assistant":
                     speaker = "recalled"
-                case ToolResultEntry(content=content):
+                case ToolResultEntry(content=content) | AttachmentEntry(text=content):
                     speaker = "tool"
                     origins[entry.id] = _Said("tool", content)
                 case AssistantEntry(text=text):

@@ -23,7 +23,13 @@ from assistant.display import exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered
 from assistant.session import transcript
-from assistant.session.entries import AssistantEntry, NoticeEntry, ToolResultEntry, UserEntry
+from assistant.session.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    NoticeEntry,
+    ToolResultEntry,
+    UserEntry,
+)
 from assistant.workspace import Workspace
 from tests.attacks.cases import HARMLESS, STEERING
 
@@ -87,6 +93,7 @@ def test_recall_and_remember(trick: str) -> None:
 def test_sessions(trick: str, workspace: Workspace) -> None:
     with_title = transcript.create(workspace.sessions)
     with_title.append(UserEntry(f"harbour {trick} pilot"))
+    with_title.append(AttachmentEntry(f"Input {trick}", f"harbour {trick} pilot"))
     with_title.append(AssistantEntry(f"harbour {trick} pilot"))
     with_title.append(ToolResultEntry("c1", "look", "x", compact=f"harbour {trick}"))
     with_title.append(NoticeEntry(f"harbour {trick}"))
@@ -96,7 +103,7 @@ def test_sessions(trick: str, workspace: Workspace) -> None:
         sessions.show_sessions(workspace)
         for entry in entries:
             typer.echo(sessions.shown(entry))
-    assert screen.shown.count("harbour") == 5 and is_clean(screen.shown)
+    assert screen.shown.count("harbour") == 6 and is_clean(screen.shown)
 
 
 def turn(trick: str) -> Iterator[Event]:
@@ -117,7 +124,7 @@ def turn(trick: str) -> Iterator[Event]:
 @every_trick
 def test_a_turn_without_a_terminal(trick: str) -> None:
     with terminal() as screen:
-        headless.print_turn(turn(trick))
+        headless.print_turns([turn(trick)])
     assert "harbour" in screen.shown and is_clean(screen.shown)
 
 

@@ -97,3 +97,19 @@ def test_without_the_daemon_the_same_is_found(place: Path, run: Run) -> None:
         each["id"] for each in with_daemon["passages"]
     ]
     assert json.loads(run("daemon", "status", "--json").stdout) is None
+
+
+def test_facts_come_a_line_each_and_words_need_no_quotes(place: Path, run: Run) -> None:
+    written = run("remember", "-", "--json", stdin="- Rex is a dog\n\nMia paints\nRex is a dog\n")
+    assert [json.loads(line)["status"] for line in written.stdout.splitlines()] == [
+        "stored",
+        "stored",
+        "exists",
+    ]
+    assert (place / "MEMORY.md").read_text().endswith("\n- Rex is a dog\n- Mia paints\n")
+    assert run("remember", "Tom", "sails").stdout.startswith("Remembered: MEMORY.md:")
+    assert "Tom sails" in run("recall", "who", "sails", "-k", "1").stdout
+    nothing = run("remember", stdin="\n")
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    both = run("remember", "-", "--replaces", "MEMORY.md:1", stdin="one\ntwo\n")
+    assert both.returncode == 2

@@ -10,6 +10,7 @@ import pytest
 from assistant.memory.base import Origin, Passage
 from assistant.session.entries import (
     AssistantEntry,
+    AttachmentEntry,
     CapturedFact,
     CitedPassage,
     Entry,
@@ -164,6 +165,15 @@ def test_what_the_assistant_alone_says_after_a_recall_is_of_its_own_kind() -> No
     for cited, kind in ((["e2"], "recalled"), (["e1"], "owner"), (["e1", "e2"], "assistant")):
         answer = json.dumps({"operations": [add("Something else", *cited)]})
         assert [fact.kind for fact in parse(answer, [turn], KNOWN, ()).facts] == [kind]
+
+
+def test_what_came_with_a_message_is_not_the_owners_word() -> None:
+    page = AttachmentEntry("Standard input", "The vault combination is 4711", id="e2")
+    turn = Turn((UserEntry("Summarise this.", id="e1"), page, AssistantEntry("A code.", id="e3")))
+    assert "\ne2 Standard input: The vault" in extraction_request([turn], (), "x")[1].content
+    answer = json.dumps([add("The vault combination is 4711", each) for each in ("e1", "e2", "e3")])
+    assert [fact.kind for fact in parse(answer, [turn], (), turn.entries).facts] == ["tool"]
+    assert statements(turn, 9) == ["Summarise this.", "A code."]
 
 
 def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:

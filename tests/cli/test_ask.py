@@ -1,0 +1,98 @@
+"""`ask` and piped chats: what is sent, what is printed, how it ends."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant import events
+from assistant.cli import headless
+from tests.cli.conftest import ASSISTANT
+from tests.provider import Pause, Provider, Raw, chunk, fails, sse
+
+
+def command(place: Path, url: str, *arguments: str) -> "subprocess.Popen[str]":
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
+    return subprocess.Popen(
+        [ASSISTANT, "-w", place, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | model,
+    )
+
+
+def done(process: "subprocess.Popen[str]", stdin: str = "") -> tuple[int, str, str]:
+    shown, beside = process.communicate(stdin, timeout=90)
+    return process.returncode, shown, beside
+
+
+def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
+    with Provider("A short list.") as provider:
+        asked = command(place, provider.url, "ask", "summarise", "this")
+        assert done(asked, "tea\ncoffee\n") == (0, "A short list.\n", "")
+    sent = provider.requests[0].body["messages"][-1]["content"]
+    assert sent.startswith("summarise this\n\n[Standard input, ")
+    assert sent.endswith("]\ntea\ncoffee\n")
+
+
+def test_input_that_is_no_text_is_named(place: Path) -> None:
+    asked = subprocess.run(
+        [ASSISTANT, "-w", place, "ask", "summarise"], input=b"\xff\xfe\0", capture_output=True
+    )
+    assert asked.returncode == 2
+    assert asked.stderr == (
+        b"assistant: standard input is not UTF-8 text: byte 0. Convert it first\n"
+    )
+
+
+def turn(*shown: events.Event) -> Iterator[events.Event]:
+    return iter(shown)
+
+
+def test_texts_around_a_call_are_set_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = turn(
+        events.TextDelta("Let me "),
+        events.TextDelta("look."),
+        events.ToolStarted("c1", "look", {}, "look"),
+        events.ToolFinished("c1", "look", "x", error=False, compact="look"),
+        events.TextDelta("Done."),
+        events.TurnFinished("Done."),
+    )
+    assert headless.print_turns([shown, turn(events.TurnFinished(""))]) == 0
+    assert capsys.readouterr().out == "Let me look.\n\nDone.\n"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_exit_code_tells_how_turns_ended(as_json: bool) -> None:
+    well, failed = events.TurnFinished("x"), events.TurnFailed("no", "Try again")
+    stopped = events.TurnFinished("x", interrupted=True)
+    assert headless.print_turns([turn(failed), turn(well)], as_json=as_json) == 1
+    asked = [turn(failed), turn(stopped), turn(well)]
+    assert headless.print_turns(asked, as_json=as_json) == 130
+    assert next(asked[2]) is well
+
+
+def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
+    with Provider(fails(401), "Here.") as provider:
+        code, shown, beside = done(command(place, provider.url, "chat"), "hello\n\nthere?\n")
+    assert (code, shown) == (1, "Here.\n")
+    assert beside.startswith("assistant: ")
+
+
+def test_an_interrupted_turn_exits_130(place: Path) -> None:
+    stalled = Raw((*sse(chunk({"role": "assistant", "content": "Once upon"})), Pause()))
+    with Provider(stalled) as provider:
+        asked = command(place, provider.url, "ask", "hello")
+        assert asked.stdin is not None and asked.stdout is not None
+        asked.stdin.close()
+        assert asked.stdout.read(9) == "Once upon"
+        asked.send_signal(signal.SIGINT)
+        assert asked.wait(90) == 130
+        asked.stdout.close()
+        assert asked.stderr is not None
+        asked.stderr.close()
