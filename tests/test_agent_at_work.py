@@ -20,7 +20,7 @@ import pytest
 
 from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall, Usage
-from assistant.model.xml_form import render_call
+from assistant.model.xml.form import render_call
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered

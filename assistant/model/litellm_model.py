@@ -13,9 +13,9 @@ from typing import Any
 
 from assistant.errors import ModelError
 from assistant.messages import Message, ToolCall, Usage
-from assistant.model.assembly import Assembly, CallDelta, Delta
 from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
 from assistant.model.failures import Endpoint, classify, missing_key, silent
+from assistant.model.stream.assembly import Assembly, CallDelta, Delta
 from assistant.settings import ModelSettings
 
 Json = dict[str, Any]

@@ -4,7 +4,7 @@ from assistant.model.base import ChatModel
 from assistant.model.litellm_model import LitellmModel
 from assistant.model.offline import OfflineModel
 from assistant.model.profiles import ProfiledModel
-from assistant.model.xml_tools import AutoTools, XmlTools
+from assistant.model.xml.tools import AutoTools, XmlTools
 from assistant.settings import ModelSettings, ProfileSettings, Settings
 
 

@@ -16,7 +16,7 @@ from assistant.errors import DaemonError, ToolError
 from assistant.memory import wire
 from assistant.memory.chunks import chunk
 from assistant.model.base import ToolSpec
-from assistant.model.xml_form import Block, CallFilter, parse, render_result
+from assistant.model.xml.form import Block, CallFilter, parse, render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
 from assistant.session import entries
 from assistant.tools import patch

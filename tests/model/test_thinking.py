@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.model.thinking import ThinkingFilter
+from assistant.model.stream.thinking import ThinkingFilter
 
 
 def read(text: str, pieces: int) -> tuple[str, str]:

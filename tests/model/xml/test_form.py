@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.xml_form import Block, CallFilter, describe, parse, render_call, render_result
+from assistant.model.xml.form import Block, CallFilter, describe, parse, render_call, render_result
 
 
 def spec(name: str, **types: str) -> ToolSpec:

@@ -7,7 +7,7 @@ from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 from assistant.model.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
-from assistant.model.xml_tools import AutoTools, XmlTools
+from assistant.model.xml.tools import AutoTools, XmlTools
 from assistant.settings import ModelSettings
 from tests.provider import Provider, fails
 

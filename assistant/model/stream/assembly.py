@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.base import ReasoningPiece, TextPiece
-from assistant.model.thinking import ThinkingFilter
+from assistant.model.stream.thinking import ThinkingFilter
 
 ENDED = frozenset({"stop", "tool_calls", "function_call"})
 """The finish reasons of a reply that came to its own end."""

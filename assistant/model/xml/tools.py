@@ -9,10 +9,10 @@ from typing import Protocol
 
 from assistant.errors import ModelError
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.assembly import ENDED, TOOL_NAME
 from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec
 from assistant.model.failures import NO_TOOLS
-from assistant.model.xml_form import (
+from assistant.model.stream.assembly import ENDED, TOOL_NAME
+from assistant.model.xml.form import (
     AGAIN,
     Block,
     CallFilter,
