@@ -3,16 +3,16 @@
 The flow, and the room each step lives in::
 
     markdown file            workspace.py            the owner's files; the truth
-      → chunks               memory/chunks.py        a list item, a paragraph: the unit of recall
-      → vectors              memory/embedder.py      onnxruntime, compiled by memory/compile.py
-      → index                memory/catalog.py, memory/vectors.py   SQLite + FTS5, Chroma; a cache
-      → recall               memory/recall.py, memory/ranking.py    the passages worth their tokens
+      → chunks               memory/text/            a list item, a paragraph: the unit of recall
+      → vectors              memory/embedding/       onnxruntime, compiled by compile.py
+      → index                memory/index/           SQLite + FTS5, Chroma; a cache
+      → recall               memory/search/          the passages worth their tokens
       → context              agent/context.py        the system prompt, section by section
       → model                model/                  any provider, or the offline responder
       → tools                tools/                  what the model may do, and its limits
       → transcript           session/transcript.py   append-only JSON lines
       → compaction           session/compaction.py   old turns become dated facts and a summary
-    → markdown file          memory/ledger.py        the one writer of memory
+    → markdown file          memory/writing/         the one writer of memory
 
 Read `conversation.py` first: one turn goes through the whole cycle there.
 """

@@ -7,15 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from assistant import config, secrets, settings, skills, trust
-from assistant.agent.asking import questions
 from assistant.agent.interruption import Interruption
-from assistant.agent.relations import relations
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
 from assistant.memory.base import JournalEntry, Memory, Origin, Passage, Progress, no_progress
 from assistant.memory.door import open_memory
-from assistant.memory.plain import plain
-from assistant.memory.tidy import Judge
+from assistant.memory.text.words import plain
 from assistant.model import select
 from assistant.model.litellm_model import warm_up
 from assistant.session import listing, purge, transcript
@@ -32,6 +29,9 @@ from assistant.tools.search import searching_tools
 from assistant.tools.shell import shell_tool
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.write import writing_tools
+from assistant.upkeep.quiz_by_model import questions
+from assistant.upkeep.tidy import Judge
+from assistant.upkeep.tidy_by_model import relations
 from assistant.workspace import Workspace
 
 Asker = Callable[[Sequence[str]], Sequence[str | None]]

@@ -19,10 +19,15 @@ from typing import Any
 import numpy as np
 
 from assistant.errors import AssistantError, UsageError
-from assistant.memory import compile
 from assistant.memory.base import Query
-from assistant.memory.embedder import Embedder, Vectors
-from assistant.memory.evaluate import (
+from assistant.memory.embedding import compile
+from assistant.memory.embedding.embedder import Embedder, Vectors
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search.question import read
+from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Weights
+from assistant.memory.search.recall import Recaller
+from assistant.settings import EmbeddingSettings, IndexSettings, MemorySettings
+from assistant.upkeep.evaluate import (
     MEASURES,
     Case,
     Scores,
@@ -31,13 +36,8 @@ from assistant.memory.evaluate import (
     measure,
     read_cases,
 )
-from assistant.memory.learning import Example, learn
-from assistant.memory.question import read
-from assistant.memory.ranking import SIGNALS, WEIGHTS, Weights
-from assistant.memory.recall import Recaller
-from assistant.memory.sync import Synchronizer
-from assistant.settings import EmbeddingSettings, IndexSettings, MemorySettings
 from assistant.workspace import MEMORY_FILE, Workspace
+from scripts.learning import Example, learn
 
 ROOT = Path(__file__).resolve().parent.parent
 PLOT = ROOT / "build" / "recall.svg"

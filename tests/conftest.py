@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.memory.embedding import compile
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.settings import EmbeddingSettings
 from assistant.workspace import Workspace
 from tests.provider import Provider
 
@@ -47,3 +50,18 @@ def provider() -> Iterator[Provider]:
 def interruptible() -> None:
     """Ctrl-C works in tests and their children also where the run was started in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def embedder() -> OnnxEmbedder:
+    """all-MiniLM-L6-v2 on onnxruntime, compiled once into the cache that all tests share."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(ROOT / ".cache")
+    try:
+        loaded = compile.load(EmbeddingSettings())
+    finally:
+        os.environ.pop("XDG_CACHE_HOME")
+        if before is not None:
+            os.environ["XDG_CACHE_HOME"] = before
+    assert isinstance(loaded, OnnxEmbedder)
+    return loaded

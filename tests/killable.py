@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.conversation import Conversation
-from assistant.memory import owner
+from assistant.memory.door import open_in_process
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel
@@ -45,7 +45,7 @@ def main() -> None:
     session = listing.latest(PLACE.sessions)
     place = PLACE.sessions
     record = transcript.reopen(place, session) if session else transcript.create(place)
-    memory = owner.open_in_process(PLACE, Settings())
+    memory = open_in_process(PLACE, Settings())
     model = ScriptedModel(respond=answer, context_window=9_000)
     toolbox = Toolbox(reading_tools(Roots(PLACE)))
     talk = Conversation(PLACE, model, memory, toolbox, record)

@@ -15,8 +15,8 @@ import pytest
 
 from assistant.conversation import Conversation
 from assistant.events import Compacted, FactsCaptured, Recalled, ToolFinished, TurnFinished
-from assistant.memory import owner
 from assistant.memory.base import Memory
+from assistant.memory.door import open_in_process
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.litellm_model import LitellmModel
 from assistant.session import transcript
@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture
 def memory(workspace: Workspace) -> Iterator[Memory]:
-    opened = owner.open_in_process(workspace, Settings())
+    opened = open_in_process(workspace, Settings())
     yield opened
     opened.close()
 

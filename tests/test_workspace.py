@@ -10,7 +10,7 @@ import pytest
 
 from assistant import workspace
 from assistant.errors import StorageError, WorkspaceError
-from assistant.memory.chunks import chunk
+from assistant.memory.text.chunks import chunk
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("AGENTS.md", "HEARTBEAT.md", "IDENTITY.md", "MEMORY.md", "SOUL.md", "USER.md")

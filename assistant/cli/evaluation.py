@@ -14,8 +14,8 @@ from assistant.memory.base import Memory, Progress
 from assistant.workspace import Workspace, read_text
 
 if TYPE_CHECKING:
-    from assistant.memory.evaluate import Outcome, Question
-    from assistant.memory.figures import Figures
+    from assistant.upkeep.evaluate import Outcome, Question
+    from assistant.upkeep.results import Figures
 
 SHOWN_FIGURES = 10
 """The latest evaluations of a kind that are shown beside this one."""
@@ -64,17 +64,17 @@ def _questions(
     place: Workspace, count: int, with_model: bool, progress: Progress
 ) -> "tuple[int, list[Question]]":
     """How many facts memory holds, and what is asked of it."""
-    from assistant.memory import questions  # a markdown parser and numpy: not for clients
+    from assistant.upkeep import quiz  # a markdown parser and numpy: not for clients
 
-    held = questions.facts({name: read_text(place.root / name) for name in place.sources()})
-    sample = questions.sample(held, count)
+    held = quiz.facts({name: read_text(place.root / name) for name in place.sources()})
+    sample = quiz.sample(held, count)
     if with_model:
         made = _by_model(place, [each.plain for each in sample], progress)
         pairs = zip(sample, made, strict=True)
-        kind = questions.BY_MODEL
-        asked = [questions.to_question(fact, text, kind) for fact, text in pairs if text]
+        kind = quiz.BY_MODEL
+        asked = [quiz.to_question(fact, text, kind) for fact, text in pairs if text]
     else:
-        asked = questions.by_rules(sample)
+        asked = quiz.by_rules(sample)
     if not asked:
         raise UsageError("memory holds no fact to ask for", "Let it `assistant remember` some")
     return len(held), asked
@@ -93,7 +93,7 @@ def _by_model(place: Workspace, facts: Sequence[str], progress: Progress) -> Seq
 
 
 def _asked(memory: Memory, questions: "Sequence[Question]", progress: Progress) -> "list[Outcome]":
-    from assistant.memory.evaluate import examine
+    from assistant.upkeep.evaluate import examine
 
     outcomes = []
     for done, question in enumerate(questions, start=1):
@@ -106,13 +106,13 @@ def _kept(
     place: Workspace, held: int, outcomes: "Sequence[Outcome]"
 ) -> "tuple[Figures, list[Figures]]":
     """The figures of this time, kept from now on, and those of past times that compare."""
-    from assistant.memory import figures
-    from assistant.memory.evaluate import MEASURES
+    from assistant.upkeep import results
+    from assistant.upkeep.evaluate import MEASURES
 
     means = [
         sum(column) / len(outcomes) for column in zip(*(o.scores for o in outcomes), strict=True)
     ]
-    now = figures.Figures(
+    now = results.Figures(
         time=datetime.now().astimezone().isoformat(timespec="seconds"),
         kind=outcomes[0].question.category,
         facts=held,
@@ -120,8 +120,8 @@ def _kept(
         found=round(sum(each.found for each in outcomes) / len(outcomes), 4),
         measures={name: round(mean, 4) for name, mean in zip(MEASURES, means, strict=True)},
     )
-    past = [each for each in figures.read(place.evaluations) if each.kind == now.kind]
-    figures.keep(place.evaluations, now)
+    past = [each for each in results.read(place.evaluations) if each.kind == now.kind]
+    results.keep(place.evaluations, now)
     return now, past
 
 
@@ -145,7 +145,7 @@ def _plain(past: "Sequence[Figures]") -> list[dict[str, Any]]:
 def _show(now: "Figures", outcomes: "Sequence[Outcome]") -> None:
     import numpy as np
 
-    from assistant.memory.evaluate import interval
+    from assistant.upkeep.evaluate import interval
 
     found = sum(each.found for each in outcomes)
     head = f"{now.kind}: {now.questions} questions of {now.facts} facts"

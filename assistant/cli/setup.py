@@ -124,7 +124,7 @@ def daemon_start(context: typer.Context) -> None:
 @daemon_commands.command("stop")
 def daemon_stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts another."""
-    from assistant.memory import owner
+    from assistant.memory.daemon import owner
 
     stopped = owner.ask_to_yield(context.obj.place())
     typer.echo("stopped" if stopped else "not running")
@@ -133,7 +133,7 @@ def daemon_stop(context: typer.Context) -> None:
 @daemon_commands.command("status")
 def daemon_status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show whether a memory daemon runs for this workspace; starts none."""
-    from assistant.memory import client
+    from assistant.memory.daemon import client
 
     state = client.daemon_status(context.obj.place())
     if as_json:

@@ -15,7 +15,7 @@ from assistant.memory.base import Fact, Held, JournalEntry, Memory, Origin, Pair
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from assistant.memory.tidy import Proposal
+    from assistant.upkeep.tidy import Proposal
 
 SHOWN = 200
 """Characters of an entry that a fact comes from."""
@@ -176,7 +176,7 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
     """What the model, if one is configured, or the rules propose."""
     from assistant import app  # models: not on the client's path
-    from assistant.memory.tidy import propose
+    from assistant.upkeep.tidy import propose
 
     try:
         return propose(pairs, app.judge(place))
@@ -226,6 +226,6 @@ def _diff(proposal: "Proposal") -> Iterator[str]:
 
 
 def _words(proposal: "Proposal") -> str:
-    from assistant.memory.plain import plain  # a markdown parser: not on the client's path
+    from assistant.memory.text.words import plain  # a markdown parser: not on the client's path
 
     return plain(proposal.new.text)

@@ -212,6 +212,20 @@ class MemoryStatus:
     daemon: DaemonStatus | None = None
 
 
+def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
+    """The best that fit, at most `k`, and the others. What does not fit any more is passed over."""
+    taken: list[Passage] = []
+    others: list[Passage] = []
+    left = budget
+    for each in found:
+        if len(taken) < k and each.tokens <= left:
+            taken.append(each)
+            left -= each.tokens
+        else:
+            others.append(each)
+    return taken, others
+
+
 class Memory(Protocol):
     """The one door to long-term memory, in this process or over the daemon's socket."""
 

@@ -1,9 +1,21 @@
 """How a command comes by memory: over the daemon's socket, or in this process."""
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING
+
 from assistant import config
-from assistant.memory import client
-from assistant.memory.base import Memory, Notify, Progress, no_notices, no_progress
+from assistant.errors import DaemonError
+from assistant.memory.base import Memory, Notify, Origin, Progress, no_notices, no_progress
+from assistant.memory.daemon import client
 from assistant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from assistant.memory.daemon.owner import Claim
+    from assistant.settings import Settings
+
+TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
+"""How often a daemon is asked to yield that others start again, and the wait in between."""
 
 
 def open_memory(
@@ -21,7 +33,50 @@ def open_memory(
     """
     if not no_daemon:
         return client.connect(place, raw, progress, notify)
-    from assistant import settings  # pydantic and onnxruntime: not for clients
-    from assistant.memory import owner
+    from assistant import settings  # pydantic: not for clients
 
-    return owner.open_in_process(place, settings.validate(raw), progress, notify)
+    return open_in_process(place, settings.validate(raw), progress, notify)
+
+
+def amending(
+    place: Workspace, texts: Mapping[str, str], origin: Origin
+) -> AbstractContextManager[None]:
+    """Journal a change of whole memory files (source to new text), which the block makes.
+
+    It is one write, so that `undo` takes it back. If the block raises, it must have changed
+    nothing. Raises StorageError if a file is not UTF-8.
+    """
+    from assistant.memory.writing.ledger import Ledger  # a markdown parser: not for clients
+
+    return Ledger(place).amending(texts, origin)
+
+
+def open_in_process(
+    workspace: Workspace,
+    settings: "Settings",
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
+) -> Memory:
+    """Memory in this process, which owns the index until `close`; a live daemon is seen off.
+
+    Raises DaemonError if the owner keeps it, EmbedderError, StorageError.
+    """
+    from assistant.memory import opening  # loads onnxruntime: not for clients
+
+    held = _take_over(workspace)
+    try:
+        return opening.open_local(workspace, settings, progress, notify, held.release)
+    except BaseException:
+        held.release()
+        raise
+
+
+def _take_over(workspace: Workspace) -> "Claim":
+    """The claim, once whatever daemon runs has yielded; an open chat may start it again."""
+    from assistant.memory.daemon import owner  # loads filelock and more: not for clients
+
+    for _ in range(TAKE_OVERS):
+        owner.ask_to_yield(workspace)
+        with suppress(DaemonError):
+            return owner.claim(workspace, TAKE_OVER_SECONDS)
+    return owner.claim(workspace)

@@ -5,16 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from assistant import secrets
-from assistant.memory import compile
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
+from assistant.memory.embedding import compile
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from assistant.memory.service import LocalMemory
+    from assistant.memory.local import LocalMemory
 
 
-def open_memory(
+def open_local(
     workspace: Workspace,
     settings: Settings,
     progress: Progress = no_progress,
@@ -27,7 +27,7 @@ def open_memory(
     """
     with ThreadPoolExecutor(1) as loader:
         loading = loader.submit(compile.load, settings.embedding, progress)
-        from assistant.memory.service import LocalMemory  # 0.2 s, on the other core
+        from assistant.memory.local import LocalMemory  # 0.2 s, on the other core
 
         embedder = loading.result()
     redactor = secrets.Standing()

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistant.memory.base import Fact, Origin, Passage
-from assistant.memory.plain import fold, plain
+from assistant.memory.text.identity import fold
+from assistant.memory.text.words import plain
 from assistant.messages import Message
 from assistant.quoting import quoted, visible
 from assistant.session.compaction import quote

@@ -12,7 +12,7 @@ from secrets import token_hex
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Origin
-from assistant.memory.ledger import Ledger
+from assistant.memory.door import amending
 from assistant.storage import DISK
 from assistant.tools.roots import Place, Roots
 
@@ -52,7 +52,8 @@ def commit(roots: Roots, changes: Sequence[Change]) -> None:
     are, and so that `memory undo` takes the change back.
     """
     guarded = [change for change in changes if roots.guarded(change.path)]
-    with Ledger(roots.workspace).amending(_texts(roots, guarded), BY) if guarded else nullcontext():
+    texts = _texts(roots, guarded)
+    with amending(roots.workspace, texts, BY) if texts else nullcontext():
         _commit(roots, changes)
 
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from assistant.memory import compile
+from assistant.memory.embedding import compile
 from assistant.settings import EmbeddingSettings
 from scripts.benchmark import chat, commands, growth, indexing, measure, summary
 from scripts.benchmark.facts import facts

@@ -7,7 +7,7 @@ from statistics import median
 
 import pexpect
 
-from assistant.memory import owner
+from assistant.memory.daemon import owner
 from assistant.workspace import Workspace
 from scripts.benchmark.measure import ASSISTANT, clocked, rival
 from scripts.benchmark.report import Report, Result, table

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.memory import owner
 from assistant.memory.base import Memory, Query
-from assistant.memory.embedder import Embedder
+from assistant.memory.daemon import owner
+from assistant.memory.embedding.embedder import Embedder
 from assistant.workspace import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import Fact, facts, write_single

@@ -11,11 +11,12 @@ from pathlib import Path
 from unittest import mock
 
 from assistant import app
-from assistant.memory import client, question
 from assistant.memory.base import Memory, Query
-from assistant.memory.embedder import Embedder
-from assistant.memory.recall import Recaller
-from assistant.memory.sync import Synchronizer
+from assistant.memory.daemon import client
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search import question
+from assistant.memory.search.recall import Recaller
 from assistant.settings import IndexSettings, MemorySettings
 from assistant.workspace import Workspace
 from scripts.benchmark import indexing, measure

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 from statistics import median
 
-from assistant.memory.embedder import Embedder
-from assistant.memory.sync import Synchronizer
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.sync import Synchronizer
 from assistant.settings import IndexSettings
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_single

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.memory.embedder import Embedder, Vectors
+from assistant.memory.embedding.embedder import Embedder, Vectors
 from scripts.benchmark.facts import Fact
 
 SLICE = 5000

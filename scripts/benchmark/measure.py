@@ -14,7 +14,7 @@ from statistics import median
 from typing import TypeVar
 
 from assistant import config, workspace
-from assistant.memory import client, owner
+from assistant.memory.daemon import client, owner
 from assistant.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -54,7 +54,7 @@ def resident(directory: str) -> None:
     """Bytes held by bare Chroma and the bare encoder after a few queries."""
     import chromadb
 
-    from assistant.memory import compile
+    from assistant.memory.embedding import compile
     from assistant.settings import EmbeddingSettings
     from scripts.benchmark import measure
 
@@ -86,7 +86,7 @@ def request(url: str) -> None:
 
 
 def _model() -> str:
-    from assistant.memory import compile
+    from assistant.memory.embedding import compile
 
     return str(compile.locate(compile.DEFAULT_MODEL))
 

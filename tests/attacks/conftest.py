@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from assistant.conversation import Conversation
-from assistant.memory.embedder import OnnxEmbedder
-from assistant.memory.service import LocalMemory
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.local import LocalMemory
 from assistant.secrets import Redactor
 from assistant.session import transcript
 from assistant.settings import Settings
@@ -21,9 +21,6 @@ from assistant.tools.search import searching_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
-from tests.memory.conftest import embedder
-
-__all__ = ["embedder"]
 
 Opened = Callable[..., Conversation]
 

@@ -1,6 +1,6 @@
 """Whatever bytes come: the parsers answer or refuse, and never do anything else.
 
-The socket's protocol is fuzzed in `tests/memory/test_wire.py` and `test_daemon.py`. What the
+The socket's protocol is fuzzed in `tests/memory/daemon/test_wire.py` and `test_daemon.py`. What the
 fuzzers once found stands here as examples.
 """
 
@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assistant.errors import DaemonError, ToolError
-from assistant.memory import wire
-from assistant.memory.chunks import chunk
+from assistant.memory.daemon import wire
+from assistant.memory.text.chunks import chunk
 from assistant.model.base import ToolSpec
 from assistant.model.xml.form import Block, CallFilter, parse, render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls

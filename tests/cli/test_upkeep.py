@@ -14,10 +14,10 @@ import pexpect
 import pytest
 
 from assistant import workspace
-from assistant.memory import compile
 from assistant.memory.base import Fact, Origin
-from assistant.memory.client import DaemonMemory, connect
-from assistant.memory.embedder import Embedder
+from assistant.memory.daemon.client import DaemonMemory, connect
+from assistant.memory.embedding import compile
+from assistant.memory.embedding.embedder import Embedder
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.settings import EmbeddingSettings

@@ -14,8 +14,8 @@ import pytest
 
 import assistant
 from assistant.errors import AssistantError
-from assistant.memory import client
 from assistant.memory.base import Fact, Query
+from assistant.memory.daemon import client
 from assistant.workspace import Workspace
 
 NAMES = (

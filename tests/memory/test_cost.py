@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.base import Query
-from assistant.memory.embedder import HashingEmbedder
-from assistant.memory.recall import Recaller
-from assistant.memory.sync import Synchronizer
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search.recall import Recaller
 from assistant.settings import IndexSettings, MemorySettings
 from assistant.workspace import Workspace
 from scripts.benchmark.facts import facts, queries, write_many

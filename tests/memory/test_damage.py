@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory import client, owner
 from assistant.memory.base import Memory, Query
-from assistant.memory.embedder import HashingEmbedder
-from assistant.memory.service import LocalMemory
+from assistant.memory.daemon import client, owner
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.local import LocalMemory
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
@@ -144,8 +144,8 @@ def test_a_damaged_file_changes_no_answer(
 KILLED = """
 import signal, sys
 from pathlib import Path
-from assistant.memory.embedder import HashingEmbedder
-from assistant.memory.service import LocalMemory
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.local import LocalMemory
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 memory = LocalMemory(Workspace(Path(sys.argv[1])), Settings(), HashingEmbedder())

@@ -28,12 +28,12 @@ from hypothesis.stateful import (
 )
 
 from assistant.errors import LedgerError
-from assistant.memory import client
 from assistant.memory.base import Fact, Memory, Passage, Query
-from assistant.memory.chunks import chunk
-from assistant.memory.embedder import OnnxEmbedder
-from assistant.memory.plain import plain
-from assistant.memory.service import LocalMemory
+from assistant.memory.daemon import client
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.local import LocalMemory
+from assistant.memory.text.chunks import chunk
+from assistant.memory.text.words import plain
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 from tests.memory.memory_contract import save_by_rename

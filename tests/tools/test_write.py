@@ -8,7 +8,7 @@ from assistant import storage
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Fact
-from assistant.memory.ledger import Ledger
+from assistant.memory.writing.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets import Redactor
 from assistant.tools.changes import Change, commit

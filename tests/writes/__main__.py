@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from assistant.memory import compile
+from assistant.memory.embedding import compile
 from assistant.settings import EmbeddingSettings
 from assistant.workspace import Workspace
 from tests.writes.world import year

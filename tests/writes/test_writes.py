@@ -2,8 +2,8 @@
 
 import pytest
 
-from assistant.memory import compile
-from assistant.memory.embedder import Embedder
+from assistant.memory.embedding import compile
+from assistant.memory.embedding.embedder import Embedder
 from assistant.settings import EmbeddingSettings
 from assistant.workspace import Workspace
 from tests.writes.world import year

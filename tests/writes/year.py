@@ -12,11 +12,11 @@ import numpy as np
 from assistant.agent.compact import KNOWN_EACH
 from assistant.conversation import Conversation
 from assistant.memory.base import Fact, Memory, Query, Recall, Remembered
-from assistant.memory.embedder import Embedder
-from assistant.memory.ledger import Ledger
-from assistant.memory.plain import plain
-from assistant.memory.same import chunks_of
-from assistant.memory.service import LocalMemory
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.local import LocalMemory
+from assistant.memory.text.chunks import chunks_of
+from assistant.memory.text.words import plain
+from assistant.memory.writing.ledger import Ledger
 from assistant.model.scripted import ScriptedModel
 from assistant.session.entries import Entry, RecalledEntry
 from assistant.session.transcript import Transcript

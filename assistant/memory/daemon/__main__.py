@@ -1,0 +1,94 @@
+"""The resident process that owns a workspace's index: `python -m assistant.memory.daemon FD`.
+
+It reads its order from standard input, leaves its parent, and says on the descriptor `FD` that it
+listens, or what kept it from that. It loads nothing heavy before.
+"""
+
+import asyncio
+import contextlib
+import faulthandler
+import json
+import logging
+import logging.handlers
+import os
+import resource
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import assistant
+from assistant.errors import AssistantError
+from assistant.memory.base import Notify, Progress
+from assistant.memory.daemon import sockets, wire
+from assistant.memory.daemon.owner import claim
+from assistant.memory.daemon.server import Served, Server
+from assistant.settings import validate
+from assistant.workspace import Workspace
+
+LOG_BYTES = 1 << 20
+"""A log is put aside when it has this size; the two before it are kept."""
+OPEN_FILES = 4096
+"""Enough for the most connections a server keeps; macOS allows 256 unasked."""
+
+logger = logging.getLogger(__name__)
+
+
+def main(descriptor: int) -> None:
+    """Become a daemon and serve until there is a reason to leave."""
+    order = json.load(sys.stdin)
+    if os.fork():
+        os._exit(0)
+    with os.fdopen(descriptor, "wb") as ready:
+        try:
+            _serve(Workspace(Path(order["workspace"])), order["digest"], order["settings"], ready)
+        except AssistantError as error:
+            logger.warning("not started: %s", type(error).__name__)
+            with contextlib.suppress(ValueError, BrokenPipeError):  # the parent knows already
+                ready.write(wire.line(error=wire.error(error)))
+
+
+def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[bytes]) -> None:
+    _detach(sockets.log_path(workspace.root))
+    settings = validate(raw)
+    held = claim(workspace)
+    hello = wire.Hello(wire.PROTOCOL, assistant.__version__, digest, str(workspace.root))
+
+    def opener(progress: Progress, notify: Notify) -> Served:
+        from assistant.memory import opening  # heavy: while the daemon already listens
+        from assistant.memory.daemon import (
+            watcher,  # heavy: while the daemon already listens
+        )
+
+        memory = opening.open_local(workspace, settings, progress, notify)
+        watcher.watch(workspace, server.touch, settings.daemon.polling)  # ends with the process
+        return memory
+
+    def tell() -> None:
+        logger.info("listening as process %d", os.getpid())
+        ready.write(wire.line())
+        ready.close()
+
+    server = Server(opener, hello, held, settings.daemon.idle_seconds)
+    with contextlib.closing(sockets.listen(workspace.root)) as listener:
+        asyncio.run(server.run(listener, tell))
+
+
+def _detach(log: Path) -> None:
+    """Leave what belongs to the starting process: its directory, terminal and limits."""
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    faulthandler.enable()
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= allowed < OPEN_FILES and (most < 0 or most >= OPEN_FILES):  # below 0: no limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, most))
+    rotating = logging.handlers.RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=2)
+    logging.basicConfig(
+        handlers=[rotating], level=logging.INFO, format="%(asctime)s %(name)s: %(message)s"
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

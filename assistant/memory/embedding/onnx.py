@@ -1,0 +1,173 @@
+"""An embedding model on onnxruntime, from the cache of compiled models."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant import storage
+from assistant.errors import EmbedderError
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding, Tokenizer
+from assistant.memory.embedding.embedder import Vectors, normalized
+
+MANIFEST = "manifest.json"
+GRAPH = "model.onnx"
+TOKENIZER = "tokenizer.json"
+MANIFEST_VERSION = 1
+TEXTS_AT_ONCE = 1024
+"""Texts tokenized and sorted together: bounds memory on long inputs."""
+BATCH_TOKENS = 256
+"""Padded tokens a run; one runs on each core. Twice as many are no faster and take 13 MB more."""
+MAX_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ModelManifest:
+    """What a directory of the compiled-model cache holds.
+
+    `precision` is int8, or float32 for a model that has to run through sentence-transformers;
+    that one has no files, and `notice` says why. `files` maps a name to its size and CRC-32.
+    """
+
+    fingerprint: str
+    precision: str
+    dimension: int
+    max_tokens: int
+    inputs: tuple[str, ...]
+    files: dict[str, tuple[int, int]]
+    notice: str = ""
+    version: int = MANIFEST_VERSION
+
+    def write(self, directory: Path) -> None:
+        """Put the manifest into `directory`."""
+        (directory / MANIFEST).write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+
+def read_manifest(directory: Path) -> ModelManifest | None:
+    """The manifest of a cached model, or None if it is missing, of another version or damaged.
+
+    Every byte of the files is checked: a flipped bit in the weights would only make recall worse.
+    """
+    try:
+        raw: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        if raw.pop("version") != MANIFEST_VERSION:
+            return None
+        files = {name: (int(size), int(crc)) for name, (size, crc) in raw.pop("files").items()}
+        manifest = ModelManifest(**{**raw, "inputs": tuple(raw["inputs"])}, files=files)
+        intact = all(
+            storage.checksum(directory / name) == expected for name, expected in files.items()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return manifest if intact else None
+
+
+class OnnxEmbedder:
+    """A compiled model on onnxruntime. Thread-safe."""
+
+    def __init__(self, directory: Path, manifest: ModelManifest) -> None:
+        self._manifest = manifest
+        self._session = _open_session(directory / GRAPH)
+        self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
+        self._special = self._tokenizer.num_special_tokens_to_add(False)
+        self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
+
+    @property
+    def fingerprint(self) -> str:
+        return self._manifest.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._manifest.dimension
+
+    @property
+    def max_tokens(self) -> int:
+        return self._manifest.max_tokens
+
+    @property
+    def notice(self) -> str:
+        return self._manifest.notice
+
+    def count_tokens(self, text: str) -> int:
+        encoding = self._tokenizer.encode(text)
+        cut_off = sum(len(part) - self._special for part in encoding.overflowing)
+        return len(encoding) + cut_off
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            encodings = self._tokenizer.encode_batch(list(texts[start : start + TEXTS_AT_ONCE]))
+            batches = list(_batches([len(encoding) for encoding in encodings]))
+            found = self._run_all([[encodings[row] for row in rows] for rows in batches])
+            for rows, result in zip(batches, found, strict=True):
+                vectors[[start + row for row in rows]] = result
+        return normalized(vectors)
+
+    def _run_all(self, batches: list[list["Encoding"]]) -> Iterable[NDArray[np.float32]]:
+        """Each batch on one processor: its steps are too short to be shared out."""
+        return (self._workers.map if len(batches) > 1 else map)(self._run, batches)
+
+    def _run(self, encodings: list["Encoding"]) -> NDArray[np.float32]:
+        shape = (len(encodings), max(len(encoding) for encoding in encodings))
+        feeds = {name: np.zeros(shape, dtype=np.int64) for name in self._manifest.inputs}
+        for row, encoding in enumerate(encodings):
+            feeds["input_ids"][row, : len(encoding)] = encoding.ids
+            feeds["attention_mask"][row, : len(encoding)] = 1
+        result: NDArray[np.float32] = self._session.run(None, feeds)[0]
+        return result
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Rows grouped by length, so that little of a batch is padding."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        limit = min(BATCH_TOKENS // (len(batch) + 1), 2 * lengths[batch[0]]) if batch else 0
+        if batch and lengths[row] > limit:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _cores() -> int:
+    """The processors that this process may use, where the system tells."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _open_session(path: Path) -> "InferenceSession":
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # every batch has another shape
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no base of their own
+        raise EmbedderError(
+            f"the compiled embedding model {path} cannot be loaded: {error}",
+            f"Delete {path.parent}, and it is compiled again",
+        ) from error
+
+
+def _open_tokenizer(path: Path, max_tokens: int) -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer

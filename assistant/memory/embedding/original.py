@@ -1,0 +1,65 @@
+"""A model as sentence-transformers runs it: what a compiled one is held against."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.embedding.onnx import ModelManifest
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def open_original(source: Path) -> "SentenceTransformer":
+    """The model by sentence-transformers, offline, on the CPU, no code of the model's own run."""
+    os.environ.update(OFFLINE)  # read when huggingface_hub is imported
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(
+        str(source), device="cpu", local_files_only=True, trust_remote_code=False
+    ).eval()
+
+
+class SentenceTransformerEmbedder:
+    """A model that cannot be compiled, run by sentence-transformers itself."""
+
+    def __init__(self, source: Path, manifest: ModelManifest) -> None:
+        self._manifest = manifest
+        self._model = open_original(source)
+        self._lock = threading.Lock()  # its tokenizer is for one thread at a time
+
+    @property
+    def fingerprint(self) -> str:
+        return self._manifest.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._manifest.dimension
+
+    @property
+    def max_tokens(self) -> int:
+        return self._manifest.max_tokens
+
+    @property
+    def notice(self) -> str:
+        return self._manifest.notice
+
+    def count_tokens(self, text: str) -> int:
+        with self._lock:
+            return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        with self._lock:
+            vectors: Vectors = self._model.encode(
+                list(texts), normalize_embeddings=True, show_progress_bar=False
+            )
+        return vectors

@@ -1,0 +1,58 @@
+"""Texts that still need a vector: embedded by a thread of their own while the next are parsed."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from assistant.memory.embedding.embedder import Embedder, Vectors
+from assistant.memory.index.catalog import Catalog, vector_key
+
+SLICE = 512
+"""Texts embedded between two commits of their vectors: what a kill can cost."""
+WORKERS = 2
+"""Slices embedded at once: one fills the processors while another is tokenized or comes to its end.
+"""
+
+
+class Backlog:
+    """Gives each of the texts that are added a vector in the catalog, unless it has one."""
+
+    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
+        self._catalog = catalog
+        self._embedder = embedder
+        self._new: dict[bytes, str] = {}
+        self._begun: list[tuple[list[bytes], Future[Vectors]]] = []
+        self._worker = ThreadPoolExecutor(WORKERS, "backlog")
+
+    def close(self) -> None:
+        """Drop what was not worked off."""
+        self._worker.shutdown(cancel_futures=True)
+
+    def add(self, text: str) -> None:
+        """Have a text embedded, soon."""
+        self._new[vector_key(text, self._embedder.fingerprint)] = text
+        if len(self._new) == SLICE:
+            self._begin()
+
+    def work_off(self, progress: Callable[[int, int], None]) -> None:
+        """Return when every text has its vector; `progress` takes how many have, and of how many.
+
+        Raises what the embedder and the catalog raise.
+        """
+        self._begin()
+        total = sum(len(keys) for keys, _ in self._begun)
+        done = 0
+        for keys, vectors in self._begun:
+            progress(done, total)
+            self._catalog.put_vectors(keys, vectors.result(), embedded=len(keys))
+            done += len(keys)
+        if total:
+            progress(done, total)
+
+    def _begin(self) -> None:
+        """Hand what is new to the embedder, alike in length side by side: less padding."""
+        missing = self._catalog.missing_vectors(list(self._new))
+        keys = sorted(missing, key=lambda key: len(self._new[key]))
+        texts = [self._new[key] for key in keys]
+        self._new.clear()
+        if keys:
+            self._begun.append((keys, self._worker.submit(self._embedder.embed, texts)))

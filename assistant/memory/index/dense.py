@@ -1,0 +1,211 @@
+"""Dense search: Chroma, kept up with the catalog from behind.
+
+The catalog's outbox names what Chroma was not told yet. A thread tells it, because once in about
+a thousand writes Chroma takes seconds to persist its graph. A search does not wait for that: it
+lays what is pending over Chroma's answer, and scans the catalog's own vectors while Chroma opens.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import AssistantError
+from assistant.memory.base import Progress, no_progress
+from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.index.catalog import Catalog, Rows
+from assistant.memory.index.chroma import VectorsDamaged, VectorStore
+from assistant.settings import IndexSettings
+
+BATCH = 1000
+"""Operations told to Chroma between two looks at the catalog."""
+HEAD_START = 0.3
+"""Seconds after the first refresh in which questions are answered before Chroma is imported; the
+import keeps Python's lock, and an answer beside it takes as long as the import itself."""
+MAX_OVERLAY = 1000
+"""More pending operations than this are not laid over Chroma's answer: all is scanned."""
+
+SAMPLE = 32
+"""Vectors that are looked for in Chroma once it is open."""
+FOUND_SHARE = 0.8
+"""So many of them must be found: a graph misses one now and then."""
+ITSELF = 0.999
+"""The cosine from which on two vectors are the same, rounding aside."""
+
+GONE = "The vector index was gone; it was filled again from the cache"
+
+NO_OUTBOX: tuple[tuple[list[str], Vectors], list[str], int] = (
+    ([], np.empty((0, 0), np.float32)),
+    [],
+    0,
+)
+"""What `Catalog.outbox` says when nothing is pending; a search need not wait to hear it."""
+Nearest = tuple[Rows, NDArray[np.float32]]
+"""Row ids of the catalog and their cosine similarity, best first."""
+
+
+class DenseIndex:
+    """Nearest chunks by vector. Thread-safe; it owns a thread and Chroma until `close`."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        directory: Path,
+        settings: IndexSettings,
+        name: str,
+        notify: Callable[[str], None],
+    ) -> None:
+        """`directory` and `name` as for VectorStore; `notify` takes lines for the owner."""
+        self._catalog = catalog
+        self._store = VectorStore(directory, settings, name)
+        self._notify = notify
+        self._delivering = threading.RLock()
+        self._complete = False
+        self._exact: tuple[int, Rows, Vectors] | None = None
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
+        self._thread.start()
+
+    def nearest(self, vector: NDArray[np.float32], limit: int) -> Nearest:
+        """The nearest chunks to a unit vector, at most `limit`, of the catalog as it is now.
+
+        Raises MemoryFailure when a Chroma server does not answer.
+        """
+        if not self._store.embedded:
+            self._store.wait()
+        if self._store.ready and self._complete:
+            try:
+                found = self._by_chroma(vector, limit)
+            except VectorsDamaged:
+                self._complete = False
+                self._wake.set()
+            else:
+                self._exact = None
+                if found is not None:
+                    return found
+        return self._by_scan(vector, limit)
+
+    def deliver(self) -> None:
+        """Have Chroma told of what changed, in the background; costs a stat."""
+        if self._store.lost():
+            self._complete = False
+            self._notify(GONE)
+        if not self._complete or self._catalog.outbox_size:
+            self._wake.set()
+
+    def drain(self, progress: Progress = no_progress) -> None:
+        """Return when Chroma holds exactly what the catalog does, filled anew if need be.
+
+        Raises MemoryFailure when a Chroma server does not answer.
+        """
+        with self._delivering:
+            try:
+                self._drain(progress)
+            except VectorsDamaged as error:
+                if not self._store.lost():
+                    self._notify(f"{error.message}; it was filled again from the cache")
+                self.refill()
+                self._drain(progress)
+
+    def refill(self) -> None:
+        """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache."""
+        with self._delivering:
+            self._complete = False
+            self._store.reset()
+            self._catalog.outbox_all()
+
+    def count(self) -> int:
+        """The number of vectors Chroma holds."""
+        return self._store.count()
+
+    def close(self) -> None:
+        """Let go of Chroma; what it was not told waits in the catalog."""
+        self._closing.set()
+        self._wake.set()
+        self._thread.join()
+        self._store.close()
+
+    def _keep_up(self) -> None:
+        while self._wake.wait() and not self._closing.is_set():
+            self._wake.clear()
+            if not self._store.ready:
+                self._closing.wait(HEAD_START)
+            try:
+                self.drain()
+            except AssistantError:
+                # A damaged catalog shows itself to the next refresh, a server to the next search.
+                continue
+
+    def _drain(self, progress: Progress) -> None:
+        self._store.wait()
+        if self._store.lost():
+            raise VectorsDamaged("The vector index is gone")
+        if not self._complete and self._catalog.count() and not self._store.count():
+            self._begin_again()
+        done, total = 0, self._catalog.outbox_size
+        while not self._closing.is_set():
+            (ids, vectors), gone, mark = self._catalog.outbox(BATCH)
+            if not mark:
+                break
+            self._store.upsert(ids, vectors)
+            self._store.delete(gone)
+            self._catalog.outbox_done(mark)
+            done += len(ids) + len(gone)
+            if total > BATCH:
+                progress("Filling the vector index", min(done, total), total)
+        if not self._complete and not self._closing.is_set():
+            self._compare()
+
+    def _begin_again(self) -> None:
+        """Have an empty Chroma told everything at once, what it was told before too."""
+        if self._catalog.outbox_size < self._catalog.count():
+            self._notify(GONE)
+            self._catalog.outbox_all()
+
+    def _compare(self) -> None:
+        """Chroma must hold what the catalog does; looked at once after opening.
+
+        As many vectors as there are chunks, and of a sample nearly each must find itself.
+        """
+        there = self._store.count()
+        if there != self._catalog.count() and not self._catalog.outbox_size:
+            raise VectorsDamaged("The vector index does not match the catalog")
+        sample = self._catalog.sample_vectors(SAMPLE)
+        if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
+            raise VectorsDamaged("The vector index has lost vectors")
+        self._complete = True
+
+    def _finds_itself(self, vector: NDArray[np.float32]) -> bool:
+        _, cosines = self._store.query(vector, 1)
+        return len(cosines) > 0 and float(cosines[0]) > ITSELF
+
+    def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
+        """Chroma's answer with what is pending laid over it; None if that is too much."""
+        pending = self._catalog.outbox_size
+        if pending > MAX_OVERLAY:
+            return None
+        (new, vectors), gone, _ = self._catalog.outbox(MAX_OVERLAY) if pending else NO_OUTBOX
+        ids, cosines = self._store.query(vector, limit + len(new) + len(gone))
+        similarity = dict(zip(ids, cosines.tolist(), strict=True))
+        similarity.update(zip(new, (vectors @ vector).tolist() if new else [], strict=True))
+        rows = self._catalog.rowids(list(similarity))
+        best = sorted(rows, key=lambda id_: (-similarity[id_], rows[id_]))[:limit]
+        return (
+            np.array([rows[id_] for id_ in best], dtype=np.int64),
+            np.array([similarity[id_] for id_ in best], dtype=np.float32),
+        )
+
+    def _by_scan(self, vector: NDArray[np.float32], limit: int) -> Nearest:
+        """The exact answer from the catalog's vectors, which stay in memory until Chroma is in."""
+        if self._exact is None or self._exact[0] != self._catalog.generation:
+            self._exact = (self._catalog.generation, *self._catalog.all_vectors())
+        _, rows, vectors = self._exact
+        if not len(rows):
+            return rows, np.empty(0, dtype=np.float32)
+        cosines = vectors @ vector
+        best = np.argpartition(-cosines, min(limit, len(rows)) - 1)[:limit]
+        best = best[np.lexsort((rows[best], -cosines[best]))]
+        return rows[best], cosines[best]

@@ -1,0 +1,170 @@
+"""BM25 of a chunk with what belongs to it, and of its section.
+
+To a turn of a conversation belong the turns around it, and its section's words are all that was
+said there; a fact in a list stands alone, and its section's words are those of its heading. One
+reading of a term's postings serves both grains.
+
+BM25 is Robertson and Zaragoza's (2009), with Lucene's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), which
+is never negative. Scores are divided by the idf of all the query's words, found or not, so that
+they compare between queries.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.index.catalog import Layout, Postings, Rows, Term
+
+K1 = 1.2
+B = 0.75
+REACH = 2
+"""The passage around a turn: so many chunks of its section before it, and after it."""
+OWN = 2
+"""A chunk's own words count so many times, its neighbours' once: fields with weights, as in BM25F
+(Robertson, Zaragoza and Taylor, 2004)."""
+
+Scores = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Grains:
+    """What three grains need of a layout; made once for each change of the memory.
+
+    `section` numbers the sections from 0; `sections` holds the catalog's number of each. Lengths
+    are in words; `lengths` has a last entry, 0, for the neighbour that is not there.
+    """
+
+    layout: Layout
+    section: Rows
+    sections: Rows
+    lengths: NDArray[np.float32]
+    section_lengths: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, layout: Layout) -> "Grains":
+        sections, section = np.unique(layout.section, return_inverse=True)
+        lengths = np.append(layout.length, 0).astype(np.float32)
+        section_lengths = np.bincount(section, layout.length, len(sections)).astype(np.float32)
+        return cls(layout, section, sections, lengths, section_lengths)
+
+    def around(self, positions: Rows) -> Rows:
+        """Shape (positions, 2 · REACH + 1): a turn with its neighbours in the section, in order.
+
+        A neighbour that is not there is `len(layout)`, as are all of what stands alone.
+        """
+        total = len(self.layout)
+        near = positions[:, None] + np.arange(-REACH, REACH + 1)
+        inside = (near >= 0) & (near < total)
+        near = np.where(inside, near, 0)
+        inside &= self.section[near] == self.section[positions][:, None]
+        inside &= self.layout.turn[positions][:, None] | (near == positions[:, None])
+        return np.where(inside, near, total)
+
+
+def idf(frequency: int, total: int) -> np.float32:
+    """How much a word that stands in `frequency` of `total` texts tells."""
+    return np.float32(np.log1p((total - frequency + 0.5) / (frequency + 0.5)))
+
+
+def saturated(counts: Scores, lengths: Scores, average: Scores | np.float32) -> Scores:
+    """BM25's weight of a word that stands `counts` times in texts of these lengths."""
+    norm = K1 * (1 - B + B * lengths / np.maximum(average, 1))
+    return np.asarray(counts * (K1 + 1) / (counts + norm), dtype=np.float32)
+
+
+def total_idf(terms: Sequence[Term], total: int) -> np.float32:
+    """What all words of the query together tell; 1 for none."""
+    told = sum(float(idf(term.document_frequency, total)) for term in terms)
+    return np.float32(told or 1)
+
+
+def likeliest(
+    grains: Grains, terms: Sequence[Term], postings: Mapping[str, Postings], limit: int
+) -> Rows:
+    """At most `limit` positions that the words alone speak for most: to find candidates among.
+
+    Each word is weighted in its own chunk; what is around a turn is added to it.
+    """
+    layout = grains.layout
+    total = len(layout)
+    score = np.zeros(total, dtype=np.float32)
+    average = layout.length.mean(dtype=np.float32)
+    for term in terms:
+        rows, counts = postings[term.text]
+        at = layout.positions(rows)
+        weight = saturated(counts.astype(np.float32), grains.lengths[at], average)
+        score[at] += weight * idf(len(rows), total)
+    around = OWN * score
+    for distance in range(1, REACH + 1) if layout.turn.any() else ():
+        same = grains.section[distance:] == grains.section[:-distance]
+        around[distance:] += score[:-distance] * (same & layout.turn[distance:])
+        around[:-distance] += score[distance:] * (same & layout.turn[:-distance])
+    best = np.argpartition(-around, min(limit, total - 1))[:limit]
+    return best[around[best] > 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Scores of positions: `window` by the words of a chunk and what belongs to it, `section` by
+    those of its section, `names` by how many of the names it holds."""
+
+    window: Scores
+    section: Scores
+    names: Scores
+
+
+def match(
+    grains: Grains,
+    terms: Sequence[Term],
+    postings: Mapping[str, Postings],
+    headings: Mapping[str, Postings],
+    names: Set[str],
+    positions: Rows,
+) -> Match:
+    """Score these positions by the words of a question, of which some are names."""
+    layout, total = grains.layout, len(grains.layout)
+    turn = layout.turn[positions]
+    near = grains.around(positions)
+    weights = np.ones(2 * REACH + 1, dtype=np.float32)
+    weights[REACH] = OWN
+    lengths = _weighted(grains.lengths[near], weights)
+    average = layout.length.mean(dtype=np.float32) * np.where(turn, weights.sum(), OWN)
+    of_section = grains.section[positions]
+    section_average = grains.section_lengths.mean()
+    found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(3)))
+    scratch = np.zeros(total + 1, dtype=np.float32)
+    for term in terms:
+        rows, counts = postings[term.text]
+        at = layout.positions(rows)
+        scratch[at] = counts
+        local = scratch[near]
+        scratch[at] = 0
+        found.window[:] += idf(len(rows), total) * saturated(
+            _weighted(local, weights), lengths, average
+        )
+        found.names[:] += (local[:, REACH] > 0) & (term.text in names)
+        headed = _headed(grains, headings[term.text])
+        said = headed + np.bincount(grains.section[at], counts, len(headed))
+        counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
+        weight = idf(int(np.count_nonzero(said)), len(said))
+        lengths_there = grains.section_lengths[of_section]
+        found.section[:] += weight * saturated(counted, lengths_there, section_average)
+    return found
+
+
+def _weighted(values: Scores, weights: Scores) -> Scores:
+    """The weighted sum of each row. Not by `@`: OpenBLAS's kernels for so few columns now and then
+    raise the processor's flag for an invalid value, of which numpy then warns."""
+    return np.asarray((values * weights).sum(axis=1), dtype=np.float32)
+
+
+def _headed(grains: Grains, found: Postings) -> NDArray[np.float64]:
+    """How often a term stands in the heading of each section."""
+    numbers, counts = found
+    times = np.zeros(len(grains.sections))
+    index = np.minimum(np.searchsorted(grains.sections, numbers), len(grains.sections) - 1)
+    there = grains.sections[index] == numbers
+    times[index[there]] = counts[there]
+    return times

@@ -1,0 +1,136 @@
+"""What a query asks for: the words that tell chunks apart, the text to embed, the times it names.
+
+The question is embedded without the words that stand in much of the memory (the speaker's name in
+every line of a conversation, the owner's in every fact): they say nothing about which chunk is
+meant, and pull the vector towards all of them. Whether a name leads a chunk is a signal of its own.
+"""
+
+import calendar
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from assistant.memory.index.catalog import Catalog, Term
+from assistant.memory.text.dates import periods
+from assistant.memory.text.period import Period
+
+MAX_CHARS = 2000
+"""A longer query is cut to its beginning and its end, where the question usually is."""
+EMBEDDED_CHARS = 600
+"""So is what is embedded, lest the model's own limit cut off the end."""
+COMMON_SHARE = 0.1
+"""A word in more of the chunks than this is common; so are at least `COMMON_LEAST` chunks."""
+COMMON_LEAST = 8
+MAX_POSTINGS = 20_000
+"""Occurrences read for one query. Rare words come first, so that what falls off says least."""
+LEAST_TERMS = 3
+
+_STOP_LIST = """
+a about all also am an and any are as at be been being but by can could d did do does doing done for
+from get got had has have having he her here him his how i if in into is it its knew know known ll
+m me might mine must my no not of on only or our out please re remember remembers s said say says
+shall she should so some such t tell than that the their them then there these they this those to
+told too up us ve very was we were what when where which while who whom whose why will with would
+you your
+"""
+_STOP_WORDS = frozenset(_STOP_LIST.split())
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
+_CALENDAR = {*calendar.month_name, *calendar.day_name}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, read against a memory.
+
+    `terms` are its distinct words, stop words left out, rarest first; `searched` those of them
+    whose postings are read. `words` are all its words, folded. `names` are the terms of the names
+    in it; `unknown_names` is the share of them that no chunk holds.
+    """
+
+    text: str
+    embedded: str
+    terms: tuple[Term, ...]
+    searched: tuple[Term, ...]
+    words: frozenset[str]
+    names: frozenset[str]
+    unknown_names: float
+    periods: tuple[Period, ...]
+
+
+def read(query: str, catalog: Catalog, today: date) -> Question:
+    """Understand a query of any content and length."""
+    text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
+    chunks = len(catalog.layout())
+    words = _WORD.findall(text)
+    telling = [word for word in words if word.casefold() not in _STOP_WORDS]
+    found = catalog.terms(" ".join(telling))
+    terms = tuple(sorted(found, key=lambda term: term.document_frequency))
+    names = _names(text, catalog)
+    common = {term.text for term in terms if is_common(term, chunks)}
+    return Question(
+        text=text,
+        embedded=_cut(_without(text, common, catalog) if common else text, EMBEDDED_CHARS),
+        terms=terms,
+        searched=affordable(terms),
+        words=frozenset(word.casefold() for word in words),
+        names=frozenset(term.text for term in names),
+        unknown_names=_share_unknown(names),
+        periods=tuple(periods(text, today)),
+    )
+
+
+def is_common(term: Term, chunks: int) -> bool:
+    """Whether a word stands in so many of the chunks that it tells them apart no more."""
+    return term.document_frequency > max(COMMON_LEAST, COMMON_SHARE * chunks)
+
+
+def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, ...]:
+    """The first of these terms, rarest first, that have `most` postings; `LEAST_TERMS` at least."""
+    total = 0
+    for kept, term in enumerate(terms):
+        total += term.document_frequency
+        if total > most and kept >= LEAST_TERMS:
+            return tuple(terms[:kept])
+    return tuple(terms)
+
+
+def _names(text: str, catalog: Catalog) -> list[Term]:
+    """A name is a capitalised word that does not begin a sentence, nor a month or weekday.
+
+    Where most words are capitalised, none is taken for a name.
+    """
+    names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
+    if 2 * len(names) > len(text.split()):
+        return []
+    return catalog.terms(" ".join(names))
+
+
+def _share_unknown(names: list[Term]) -> float:
+    unknown = sum(not name.document_frequency for name in names)
+    return unknown / len(names) if names else 0.0
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} {text[-half:]}"
+
+
+def _without(text: str, common: set[str], catalog: Catalog) -> str:
+    """The text without its common words; all of it if nothing else would be left."""
+    starts = {stem[:3] for stem in common}
+
+    def is_kept(word: str) -> bool:
+        stems = {
+            term.text
+            for part in _WORD.findall(word)
+            if part.casefold()[:3] in starts
+            for term in catalog.terms(part)
+        }
+        return not stems & common
+
+    kept = [word for word in text.split() if is_kept(word)]
+    return " ".join(kept) if any(_WORD.search(word) for word in kept) else text

@@ -1,0 +1,108 @@
+"""How a chunk is scored against a question: a linear sum of a few signals. Pure.
+
+The weights were learnt once, by maximising the likelihood that a chunk which holds the answer is
+drawn from a softmax over all chunks (a conditional logit; ListNet's loss, Cao et al., 2007); what
+is the same for all chunks of a memory cancels out, so nothing is scaled per query. `docs/recall.md`
+tells on what, how well they hold elsewhere, and what each signal earns.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.text.period import Period
+
+Weights = Mapping[str, float]
+
+WEIGHTS: Weights = {
+    "dense": 6.0,  # cosine of the question and the chunk
+    "dense_section": 4.6,  # of a turn, the best cosine in its section; else its own
+    "bm25": 3.9,  # the words of the chunk and what belongs to it
+    "bm25_section": 3.8,  # the words of a turn's section; else those of the heading
+    "name": 2.9,  # the question names the turn's speaker; else the share of its names it holds
+    "date": 5.3,  # how near the chunk's dates are to the times the question names
+    "dated": 0.9,  # a turn that says when something was
+    "asks": -0.7,  # a turn that ends with a question
+}
+SIGNALS = tuple(WEIGHTS)
+
+Matrix = NDArray[np.float32]
+"""Shape (chunks, signals), in the order of `SIGNALS`."""
+
+LEAST_COSINE = 0.2
+"""The best cosine below which nothing is relevant; 99 of 100 questions that memory answers exceed
+it."""
+UNKNOWN_NAMES = 0.38
+"""By so much the best cosine must be higher, if memory knows none of the names in the question."""
+WORDS_FOUND = 0.1
+"""By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""
+_FADING_DAYS = 5.0
+"""A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
+_YEAR_SHARE = 0.5
+"""A year says half as much as a day or a month."""
+
+
+def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
+    """The score of each row; a signal without a weight counts nothing."""
+    vector = np.array([weights.get(name, 0.0) for name in SIGNALS], dtype=np.float32)
+    return np.asarray((matrix * vector).sum(axis=1), dtype=np.float32)
+
+
+def is_weak(matrix: Matrix, unknown_names: float) -> bool:
+    """Whether even the best match is too weak to mean anything.
+
+    Both signals are absolute: no scale of the query's own, on which the best is always good.
+    """
+    cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
+    words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
+    return cosine + WORDS_FOUND * words < LEAST_COSINE + UNKNOWN_NAMES * unknown_names
+
+
+def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:
+    """What each signal adds to the score of a row; they sum up to it."""
+    return {
+        name: round(float(value) * weights[name], 4)
+        for name, value in zip(SIGNALS, row, strict=True)
+        if value and name in weights
+    }
+
+
+def label_match(leading: frozenset[str], words: frozenset[str]) -> float:
+    """The share of a speaker's name that the question holds."""
+    return len(leading & words) / len(leading) if leading else 0.0
+
+
+def date_match(asked: Iterable[Period], recorded: date | None, mentions: Iterable[Period]) -> float:
+    """How near a chunk's dates come to a time that the question names, from 0 to 1."""
+    mentioned = tuple(mentions)
+    return max((_closeness(each, recorded, mentioned) for each in asked), default=0.0)
+
+
+def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period]) -> float:
+    whole = _YEAR_SHARE if (asked.end - asked.start).days > 300 else 1.0
+    if any(asked.overlaps(each) for each in mentions):
+        return whole
+    if recorded is None:
+        return 0.0
+    if asked.covers(recorded):
+        return whole
+    return whole * math.exp(-_days_after(asked, recorded) / _FADING_DAYS)
+
+
+def _days_after(asked: Period, recorded: date) -> float:
+    """Days from the end of the time asked about to a later day; infinite for an earlier one."""
+    end = asked.end
+    if asked.yearly:
+        years = (recorded.year - 1, recorded.year)
+        ends = (day for year in years if (day := _in_year(end, year)) <= recorded)
+        end = max(ends, default=end)
+    days = (recorded - end).days
+    return float(days) if days >= 0 else math.inf
+
+
+def _in_year(day: date, year: int) -> date:
+    leap_day = (day.month, day.day) == (2, 29)
+    return date(year, 2, 28) if leap_day else day.replace(year=year)

@@ -1,0 +1,210 @@
+"""Query → ranked, cited passages within a budget.
+
+Candidates come from Chroma and from the words' postings; only they, their neighbours and their
+sections are looked at, so that a recall costs the same whatever the memory holds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import UsageError
+from assistant.memory.base import Query, Recall, fill
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.catalog import Layout, Postings, Rows
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search import lexical, ranking
+from assistant.memory.search.lexical import Grains
+from assistant.memory.search.question import Question, read
+from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
+from assistant.memory.search.selection import Scored, arrange, plausible
+from assistant.memory.search.similarity import Scanner, Similarity
+from assistant.memory.search.traits import TraitColumns
+from assistant.memory.text.chunks import Chunk, passage
+from assistant.settings import MemorySettings
+
+NEAREST = 100
+"""Candidates asked of Chroma."""
+WORDED = 600
+"""Candidates found by their words."""
+CANDIDATES = 300
+"""Of both so many are looked at with every signal."""
+SPARE = 10
+"""More than twice `k` are read: some are said twice, some do not fit."""
+SHOWN_MISSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates, best first: where they stand in the layout, their scores and signals."""
+
+    layout: Layout
+    positions: Rows
+    scores: NDArray[np.float32]
+    matrix: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What is derived from one state of the memory."""
+
+    layout: Layout
+    grains: Grains
+    columns: TraitColumns
+
+
+class Recaller:
+    """Recall from an index. The caller keeps the index from changing meanwhile."""
+
+    def __init__(
+        self,
+        index: Synchronizer,
+        embedder: Embedder,
+        settings: MemorySettings,
+        today: Callable[[], date] = date.today,
+        weights: Weights = ranking.WEIGHTS,
+    ) -> None:
+        self.index = index
+        self._settings = settings
+        self._today = today
+        self._weights = weights
+        self._scanner = Scanner(index, embedder)
+        self._view: _View | None = None
+
+    def recall(self, query: Query) -> Recall:
+        """The passages worth their tokens, best first. Raises UsageError if `as_of` is no date."""
+        question = read(query.text, self.index.catalog, self._today())
+        if not question.words:
+            return Recall(query.text, 0, ())
+        ranked = self.rank(question, query)
+        k = query.k or self._settings.k
+        budget = query.budget or self._settings.budget
+        found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of), question.words)
+        weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
+        worth = 0 if weak else plausible(found) if self._settings.abstain else len(found)
+        listed = [passage(each.chunk, each.score, each.shares) for each in found]
+        taken, others = fill(listed[:worth], k, budget)
+        return Recall(
+            query=query.text,
+            tokens=sum(each.tokens for each in taken),
+            passages=tuple(taken),
+            near_misses=tuple((others + listed[worth:])[:SHOWN_MISSES]) if query.why else (),
+            abstained=weak and bool(found),
+        )
+
+    def rank(self, question: Question, query: Query) -> Ranked:
+        """Score the candidates for a question with every signal."""
+        catalog, view = self.index.catalog, self._current_view()
+        eligible = _eligible(view.layout, query)
+        if not eligible.any():
+            return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
+        exact = query.as_of is not None
+        asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
+        with asked as similarity:
+            postings = catalog.postings(question.searched)
+            headings = catalog.heading_postings(question.searched)
+            worded = lexical.likeliest(view.grains, question.searched, postings, WORDED)
+            similarity.include(worded)
+            positions = np.union1d(similarity.known(), worded)
+        positions = positions[eligible[positions]]
+        matrix = _empty(len(positions))
+        _match_words(matrix, view.grains, question, postings, headings, positions)
+        _put(matrix, "dense", similarity.of(positions))
+        best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
+        positions, matrix = positions[best], matrix[best]
+        _match_section(matrix, view.grains, similarity, positions)
+        _match_traits(matrix, view.columns, question, positions)
+        return self._ranked(view.layout, positions, matrix)
+
+    def _current_view(self) -> _View:
+        catalog = self.index.catalog
+        layout = catalog.layout()
+        if self._view is None or self._view.layout is not layout:
+            self._view = _View(layout, Grains.of(layout), TraitColumns(catalog, layout))
+        return self._view
+
+    def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
+        scores = ranking.score(matrix, self._weights)
+        order = np.argsort(-scores, kind="stable")
+        return Ranked(layout, positions[order], scores[order], matrix[order])
+
+    def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
+        rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
+        stored = self.index.catalog.chunks(rows)
+        found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], strict=True)
+        return [
+            Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights))
+            for each, score, row in found
+        ]
+
+
+def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
+    """What was recorded by then, and was not superseded by then."""
+    everything = np.ones(len(layout), dtype=np.bool_)
+    if query.as_of is None:
+        return everything if query.include_superseded else ~layout.superseded
+    day = _day(query.as_of)
+    recorded: NDArray[np.bool_] = layout.date <= day
+    given_up = layout.superseded & (layout.until <= day)
+    return recorded if query.include_superseded else recorded & ~given_up
+
+
+def _day(as_of: str) -> int:
+    try:
+        return date.fromisoformat(as_of).toordinal()
+    except ValueError as error:
+        raise UsageError(f"{as_of!r} is no date", "Write it as YYYY-MM-DD") from error
+
+
+def _as_of(chunk: Chunk, day: str | None) -> Chunk:
+    """The chunk as it was on a day: current, if it was superseded after it."""
+    if day is None or chunk.until is None or chunk.until <= day:
+        return chunk
+    return replace(chunk, status="current")
+
+
+def _match_words(
+    matrix: Matrix,
+    grains: Grains,
+    question: Question,
+    postings: Mapping[str, Postings],
+    headings: Mapping[str, Postings],
+    positions: Rows,
+) -> None:
+    found = lexical.match(grains, question.searched, postings, headings, question.names, positions)
+    whole = lexical.total_idf(question.terms, len(grains.layout))
+    _put(matrix, "bm25", found.window / whole)
+    _put(matrix, "bm25_section", found.section / whole)
+    _put(matrix, "name", found.names / np.float32(len(question.names) or 1))
+
+
+def _match_section(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
+    known = similarity.known()
+    best = np.full(len(grains.sections), -1.0, dtype=np.float32)
+    np.maximum.at(best, grains.section[known], similarity.of(known))
+    in_section = best[grains.section[positions]]
+    own = similarity.of(positions)
+    _put(matrix, "dense_section", np.where(grains.layout.turn[positions], in_section, own))
+
+
+def _match_traits(
+    matrix: Matrix, columns: TraitColumns, question: Question, positions: Rows
+) -> None:
+    turn = columns.layout.turn[positions]
+    columns.read(positions if question.periods else positions[turn])
+    _put(matrix, "date", columns.near(positions, question.periods))
+    said = columns.said_by(positions, question.words)
+    _put(matrix, "name", np.where(turn, said, matrix[:, SIGNALS.index("name")]))
+    _put(matrix, "dated", columns.dated(positions) * turn)
+    _put(matrix, "asks", columns.asks(positions) * turn)
+
+
+def _put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:
+    matrix[:, SIGNALS.index(signal)] = values
+
+
+def _empty(rows: int) -> Matrix:
+    return np.zeros((rows, len(SIGNALS)), dtype=np.float32)

@@ -1,0 +1,170 @@
+"""From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+
+from assistant.memory.text import superseding
+from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.identity import fold
+from assistant.memory.text.words import plain
+
+TWINS = 0.65
+"""Chunks that share so many of their words (Dice's coefficient) say the same of the same thing, or
+contradict each other. Cosines tell it worse: MiniLM gives "Lives in Berlin" and "Lives in Lisbon"
+0.46, and unrelated facts as much."""
+CLOSE_SCORES = 1.5
+"""Twins whose scores lie closer are told apart by their dates."""
+TWINS_APART = 20
+"""Twins stand at most so many places apart."""
+IMPLAUSIBLE = 10.0
+"""Scores are log-odds (see `ranking`): so far below the best, a chunk is e^-10 as likely to hold
+the answer, and not worth its tokens."""
+STEP = 0.001
+"""The least difference between two scores that makes an order."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A chunk with its score and what each signal adds to it."""
+
+    chunk: Chunk
+    score: float
+    shares: dict[str, float]
+
+    def moved(self, reason: str, score: float) -> "Scored":
+        """The same with another score; the difference is a share of its own."""
+        change = self.shares.get(reason, 0.0) + round(score - self.score, 4)
+        return replace(self, score=score, shares={**self.shares, reason: change})
+
+
+def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
+    """Best first: each fact once, a successor above what it superseded, the later twin first.
+
+    `asked` are the words of the question, folded.
+    """
+    return _later_first(_successors_above(_once(found)), asked)
+
+
+def plausible(found: Sequence[Scored]) -> int:
+    """How many, best first, may well hold the answer, given the best."""
+    return sum(each.score >= found[0].score - IMPLAUSIBLE for each in found)
+
+
+def successor(chunk: Chunk) -> str | None:
+    """What took the place of a superseded fact, folded, if the file tells."""
+    named = superseding.successor(chunk.text)
+    return fold(plain(named)) if named else None
+
+
+def _sorted(found: Iterable[Scored]) -> list[Scored]:
+    return sorted(found, key=lambda each: -each.score)
+
+
+def _once(found: Iterable[Scored]) -> list[Scored]:
+    """Each fact by its best, and a superseded one by the best for each of its successors."""
+    kept: dict[tuple[str | None, ...], list[Scored]] = {}
+    for each in _sorted(found):
+        now = successor(each.chunk) if each.chunk.status == "superseded" else None
+        alike = kept.setdefault((each.chunk.status, now, *_words(each.chunk.plain)), [])
+        if not any(_says_the_same(each.chunk, other.chunk) for other in alike):
+            alike.append(each)
+    return _sorted(each for alike in kept.values() for each in alike)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
+    return chunk.plain == other.plain or (fold(chunk.plain) or chunk.text) == fold(other.plain)
+
+
+def _successors_above(found: list[Scored]) -> list[Scored]:
+    """Raise what took the place of a superseded fact just over it, and what took its place in turn.
+
+    Who asks for what was once so is told first what is so now.
+    """
+    if not any(each.chunk.status == "superseded" for each in found):
+        return found
+    placed = list(found)
+    above = _succeeding(found)
+    for number in above:
+        _raise_successors(placed, number, above, set())
+    for number, successors in above.items():  # minds that changed in a circle have no order
+        for each in successors:
+            if placed[each].chunk.status == "current":
+                _put_over(placed, each, number)
+    return _sorted(placed)
+
+
+def _succeeding(found: list[Scored]) -> dict[int, list[int]]:
+    """By the number of each superseded one: the numbers of those that took its place.
+
+    A fact that was given up more than once has all the successors that it ever had.
+    """
+    sayings = [fold(each.chunk.plain) for each in found]
+    holders: dict[str, list[int]] = {}
+    for number in sorted(range(len(found)), key=lambda n: found[n].chunk.status != "current"):
+        held = holders.setdefault(sayings[number], [])
+        if not held or found[number].chunk.status == found[held[0]].chunk.status:
+            held.append(number)
+    given_up = [n for n, each in enumerate(found) if each.chunk.status == "superseded"]
+    after: dict[str, set[int]] = {}
+    for number in given_up:
+        now = holders.get(successor(found[number].chunk) or "", [])
+        after.setdefault(sayings[number], set()).update(now)
+    return {number: sorted(after[sayings[number]]) for number in given_up}
+
+
+def _raise_successors(
+    placed: list[Scored], number: int, above: dict[int, list[int]], walked: set[int]
+) -> None:
+    """Raise what took the place of one over it, then what took the place of that."""
+    walked.add(number)
+    for each in above.get(number, ()):
+        if each not in walked:
+            _put_over(placed, each, number)
+            _raise_successors(placed, each, above, walked)
+
+
+def _put_over(placed: list[Scored], number: int, below: int) -> None:
+    least = placed[below].score + STEP
+    if placed[number].score < least:
+        placed[number] = placed[number].moved("successor", least)
+
+
+def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:
+    """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
+    words = [set(_words(each.chunk.plain)) for each in found]
+    held = [_held(each.chunk, asked) for each in found]
+    for above, first in enumerate(found):
+        for below in range(above + 1, min(above + TWINS_APART, len(found))):
+            second = found[below]
+            if second.score < first.score - CLOSE_SCORES:
+                break
+            later = held[above] == held[below] and _is_later(second.chunk, first.chunk)
+            if later and _are_twins(words[above], words[below]):
+                found[below] = second.moved("later", max(second.score, first.score + STEP))
+    return _sorted(found)
+
+
+def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
+    """What a chunk and its heading hold of the question: tells apart facts about two people, or
+    two things, but not two answers."""
+    return asked & {*_words(chunk.plain), *_words(" ".join(chunk.heading))}
+
+
+def _are_twins(words: set[str], others: set[str]) -> bool:
+    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
+
+
+def _is_later(chunk: Chunk, other: Chunk) -> bool:
+    """By the day of recording; within one day and file by the place, as facts are appended."""
+    if "superseded" in (chunk.status, other.status):
+        return False
+    if chunk.date != other.date:
+        return (chunk.date or "") > (other.date or "")  # ISO dates sort as text
+    return chunk.source == other.source and chunk.ordinal > other.ordinal

@@ -1,0 +1,112 @@
+"""The cosine of one question with the chunks that are looked at, and with no others.
+
+A small memory is scanned whole, in the time that an index takes to be asked; of a large one the
+index gives the nearest, and the vectors of others are read from the catalog. The question is
+embedded and the index asked on a thread of their own, as neither holds Python's lock for long.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.embedding.embedder import Embedder, Vectors
+from assistant.memory.index.catalog import Catalog, Layout, Rows
+from assistant.memory.index.sync import Synchronizer
+
+SCANNED = 2000
+"""A memory of so many chunks is scanned whole."""
+Cosines = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A question, and the positions that it was compared with."""
+
+    question: Cosines
+    positions: Rows
+    cosines: Cosines
+
+
+class Similarity:
+    """The cosine of one question with the chunks of a layout; read from the catalog if need be."""
+
+    def __init__(self, catalog: Catalog, layout: Layout, compared: Future[_Compared]) -> None:
+        self._catalog = catalog
+        self._layout = layout
+        self._known = np.full(len(layout) + 1, np.nan, dtype=np.float32)
+        self._known[-1] = 0.0
+        self._compared = compared
+        self._filled = False
+
+    def include(self, positions: Rows) -> None:
+        """Look at these positions too; their vectors are read while the index is asked."""
+        if len(positions) and len(self._layout) > SCANNED:
+            vectors = self._vectors(positions)
+            question = self._question()
+            self._known[positions] = vectors @ question
+
+    def of(self, positions: Rows) -> Cosines:
+        """Of these positions, in an array of any shape; the one after the last counts 0."""
+        question = self._question()
+        missing = np.unique(positions[np.isnan(self._known[positions])])
+        if len(missing):
+            self._known[missing] = self._vectors(missing) @ question
+        return self._known[positions]
+
+    def known(self) -> Rows:
+        """The positions whose similarity is known, in order."""
+        self._question()
+        return np.flatnonzero(~np.isnan(self._known[:-1]))
+
+    def _question(self) -> Cosines:
+        compared = self._compared.result()
+        if not self._filled:
+            self._filled = True
+            self._known[compared.positions] = compared.cosines
+        return compared.question
+
+    def _vectors(self, positions: Rows) -> Vectors:
+        return self._catalog.vectors(self._layout.vector[positions].tolist())
+
+
+class Scanner:
+    """Compares questions with an index."""
+
+    def __init__(self, index: Synchronizer, embedder: Embedder) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._kept: tuple[Layout, Vectors] | None = None
+        self._aside = ThreadPoolExecutor(1, "similarity")
+
+    @contextlib.contextmanager
+    def compare(
+        self, question: str, layout: Layout, limit: int, *, exact: bool = False
+    ) -> Iterator[Similarity]:
+        """The similarity of a question with its `limit` nearest chunks, or with all (`exact`).
+
+        Who asks for a cosine waits, and meets what went wrong; at the end nothing runs any more.
+        """
+        compared = self._aside.submit(self._compared, question, layout, limit, exact)
+        try:
+            yield Similarity(self._index.catalog, layout, compared)
+        finally:
+            wait([compared])
+
+    def _compared(self, text: str, layout: Layout, limit: int, exact: bool) -> _Compared:
+        question = self._embedder.embed([text])[0]
+        if exact or len(layout) <= SCANNED:
+            return _Compared(question, np.arange(len(layout)), self._all(layout) @ question)
+        rows, cosines = self._index.dense.nearest(question, limit)
+        return _Compared(question, layout.positions(rows), cosines)
+
+    def _all(self, layout: Layout) -> Vectors:
+        """All vectors; those of a small memory are kept until it changes."""
+        if self._kept is not None and self._kept[0] is layout:
+            return self._kept[1]
+        vectors = self._index.catalog.all_vectors()[1]
+        self._kept = (layout, vectors) if len(layout) <= SCANNED else None
+        return vectors

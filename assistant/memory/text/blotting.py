@@ -1,0 +1,39 @@
+"""A text of which what takes a parser to read is blotted out."""
+
+import re
+
+BLOT = "\0"
+"""Stands for each character of `blotted` text that is not to be read."""
+_OPAQUE = re.compile(
+    r"^(?P<run>(?P<mark>[`~])(?P=mark){2,})[^\n`]*\n(?:[^\n]*\n)*? {0,3}(?P=run)(?P=mark)*[ \t\r]*$"
+    r"|^<!--(?:(?!-->)[\s\S])*-->[^\n]*$"
+    r"|\A---[ \t\r]*\n(?:[^\n]*\n)*?---[ \t\r]*$",
+    re.MULTILINE,
+)
+_OPENER = re.compile(r"`{3}|~{3}|<[A-Za-z/!?]")
+
+
+def blotted(text: str) -> str | None:
+    """The text with the insides of fences, comments and front matter blotted out, same length.
+
+    In it, a line that starts with `#` is a heading, and one that starts with `- ` an item of a
+    list that is nested in nothing. None if that takes a parser to tell.
+    """
+    if text.count("\r") != text.count("\r\n"):
+        return None
+    if text.startswith("---") or any(mark in text for mark in ("```", "~~~", "<!--")):
+        text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", BLOT, found[0]), text)
+    if text.startswith("---"):
+        return None
+    return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text
+
+
+def _opens(text: str, mark: str) -> bool:
+    """Whether a line, or what a list item or quote holds, may start with the mark."""
+    at = text.find(mark)
+    while at >= 0:
+        before = text[text.rfind("\n", 0, at) + 1 : at]
+        if not before.strip(" \t>*+-.)0123456789") and _OPENER.match(text, at):
+            return True
+        at = text.find(mark, at + 1)
+    return False

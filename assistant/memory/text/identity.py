@@ -1,0 +1,66 @@
+"""When two facts are the same."""
+
+import hashlib
+import re
+import unicodedata
+
+_NUMBER_SIGN = re.compile(r"[²³¹⁰-⁹½¼¾⅐-⅞①-⑳]")
+_DASH = re.compile(r"(?<=\d)[‒-―](?=\d)")
+_CLOSERS = ".,;:!)]}"
+_OPENERS = "([{,;:!"
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_JOINT = re.compile(r"(?<=[^\W\d_])(?:-+|[,;:!]+)(?=[^\W\d_])")
+
+
+def fold(text: str) -> str:
+    """A plain text with case, white space and idle punctuation folded away.
+
+    Two facts are the same if and only if their folds are equal. Folding too much would refuse a
+    true fact, folding too little only writes one twice, so whatever may carry meaning stays: every
+    letter, digit and symbol (C++, C#, 5 %, $5, 😀), a sign or dot that opens a word (-5, .5), one
+    that ends a word (A-, B+), punctuation between digits (3.5, 10:30, 2026-11-21), a question
+    mark, inches and feet. Brackets, quotes, and the stops and commas around words go.
+    """
+    text = _NUMBER_SIGN.sub(lambda found: f"^{found[0]}", text)  # 10² is not 102
+    text = _DASH.sub("-", text.replace("−", "-"))
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    if not text.isascii():
+        text = text.translate({ord(c): _spelled(c) for c in set(text) if not c.isascii()})
+    text = _JOINT.sub(" ", _APOSTROPHE.sub("", text))
+    return " ".join(filter(None, map(_bare, text.split())))
+
+
+def _spelled(character: str) -> str:
+    """A character as `fold` reads it: quotes and hyphens as ASCII, format characters gone."""
+    match unicodedata.category(character):
+        case "Cf":
+            return ""
+        case "Pi" | "Pf":
+            return "'"
+        case "Pd":
+            return "-" if character in "‐‑﹣－" else " "
+        case "Po" | "Ps" | "Pe":
+            return character if character in "%‰§" else " "
+        case _:
+            return "" if character in "︎️" else character
+
+
+def _bare(word: str) -> str:
+    """A word without the punctuation around it; "" if nothing else is left of it."""
+    core = word.lstrip(_OPENERS)
+    quoted = core[:1] in {'"', "'"}
+    core = core.strip("\"'" + _OPENERS + _CLOSERS) if quoted else core.lstrip(_OPENERS)
+    core = core.rstrip(_CLOSERS)
+    while core[-1:] in {'"', "'"} and not core[-2:-1].isdigit():
+        core = core[:-1].rstrip(_CLOSERS)
+    return "" if core.strip("-") == "" else core
+
+
+def fact_key(words: str) -> str:
+    """What is equal for equal facts; a text of nothing but punctuation is only like itself."""
+    return fold(words) or words.strip()
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,69 @@
+"""What the index holds in the place of secrets that the owner wrote into a memory file. Pure.
+
+The file stays as it is; its chunks say `[[secret:NAME]]` where it says a secret, so that none is
+embedded, stored in the index, recalled or sent. Where a chunk stands is not changed by that.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from assistant.memory.base import Passage
+from assistant.memory.text.chunks import Chunk
+from assistant.secrets import Redactor
+
+Place = tuple[int, int, str]
+"""Where a secret stands: first character, end, and its stand-in."""
+
+
+def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
+    """The chunks of a file's text, without the secrets in it."""
+    places = redactor.places(text.removeprefix("\ufeff"))
+    return (_masked(each, places, redactor) for each in chunks) if places else iter(chunks)
+
+
+def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
+    """The passage with the file's own words; as it is if the file no longer says the same."""
+    text = text.removeprefix("\ufeff")
+    start, end = passage.start_char, passage.end_char
+    inside = _inside(redactor.places(text), start, end)
+    own = text[start:end]
+    return replace(passage, text=own) if _hidden(own, start, inside) == passage.text else passage
+
+
+def _masked(chunk: Chunk, places: Sequence[Place], redactor: Redactor) -> Chunk:
+    heading = tuple(map(redactor.redact, chunk.heading))
+    inside = _inside(places, chunk.start_char, chunk.end_char)
+    if not inside and heading == chunk.heading:
+        return chunk
+    return replace(
+        chunk,
+        text=_hidden(chunk.text, chunk.start_char, inside),
+        plain=_words(chunk, inside),
+        heading=heading,
+    )
+
+
+def _inside(places: Sequence[Place], start: int, end: int) -> list[Place]:
+    """The parts of secrets that stand within these characters: a long key fills several chunks."""
+    return [
+        (max(first, start), min(last, end), stand_in)
+        for first, last, stand_in in places
+        if first < end and start < last
+    ]
+
+
+def _hidden(text: str, start: int, inside: Sequence[Place]) -> str:
+    for first, last, stand_in in reversed(inside):
+        text = f"{text[: first - start]}{stand_in}{text[last - start :]}"
+    return text
+
+
+def _words(chunk: Chunk, inside: Sequence[Place]) -> str:
+    """The words to match; nothing but stand-ins if markup hides where a secret is in them."""
+    words = chunk.plain
+    for first, last, stand_in in inside:
+        secret = chunk.text[first - chunk.start_char : last - chunk.start_char]
+        if secret not in words:
+            return " ".join(stand_in for _, _, stand_in in inside)
+        words = words.replace(secret, stand_in)
+    return words

@@ -1,0 +1,92 @@
+"""A write to memory files before it is on disk: read once, edit in memory, put in place at once."""
+
+from collections.abc import Iterator
+
+from assistant import storage
+from assistant.errors import StorageError
+from assistant.memory.text.identity import digest
+from assistant.memory.text.lines import line_digest, lines_above, lines_below
+from assistant.memory.writing.markup.items import Splice
+from assistant.memory.writing.record.writes import Edit
+from assistant.workspace import MEMORY_FILE, Workspace
+
+_BOM = "\ufeff"
+
+
+class Draft:
+    """The files of one write, as they were read and as they shall be."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._read: dict[str, bytes] = {}
+        self._text: dict[str, str] = {}
+        self.images: dict[str, str] = {}
+        """What the edits removed, by digest."""
+
+    def text(self, source: str) -> str:
+        """A file's text as edited so far, without byte-order mark; "" if it is missing.
+
+        Raises StorageError if it cannot be read or is not UTF-8.
+        """
+        if source not in self._text:
+            data = storage.held(self._workspace.root / source)
+            try:
+                decoded = data.decode()
+            except UnicodeDecodeError as error:
+                raise StorageError(
+                    f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
+                ) from error
+            self._read[source] = data
+            self._text[source] = decoded.removeprefix(_BOM)
+        return self._text[source]
+
+    def is_text(self, source: str) -> bool:
+        """Whether a file can be read, and is UTF-8."""
+        try:
+            self.text(source)
+        except StorageError:
+            return False
+        return True
+
+    def originals(self) -> dict[str, str]:
+        """The files that are edited, as they were read."""
+        read = {name: self._read[name].decode().removeprefix(_BOM) for name in self._text}
+        return {name: text for name, text in read.items() if text != self._text[name]}
+
+    def edit(self, source: str, splice: Splice) -> Edit:
+        """Make a change, and say how it is journalled."""
+        before = self.text(source)
+        after = splice.apply(before)
+        self._text[source] = after
+        removed = digest(splice.removed) if splice.removed else ""
+        if removed:
+            self.images[removed] = splice.removed
+        return Edit(
+            source=source,
+            at=splice.at,
+            removed=removed,
+            inserted=splice.inserted,
+            before=digest(before),
+            after=digest(after),
+            above=tuple(_digests(lines_above(before, splice.at))),
+            below=tuple(_digests(lines_below(before, splice.at + len(splice.removed)))),
+        )
+
+    def save(self) -> bool:
+        """Put every changed file in place; False, and no more, at one that changed meanwhile.
+
+        MEMORY.md goes first: a new fact is safe before an old one is struck out elsewhere.
+        """
+        for source in sorted(self._text, key=lambda name: name != MEMORY_FILE):
+            text = self._text[source]
+            old = self._read[source]
+            bom = _BOM if old.startswith(_BOM.encode()) else ""
+            data = (bom + text).encode()
+            path = self._workspace.root / source
+            if data != old and not storage.replace(path, data, expected=old):
+                return False
+        return True
+
+
+def _digests(lines: Iterator[str]) -> Iterator[str]:
+    return (line_digest(line) for line in lines)

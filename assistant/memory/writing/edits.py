@@ -1,0 +1,154 @@
+"""The edits that a write consists of, made on a draft: find, strike out, take away, take back."""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+
+from assistant.errors import LedgerError
+from assistant.memory.base import Passage
+from assistant.memory.text import superseding
+from assistant.memory.text.chunks import Chunk, chunks_of, passage
+from assistant.memory.text.identity import digest
+from assistant.memory.text.words import is_struck
+from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.finding import line_stating, stands_alone
+from assistant.memory.writing.markup.items import Splice, escape
+from assistant.memory.writing.markup.removal import removal, with_emptied_heading
+from assistant.memory.writing.record.images import Images
+from assistant.memory.writing.record.writes import Edit, Write
+from assistant.memory.writing.undo import reversal
+from assistant.workspace import MEMORY_FILE
+
+LONG = 200
+"""Characters from which on a passage may be a piece of a unit, cut to fit an embedding model."""
+_PLACE = re.compile(r"(.+):(\d+)")
+_HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
+
+
+def stated(draft: Draft, sources: Sequence[str], fact: str) -> tuple[str, int] | None:
+    """The file and line of the passage, in any memory file, that says this already."""
+    for source in dict.fromkeys([MEMORY_FILE, *sources]):
+        if source != MEMORY_FILE and not draft.is_text(source):
+            continue  # nothing in it can be recalled
+        if line := line_stating(draft.text(source), source, fact):
+            return source, line
+    return None
+
+
+def located(draft: Draft, sources: Sequence[str], target: str) -> Passage:
+    """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
+    if found := _PLACE.fullmatch(target):
+        source, line = found[1], int(found[2])
+        if source not in sources:
+            raise LedgerError(f"{source} is no memory file", "Name one of: " + ", ".join(sources))
+        chunks = chunks_of(draft.text(source), source)
+        match = next((each for each in chunks if each.start_line <= line <= each.end_line), None)
+    else:
+        texts = ((source, draft.text(source)) for source in sources if draft.is_text(source))
+        every = (each for source, text in texts for each in chunks_of(text, source))
+        match = next((each for each in every if each.id == target), None)
+    if match is None:
+        raise LedgerError(f"no fact stands at {target}", "`assistant recall` shows FILE:LINE")
+    return passage(match)
+
+
+def strike(draft: Draft, old: Passage, fact: str, day: date) -> Edit:
+    """Strike a fact out, with its successor. Raises LedgerError if it cannot be."""
+    text = draft.text(old.source)
+    start, end = _found(text, old)
+    said = text[start:end]
+    note = superseding.note(day, escape(fact))
+    result = None if is_struck(said) else superseding.strike(said, note)
+    if result is None or not is_struck(result):
+        raise LedgerError(
+            f"{old.citation} cannot be superseded", "Name a current list item or paragraph"
+        )
+    return draft.edit(old.source, Splice(start, said, result))
+
+
+def removals(
+    draft: Draft, passages: Sequence[Passage], is_ours: Callable[[str, str], bool]
+) -> list[Edit]:
+    """Take passages away, and each dated heading that this empties if `is_ours(source, title)`."""
+    edits = []
+    for each in sorted(passages, key=lambda one: one.start_char, reverse=True):
+        text = draft.text(each.source)
+        cut = removal(text, *_found(text, each))
+        headings = _HEADING.findall(text[: cut.at])
+        if headings and is_ours(each.source, headings[-1]):
+            cut = with_emptied_heading(text, cut, headings[-1])
+        edits.append(draft.edit(each.source, cut))
+    return edits
+
+
+def difference(before: str, after: str) -> Splice:
+    """The one change, of whole lines, that makes one text of another."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = _alike(old, new)
+    at = len("".join(old[:head]))
+    old, new = old[head:], new[head:]
+    tail = _alike(old[::-1], new[::-1])
+    return Splice(at, "".join(old[: len(old) - tail]), "".join(new[: len(new) - tail]))
+
+
+def _alike(lines: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines are the same, from the start on."""
+    pairs = zip(lines, others, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def counted(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
+    """How many lines edits add and take away; what they say is told by the diff."""
+    added = sum(len(edit.inserted.splitlines()) for edit in edits)
+    gone = sum(len(images.get(edit.removed, "").splitlines()) for edit in edits)
+    return f"+{added} -{gone} lines"
+
+
+def still_gone(draft: Draft, history: Images, sources: Sequence[str], write: Write) -> list[Edit]:
+    """A write's edits, without those that took away what the owner has put back since."""
+    left = {edit.source: edit.after for edit in write.edits}
+
+    def is_back(edit: Edit) -> bool:
+        if not edit.removed or digest(draft.text(edit.source)) == left[edit.source]:
+            return False
+        facts = chunks_of(history.read(edit.removed) or "", edit.source)
+        return bool(facts) and all(stated(draft, sources, fact.plain) for fact in facts)
+
+    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
+
+
+def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list[Edit]:
+    """Take edits back, the last first. Raises LedgerError if one cannot be."""
+    made = []
+    for edit in reversed(edits):
+        removed = history.read(edit.removed) if edit.removed else ""
+        if removed is None:
+            raise LedgerError("this cannot be undone: what it removed is no longer kept")
+        made.append(draft.edit(edit.source, reversal(draft.text(edit.source), edit, removed)))
+    return made
+
+
+def _found(text: str, passage: Passage) -> tuple[int, int]:
+    """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
+    place = passage.start_char, passage.end_char
+    unmoved = text[slice(*place)] == passage.text
+    if unmoved and stands_alone(text, *place):
+        return place
+    chunks = chunks_of(text, passage.source)
+    same = [(each.start_char, each.end_char) for each in chunks if each.text == passage.text]
+    if place in same or (unmoved and any(_holds(each, place) for each in chunks)):
+        return place
+    if len(same) > 1:
+        same = [(each.start_char, each.end_char) for each in chunks if each.id == passage.id]
+    if len(same) != 1:
+        raise LedgerError(
+            f"the fact at {passage.citation} has changed since it was shown",
+            "Recall it and try again",
+        )
+    return same[0]
+
+
+def _holds(chunk: Chunk, place: tuple[int, int]) -> bool:
+    inside = chunk.start_char <= place[0] and place[1] <= chunk.end_char
+    return inside and len(chunk.text) >= LONG

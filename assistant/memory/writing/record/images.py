@@ -1,0 +1,69 @@
+"""Images of what destructive writes removed, so that they can be undone.
+
+`.assistant/history/SHA256`: one zlib-compressed text each, named by the digest of its content.
+The oldest go when there are more than `MAX_IMAGES` or `MAX_BYTES`; a write whose image is gone
+can no longer be undone.
+"""
+
+import zlib
+from pathlib import Path
+
+from assistant import storage
+from assistant.errors import StorageError
+from assistant.memory.text.identity import digest
+
+MAX_IMAGES = 1_000
+MAX_BYTES = 64 * 2**20
+
+
+class Images:
+    """The images of one workspace."""
+
+    def __init__(
+        self, directory: Path, *, most: int = MAX_IMAGES, most_bytes: int = MAX_BYTES
+    ) -> None:
+        self._directory = directory
+        self._most = most
+        self._most_bytes = most_bytes
+
+    def keep(self, text: str) -> str:
+        """Store a text; returns its name. The same text is stored once."""
+        name = digest(text)
+        storage.private_directory(self._directory)
+        storage.replace(self._directory / name, zlib.compress(text.encode()))
+        self._prune(name)
+        return name
+
+    def read(self, name: str) -> str | None:
+        """The text, or None if it is no longer kept. Raises StorageError if it is damaged."""
+        try:
+            text = zlib.decompress(storage.read(self._directory / name)).decode()
+        except FileNotFoundError:
+            return None
+        except (zlib.error, UnicodeDecodeError) as error:
+            raise StorageError(
+                f"{self._directory / name} is damaged", "What it held cannot be restored"
+            ) from error
+        return text
+
+    def names(self) -> list[str]:
+        """The names of all images."""
+        if not self._directory.is_dir():
+            return []
+        return sorted(path.name for path in self._directory.iterdir() if len(path.name) == 64)
+
+    def drop(self, name: str) -> None:
+        """Delete an image."""
+        with storage.reported("deleted", self._directory / name):
+            (self._directory / name).unlink(missing_ok=True)
+
+    def _prune(self, newest: str) -> None:
+        images = []
+        for name in self.names():
+            status = (self._directory / name).stat()
+            images.append((name != newest, -status.st_mtime_ns, status.st_size, name))
+        total = 0
+        for number, (_, _, size, name) in enumerate(sorted(images)):
+            total += size
+            if number and (number >= self._most or total > self._most_bytes):
+                self.drop(name)

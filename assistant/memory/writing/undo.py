@@ -1,0 +1,112 @@
+"""Take an edit back from a file that has changed since: its own lines exactly, or not at all."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assistant.errors import LedgerError
+from assistant.memory.text.identity import digest
+from assistant.memory.text.lines import LINES, line_digest, lines_above, lines_below
+from assistant.memory.writing.markup.items import Splice
+from assistant.memory.writing.markup.removal import removal, with_emptied_heading
+from assistant.memory.writing.record.writes import Edit
+
+_HEADING = re.compile(r"## (.+)")
+_STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
+
+
+def reversal(text: str, edit: Edit, removed: str) -> Splice:
+    """The edit that takes `edit` back; `removed` is the text it removed.
+
+    Exact to the byte if the file is as the edit left it. Otherwise the lines it added are found
+    where they stand now, and what it removed goes back between the neighbours it had.
+    Raises LedgerError if the owner has since changed those lines, or the neighbours of removed
+    ones.
+    """
+    if digest(text) == edit.after:
+        return Splice(edit.at, edit.inserted, removed)
+    if not edit.inserted:
+        return Splice(_between(text, edit), "", removed)
+    whole = [at for at in _occurrences(text, edit.inserted) if _neighbours(text, at, edit)]
+    if len(whole) == 1:
+        return Splice(whole[0], edit.inserted, removed)
+    return _changed_place(text, edit, removed)
+
+
+def applied(text: str, edits: Sequence[Edit], removed: str) -> bool:
+    """Whether a file shows the edits as made: all of them or, as it is replaced at once, none.
+
+    A file changed since is judged by the lines of the last edit; `removed` is what that removed.
+    """
+    if digest(text) == edits[-1].after:
+        return True
+    if digest(text) == edits[0].before:
+        return False
+    lines = [line.strip() for line in LINES.findall(edits[-1].inserted)]
+    if lines:
+        return lines[-1] in {line.strip() for line in LINES.findall(text)}
+    return removed not in text
+
+
+def _changed_place(text: str, edit: Edit, removed: str) -> Splice:
+    if removed:
+        found = list(_occurrences(text, edit.inserted))
+        if len(found) == 1:
+            return Splice(found[0], edit.inserted, removed)
+        raise _refused(edit, found)
+    lines = [line.strip() for line in LINES.findall(edit.inserted)]
+    found = [line.start() for line in LINES.finditer(text) if line[0].strip() == lines[-1]]
+    if len(found) != 1:
+        raise _refused(edit, found)
+    cut = removal(text, found[0], found[0] + len(lines[-1]))
+    heading = _HEADING.fullmatch(lines[0])
+    return with_emptied_heading(text, cut, heading[1]) if heading else cut
+
+
+def _refused(edit: Edit, found: list[int]) -> LedgerError:
+    what = "stand there more than once" if found else "have been changed since"
+    return LedgerError(
+        f"this cannot be undone: its lines in {edit.source} {what}", "Edit the file by hand"
+    )
+
+
+def _occurrences(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _neighbours(text: str, at: int, edit: Edit) -> bool:
+    """Whether the nearest lines around what was inserted at `at` are those it had."""
+    above = _nearest(lines_above(text, at)) == edit.above[:1]
+    return above and _nearest(lines_below(text, at + len(edit.inserted))) == edit.below[:1]
+
+
+def _nearest(lines: Iterator[str]) -> tuple[str, ...]:
+    return tuple(line_digest(line) for line in lines)[:1]
+
+
+def _between(text: str, edit: Edit) -> int:
+    """The one place whose neighbours are those that the removed lines had, or most of them."""
+    scores = {found.start(): _score(text, found.start(), edit) for found in _STARTS.finditer(text)}
+    best = max(scores.values(), default=0)
+    places = [at for at, score in scores.items() if score == best]
+    if not edit.above and not edit.below:
+        return 0
+    if best == 0 or len(places) != 1:
+        raise LedgerError(
+            f"this cannot be undone: the lines around it in {edit.source} have changed since",
+            "`assistant memory log` shows its text",
+        )
+    return places[0]
+
+
+def _score(text: str, at: int, edit: Edit) -> int:
+    above = tuple(line_digest(line) for line in lines_above(text, at))
+    below = tuple(line_digest(line) for line in lines_below(text, at))
+    return (
+        2 * (above[:1] == edit.above[:1])
+        + 2 * (below[:1] == edit.below[:1])
+        + (above == edit.above)
+        + (below == edit.below)
+    )

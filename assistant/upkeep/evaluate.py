@@ -1,0 +1,142 @@
+"""How well recall finds what answers a question: evidence recall, and how sure the figure is.
+
+A *case* is a folder with a MEMORY.md and a qa.json: a list of `{"question", "category", "lines"}`,
+the 1-based lines of MEMORY.md that hold the evidence. A question's score is the share of these
+lines that the recalled passages cover, read in order while they fit the budget.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant import storage
+from assistant.errors import UsageError
+from assistant.memory.base import Passage, Query, Recall, fill
+from assistant.workspace import MEMORY_FILE
+
+QUESTIONS_FILE = "qa.json"
+BUDGETS = (500, 1000, 2000)
+KS = (5, 10)
+MEASURES = (*(f"{budget:,} tokens" for budget in BUDGETS), *(f"k = {k}" for k in KS))
+MOST = 150
+"""Passages asked for: more than fit the largest budget."""
+UNLIMITED = 1_000_000
+DRAWS = 2000
+"""Bootstrap samples: the interval's ends then move by less than its last printed digit."""
+
+Ask = Callable[[Query], Recall]
+Scores = NDArray[np.float64]
+"""Shape (questions, measures), each from 0 to 1, in the order of `MEASURES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the lines of `source` that answer it."""
+
+    text: str
+    category: str
+    lines: frozenset[int]
+    source: str = MEMORY_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a question: whether a recall as it is set returns all that answers it, where
+    that stands among all that recall ranks (from 1; None if nowhere), and the scores."""
+
+    question: Question
+    found: bool
+    place: int | None
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A memory and what is asked of it."""
+
+    name: str
+    memory: str
+    questions: tuple[Question, ...]
+
+
+def read_cases(folder: Path) -> list[Case]:
+    """The cases in a folder of folders, by name. Raises UsageError, StorageError."""
+    found = sorted(path.parent for path in folder.glob(f"*/{QUESTIONS_FILE}"))
+    if not found:
+        raise UsageError(
+            f"{folder} holds no */{QUESTIONS_FILE}", f"Give a folder of */{MEMORY_FILE} with them"
+        )
+    return [_read_case(each) for each in found]
+
+
+def _read_case(folder: Path) -> Case:
+    file = folder / QUESTIONS_FILE
+    try:
+        questions = [_question(each) for each in json.loads(storage.read(file))]
+        memory = storage.read(folder / MEMORY_FILE).decode()
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{file} and its {MEMORY_FILE} cannot be read: {error!r}") from error
+    return Case(folder.name, memory, tuple(questions))
+
+
+def _question(raw: dict[str, Any]) -> Question:
+    lines = frozenset(int(line) for line in raw["lines"])
+    return Question(str(raw["question"]), str(raw["category"]), lines)
+
+
+def coverage(passages: Sequence[Passage], question: Question) -> float:
+    """The share of the lines that answer a question that the passages hold."""
+    held = {
+        line
+        for each in passages
+        if each.source == question.source
+        for line in range(each.start_line, each.end_line + 1)
+    }
+    return len(question.lines & held) / len(question.lines)
+
+
+def score(ask: Ask, question: Question) -> list[float]:
+    """A question's score by every measure; recall is asked once, its list cut to each limit."""
+    return _scores(_ranked(ask, question), question)
+
+
+def examine(ask: Ask, question: Question) -> Outcome:
+    """What became of a question, with the settings that a recall has by itself."""
+    ranked = _ranked(ask, question)
+    returned = ask(Query(question.text)).passages
+    holding = (n for n, each in enumerate(ranked, start=1) if coverage([each], question))
+    complete = coverage(returned, question) == 1.0
+    return Outcome(question, complete, next(holding, None), tuple(_scores(ranked, question)))
+
+
+def _ranked(ask: Ask, question: Question) -> tuple[Passage, ...]:
+    return ask(Query(question.text, k=MOST, budget=UNLIMITED)).passages
+
+
+def _scores(found: Sequence[Passage], question: Question) -> list[float]:
+    limits = [*((MOST, budget) for budget in BUDGETS), *((k, UNLIMITED) for k in KS)]
+    return [coverage(fill(found, *limit)[0], question) for limit in limits]
+
+
+def measure(ask: Ask, questions: Sequence[Question]) -> Scores:
+    """The scores of all questions that have evidence."""
+    return np.array([score(ask, each) for each in questions if each.lines])
+
+
+def answered(ask: Ask, questions: Sequence[Question]) -> NDArray[np.bool_]:
+    """Which questions recall returns anything for: of the wrong memory, each is a false recall."""
+    return np.array([bool(ask(Query(each.text)).passages) for each in questions])
+
+
+def interval(values: Scores, seed: int = 0) -> tuple[Scores, Scores]:
+    """The 95 % bootstrap interval of the mean over the first axis (Efron's percentiles)."""
+    rng = np.random.default_rng(seed)
+    picks = rng.integers(len(values), size=(DRAWS, len(values)))
+    means = np.array([values[pick].mean(axis=0) for pick in picks])
+    low, high = np.percentile(means, [2.5, 97.5], axis=0)
+    return low, high

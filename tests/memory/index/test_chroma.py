@@ -1,0 +1,199 @@
+"""Chroma, embedded and as a real server."""
+
+import contextlib
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.errors import MemoryFailure
+from assistant.memory.embedding.embedder import Vectors, normalized
+from assistant.memory.index.chroma import VectorsDamaged, VectorStore
+from assistant.settings import IndexSettings
+
+VECTORS: Vectors = normalized(np.random.default_rng(1).normal(size=(2500, 16)).astype(np.float32))
+IDS = [f"id{number}" for number in range(len(VECTORS))]
+LOCAL = IndexSettings()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real `chroma run` on a free port of this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("chroma")), "run", "--port", str(port)]
+    data = tmp_path_factory.mktemp("server")
+    with subprocess.Popen(
+        [*command, "--path", str(data)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as running:
+        url = f"http://127.0.0.1:{port}"
+        answers(f"{url}/api/v2/heartbeat")
+        yield url
+        running.terminate()
+
+
+def answers(url: str) -> None:
+    """Return when a server that was just started answers."""
+    for _ in range(1000):
+        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=30):
+            return
+        select.select([], [], [], 0.05)
+    raise TimeoutError("the Chroma server did not start")
+
+
+@pytest.fixture(params=["embedded", "server"])
+def settings(request: pytest.FixtureRequest) -> IndexSettings:
+    if request.param == "embedded":
+        return LOCAL
+    return IndexSettings(url=request.getfixturevalue("server"))
+
+
+@pytest.fixture
+def store(tmp_path: Path, settings: IndexSettings) -> Iterator[VectorStore]:
+    opened = VectorStore(tmp_path / "index" / "chroma", settings, str(tmp_path))
+    yield opened
+    opened.close()
+
+
+def test_what_is_put_is_found_nearest_first(store: VectorStore) -> None:
+    store.upsert(IDS, VECTORS)
+    assert store.count() == len(IDS)
+    assert sorted(store.ids()) == sorted(IDS)
+    ids, cosines = store.query(VECTORS[7], 10)
+    assert ids[0] == "id7"
+    expected = np.sort(VECTORS @ VECTORS[7])[::-1]
+    np.testing.assert_allclose(cosines[0], expected[0], atol=1e-4)
+    assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
+    exact = dict(zip(IDS, (VECTORS @ VECTORS[7]).tolist(), strict=True))
+    np.testing.assert_allclose(cosines, [exact[id_] for id_ in ids], atol=1e-4)
+
+
+def test_upserting_replaces_and_deleting_removes(store: VectorStore) -> None:
+    store.upsert(IDS[:3], VECTORS[:3])
+    store.upsert(IDS[:1], VECTORS[9:10])
+    assert store.query(VECTORS[9], 1)[0] == ["id0"]
+    store.delete(["id0", "never there"])
+    store.delete([])
+    assert sorted(store.ids()) == ["id1", "id2"]
+
+
+def test_more_is_asked_than_there_is(store: VectorStore) -> None:
+    assert store.query(VECTORS[0], 5)[0] == []
+    store.upsert(IDS[:2], VECTORS[:2])
+    assert len(store.query(VECTORS[0], 50)[0]) == 2
+
+
+def test_a_reset_empties_it(store: VectorStore) -> None:
+    store.upsert(IDS[:5], VECTORS[:5])
+    store.reset()
+    assert store.count() == 0
+    store.upsert(IDS[:1], VECTORS[:1])
+    assert store.count() == 1
+
+
+def test_names_keep_workspaces_apart(tmp_path: Path, settings: IndexSettings) -> None:
+    stores = [
+        VectorStore(tmp_path / name / "chroma", settings, str(tmp_path / name))
+        for name in ("a", "b")
+    ]
+    stores[0].upsert(IDS[:2], VECTORS[:2])
+    assert [each.count() for each in stores] == [2, 0]
+    for each in stores:
+        each.close()
+
+
+def test_closed_it_can_be_opened_again(tmp_path: Path) -> None:
+    for expected in (0, 1, 1):
+        store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+        assert store.count() == expected
+        store.upsert(IDS[:1], VECTORS[:1])
+        store.close()
+        with pytest.raises(MemoryFailure, match="closed"):
+            store.count()
+    assert not (tmp_path / "chroma.open").exists()
+
+
+def test_a_deleted_directory_is_noticed(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    store.upsert(IDS[:5], VECTORS[:5])
+    assert not store.lost()
+    shutil.rmtree(tmp_path / "chroma")
+    assert store.lost()
+    store.reset()
+    assert not store.lost()
+    assert store.count() == 0
+    store.close()
+
+
+def test_after_a_kill_healthy_data_is_kept(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; import numpy as np\n"
+        "from assistant.memory.index.chroma import VectorStore\n"
+        "from assistant.settings import IndexSettings\n"
+        "store = VectorStore(Path(sys.argv[1]), IndexSettings(), 'x')\n"
+        "store.upsert(['a', 'b'], np.eye(2, 16, dtype=np.float32)); os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "chroma")], check=False)
+    assert done.returncode == 9
+    assert (tmp_path / "chroma.open").exists()
+    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    assert store.count() == 2
+    store.close()
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_damaged_data_is_told_and_can_be_replaced(tmp_path: Path, clean: bool) -> None:
+    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    store.upsert(IDS[:5], VECTORS[:5])
+    store.close()
+    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"garbage " * 4000)
+    if not clean:
+        (tmp_path / "chroma.open").touch()
+    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    with pytest.raises(VectorsDamaged):
+        store.count()
+    assert not store.ready
+    store.reset()
+    assert store.count() == 0
+    store.close()
+
+
+def test_a_server_that_is_down_names_the_setting(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path, IndexSettings(url="http://127.0.0.1:9"), "x")
+    with pytest.raises(MemoryFailure, match=r"127\.0\.0\.1:9") as raised:
+        store.count()
+    assert "index.url" in raised.value.cure
+    store.close()
+
+
+def test_closing_what_was_deleted_meanwhile_is_no_error(tmp_path: Path) -> None:
+    store = VectorStore(tmp_path / "index" / "chroma", LOCAL, "test")
+    store.upsert(IDS[:10], VECTORS[:10])
+    shutil.rmtree(tmp_path / "index")
+    assert store.lost()
+    store.close()
+
+
+def test_after_a_clean_exit_any_changed_byte_is_noticed(tmp_path: Path) -> None:
+    directory = tmp_path / "index" / "chroma"
+    store = VectorStore(directory, LOCAL, "test")
+    store.upsert(IDS, VECTORS)
+    store.close()
+    data = next(directory.rglob("data_level0.bin"))
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    store = VectorStore(directory, LOCAL, "test")
+    with pytest.raises(VectorsDamaged, match="changed or damaged"):
+        store.count()
+    store.reset()
+    assert store.count() == 0
+    store.close()

@@ -1,0 +1,409 @@
+"""The index follows the files: real files, real SQLite, real Chroma."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.index.sync import Synchronizer
+from assistant.settings import IndexSettings
+from assistant.workspace import Workspace
+
+Open = Callable[..., Synchronizer]
+
+
+@pytest.fixture
+def hashing() -> HashingEmbedder:
+    return HashingEmbedder()
+
+
+@pytest.fixture
+def start(workspace: Workspace, hashing: HashingEmbedder) -> Iterator[Open]:
+    """Opens the index of the workspace; all are closed at the end."""
+    opened: list[Synchronizer] = []
+
+    def begin(embedder: object = hashing, **options: object) -> Synchronizer:
+        index = Synchronizer(workspace, embedder, IndexSettings(), **options)  # type: ignore[arg-type]
+        opened.append(index)
+        return index
+
+    yield begin
+    for index in opened:
+        index.close()
+
+
+def write(workspace: Workspace, text: str, source: str = "MEMORY.md") -> None:
+    path = workspace.root / source
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def many(count: int) -> str:
+    """A memory of so many facts under dated headings."""
+    lines = ["# Memory\n"]
+    for number in range(count):
+        if number % 50 == 0:
+            lines.append(f"\n## Remembered -- 2026-{number // 50 % 12 + 1:02}-01\n")
+        lines.append(f"- fact {number}: {number * 7919 % 10007} met {number * 31 % 997}\n")
+    return "".join(lines)
+
+
+def plains(index: Synchronizer, source: str = "MEMORY.md") -> list[str]:
+    return [stored.chunk.plain for stored in index.catalog.of_source(source)]
+
+
+def ids(index: Synchronizer) -> list[str]:
+    return [s.chunk.id for name in index.catalog.sources() for s in index.catalog.of_source(name)]
+
+
+def agrees(index: Synchronizer, workspace: Workspace) -> None:
+    """Every range reproduces its text, and Chroma holds exactly the catalog's chunks."""
+    for source in workspace.sources():
+        text = (workspace.root / source).read_bytes().decode().removeprefix("\ufeff")
+        lines = text.replace("\r\n", "\n").split("\n")
+        for stored in index.catalog.of_source(source):
+            chunk = stored.chunk
+            assert text[chunk.start_char : chunk.end_char] == chunk.text
+            span = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
+            assert chunk.text.replace("\r\n", "\n") in span
+    index.dense.drain()
+    assert index.dense.count() == index.catalog.count()
+    assert index.catalog.outbox_size == 0
+
+
+def test_a_file_is_found_changed_and_gone(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, "- tea\n- coffee\n")
+    write(workspace, "- Anna\n", "memory/people.md")
+    assert index.refresh().changed == ("MEMORY.md", "memory/people.md")
+    assert plains(index) == ["tea", "coffee"]
+    write(workspace, "- tea\n- cake\n")
+    (workspace.root / "memory" / "people.md").unlink()
+    assert set(index.refresh().changed) == {"MEMORY.md", "memory/people.md"}
+    assert plains(index) == ["tea", "cake"]
+    assert list(index.catalog.sources()) == ["MEMORY.md"]
+    agrees(index, workspace)
+
+
+def test_nothing_changed_costs_nothing(
+    workspace: Workspace, start: Open, hashing: HashingEmbedder
+) -> None:
+    index = start()
+    write(workspace, many(20))
+    index.refresh()
+    generation, embedded = index.catalog.generation, hashing.embedded
+    os.utime(workspace.root / "MEMORY.md", (1, 1))
+    for _ in range(3):
+        assert index.refresh().changed == ()
+    assert index.catalog.generation == generation
+    assert hashing.embedded == embedded
+
+
+def test_two_saves_within_a_tick_of_the_clock_are_both_seen(
+    workspace: Workspace, start: Open
+) -> None:
+    index = start()
+    path = workspace.root / "MEMORY.md"
+    write(workspace, "- code 4711\n")
+    index.refresh()
+    before = path.stat()
+    with path.open("r+") as file:
+        file.write("- code 4712\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    index.refresh()
+    assert plains(index) == ["code 4712"]
+
+
+def test_a_line_at_the_top_embeds_itself_alone(
+    workspace: Workspace, start: Open, hashing: HashingEmbedder
+) -> None:
+    index = start()
+    write(workspace, many(5000))
+    index.refresh()
+    rows = {s.chunk.id: s.rowid for s in index.catalog.of_source("MEMORY.md")}
+    total, made = index.catalog.embedded_total, hashing.embedded
+    write(workspace, "- a new line\n\n" + many(5000))
+    assert index.refresh().embedded <= 12
+    assert index.catalog.embedded_total - total <= 12
+    assert hashing.embedded - made <= 12
+    after = {s.chunk.id: s.rowid for s in index.catalog.of_source("MEMORY.md")}
+    assert {id_: after[id_] for id_ in rows} == rows
+    agrees(index, workspace)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_ranges_are_exact_with_a_mark_and_either_newline(
+    workspace: Workspace, start: Open, newline: str
+) -> None:
+    index = start()
+    write(workspace, "\ufeff" + many(30).replace("\n", newline))
+    index.refresh()
+    write(workspace, "\ufeff- first 🙂" + newline + many(30).replace("\n", newline) + "- no end")
+    index.refresh()
+    assert index.catalog.count() == 32
+    agrees(index, workspace)
+
+
+def test_a_renamed_heading_embeds_nothing(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, "## Tea\n\n- green\n- black\n")
+    index.refresh()
+    write(workspace, "## Drinks\n\n- green\n- black\n")
+    assert index.refresh().embedded == 0
+    assert index.catalog.of_source("MEMORY.md")[0].chunk.heading == ("Drinks",)
+    agrees(index, workspace)
+
+
+def test_the_same_text_is_embedded_once(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, "## A\n\n- tea\n- tea\n\n## B\n\n- tea\n")
+    write(workspace, "- tea\n", "memory/more.md")
+    assert index.refresh().embedded == 1
+    assert index.catalog.count() == 4
+    agrees(index, workspace)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"), [(b"- caf\xe9\n", "byte 5"), (b"- a\0b\n", "zero byte at 3")]
+)
+def test_a_file_that_is_no_text_is_named_and_the_rest_goes_on(
+    workspace: Workspace, start: Open, data: bytes, why: str
+) -> None:
+    index = start()
+    write(workspace, "- old\n", "memory/bad.md")
+    index.refresh()
+    (workspace.root / "memory" / "bad.md").write_bytes(data)
+    write(workspace, "- new\n")
+    for _ in range(2):
+        (notice,) = index.refresh().notices
+        assert "memory/bad.md" in notice
+        assert why in notice
+        assert "Save it as UTF-8" in notice
+    assert plains(index) == ["new"]
+    assert plains(index, "memory/bad.md") == ["old"]
+    write(workspace, "- mended\n", "memory/bad.md")
+    assert index.refresh().notices == ()
+    assert plains(index, "memory/bad.md") == ["mended"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_named(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, "- old\n", "memory/closed.md")
+    index.refresh()
+    (workspace.root / "memory" / "closed.md").chmod(0)
+    write(workspace, "- newer\n")
+    os.utime(workspace.root / "memory" / "closed.md", (1, 1))
+    (notice,) = index.refresh().notices
+    assert "memory/closed.md cannot be read" in notice
+    assert plains(index, "memory/closed.md") == ["old"]
+
+
+def test_a_deleted_index_is_made_again_with_the_same_ids(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, many(120))
+    index.refresh()
+    index.dense.drain()
+    before = ids(index)
+    while workspace.index.exists():  # Chroma's own threads may still write
+        shutil.rmtree(workspace.index, ignore_errors=True)
+    assert any("deleted" in notice for notice in index.refresh().notices)
+    assert ids(index) == before
+    agrees(index, workspace)
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_deleted_chroma_is_filled_again_without_embedding(
+    workspace: Workspace, start: Open, hashing: HashingEmbedder, alive: bool
+) -> None:
+    index = start()
+    write(workspace, many(120))
+    index.refresh()
+    index.dense.drain()
+    made, total = hashing.embedded, index.catalog.embedded_total
+    if not alive:
+        index.close()
+    shutil.rmtree(workspace.index / "chroma")
+    if not alive:
+        index = start()
+    notices = index.refresh().notices
+    query = hashing.embed(["fact 7"])[0]
+    assert len(index.dense.nearest(query, 5)[0]) == 5
+    agrees(index, workspace)
+    assert any("filled again" in notice for notice in (*notices, *index.refresh().notices))
+    assert hashing.embedded == made + 1
+    assert index.catalog.embedded_total == total
+
+
+def test_a_rebuild_embeds_nothing_and_keeps_the_ids(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, many(120))
+    index.refresh()
+    before = ids(index)
+    done = index.rebuild()
+    assert (done.changed, done.embedded) == (("MEMORY.md",), 0)
+    assert ids(index) == before
+    agrees(index, workspace)
+
+
+@pytest.mark.parametrize("name", ["catalog.db", "chroma/chroma.sqlite3", "manifest.json"])
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_damage_to_any_file_is_mended_and_told(
+    workspace: Workspace, start: Open, name: str, damage: str
+) -> None:
+    index = start()
+    write(workspace, many(300))
+    index.refresh()
+    index.dense.drain()
+    before = ids(index)
+    index.close()
+    path = workspace.index / name
+    data = path.read_bytes()
+    half = len(data) // 2
+    path.write_bytes(data[:half] if damage == "cut" else bytes(b ^ 0xFF for b in data))
+    (workspace.index / "catalog.open").touch()
+    (workspace.index / "chroma.open").touch()
+    index = start()
+    told = list(index.refresh().notices)
+    assert ids(index) == before
+    agrees(index, workspace)
+    told += index.refresh().notices
+    assert name == "manifest.json" or told
+    assert all("\n" not in notice for notice in told)
+
+
+@pytest.mark.parametrize("key", ["root", "machine", "user", "embedder", "schema"])
+def test_an_index_from_elsewhere_is_not_used(workspace: Workspace, start: Open, key: str) -> None:
+    index = start()
+    write(workspace, "- tea\n")
+    index.refresh()
+    index.close()
+    path = workspace.index / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: "other"}))
+    index = start()
+    done = index.refresh()
+    assert done.embedded == 1
+    assert "made again" in done.notices[0]
+
+
+def test_another_model_makes_another_index(workspace: Workspace, start: Open) -> None:
+    write(workspace, "- tea\n")
+    index = start()
+    index.refresh()
+    index.close()
+    index = start(HashingEmbedder(32))
+    assert index.refresh().embedded == 1
+    assert index.catalog.all_vectors()[1].shape == (1, 32)
+    agrees(index, workspace)
+
+
+def test_new_content_is_shown_to_the_observer_once(workspace: Workspace, start: Open) -> None:
+    seen: list[tuple[str, str]] = []
+    index = start(on_change=lambda source, text: seen.append((source, text)))
+    write(workspace, "- tea\n")
+    index.refresh()
+    index.refresh()
+    assert seen == [("MEMORY.md", "- tea\n")]
+
+
+def test_progress_is_told_and_ends_at_the_total(workspace: Workspace, start: Open) -> None:
+    steps: list[tuple[str, int, int]] = []
+    write(workspace, many(600))
+    start().refresh(lambda *step: steps.append(step))
+    assert [done for _, done, _ in steps] == [0, 512, 600]
+    assert {total for _, _, total in steps} == {600}
+
+
+def test_a_search_sees_what_chroma_was_not_told_yet(
+    workspace: Workspace, start: Open, hashing: HashingEmbedder
+) -> None:
+    index = start()
+    write(workspace, many(200))
+    index.refresh()
+    index.dense.drain()
+    for number in range(20):
+        write(workspace, many(200) + f"- pangolin number {number}\n")
+        index.refresh()
+        rows, cosines = index.dense.nearest(hashing.embed([f"pangolin number {number}"])[0], 3)
+        (best, *_) = index.catalog.chunks(rows.tolist())
+        assert best.chunk.plain == f"pangolin number {number}"
+        assert cosines[0] == pytest.approx(1.0, abs=1e-3)
+    agrees(index, workspace)
+
+
+def test_chroma_and_the_scan_agree(
+    workspace: Workspace, start: Open, embedder: OnnxEmbedder
+) -> None:
+    write(workspace, many(100))
+    index = start(embedder)
+    index.refresh()
+    query = embedder.embed(["whom did number 42 meet?"])[0]
+    rows, cosines = index.dense._by_scan(query, 10)
+    index.dense.drain()
+    again, approximate = index.dense.nearest(query, 10)
+    assert again.tolist() == rows.tolist()
+    np.testing.assert_allclose(cosines, approximate, atol=2e-3)
+
+
+def test_a_kill_while_indexing_costs_no_more_than_a_slice(
+    workspace: Workspace, start: Open
+) -> None:
+    write(workspace, many(2000))
+    script = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from assistant.memory.embedding.embedder import HashingEmbedder\n"
+        "from assistant.memory.index.sync import Synchronizer\n"
+        "from assistant.settings import IndexSettings\n"
+        "from assistant.workspace import Workspace\n"
+        "def stop(what, done, total):\n"
+        "    if done >= 1024: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "index = Synchronizer(Workspace(Path(sys.argv[1])), HashingEmbedder(), IndexSettings())\n"
+        "index.refresh(stop)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(workspace.root)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    index = start()
+    assert index.refresh().embedded == 2000 - 1024
+    assert index.catalog.embedded_total == 2000
+    agrees(index, workspace)
+
+
+def test_a_purge_leaves_nothing_of_a_fact(workspace: Workspace, start: Open) -> None:
+    index = start()
+    write(workspace, "- tea\n- the xylophone stands in the attic\n")
+    index.refresh()
+    index.dense.drain()
+    write(workspace, "- tea\n")
+    index.purge()
+    everything = b"".join(p.read_bytes() for p in workspace.index.rglob("*") if p.is_file())
+    assert b"xylophon" not in everything.lower()
+    agrees(index, workspace)
+
+
+def test_the_index_is_private_and_has_a_size(workspace: Workspace, start: Open) -> None:
+    index = start()
+    index.refresh()
+    assert workspace.index.stat().st_mode & 0o077 == 0
+    assert (workspace.index / "catalog.db").stat().st_mode & 0o077 == 0
+    assert index.size() > 4096
+
+
+def test_the_index_in_the_way_of_a_file_is_a_storage_error(
+    workspace: Workspace, hashing: HashingEmbedder
+) -> None:
+    from assistant.errors import StorageError
+
+    workspace.private.mkdir()
+    Path(workspace.index).write_text("in the way")
+    with pytest.raises(StorageError) as raised:
+        Synchronizer(workspace, hashing, IndexSettings())
+    assert raised.value.cure

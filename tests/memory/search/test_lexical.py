@@ -1,0 +1,107 @@
+"""BM25 of a chunk with what belongs to it, and of its section."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search import lexical
+from assistant.memory.search.lexical import Grains, Match
+from assistant.settings import IndexSettings
+from assistant.workspace import Workspace
+
+FILE = """# Memory
+
+## Garden
+- the beans froze
+- the ladder is red
+- tulips from Haarlem
+
+## Talk
+- Ann: where are the beans
+- Bob: eaten
+- Ann: by whom
+- Bob: slugs
+- Ann: oh
+- Bob: well
+- Ann: next year then
+"""
+ANN, BOB, AND_LAST = 3, 4, 9
+
+
+@pytest.fixture
+def catalog(workspace: Workspace) -> Iterator[Catalog]:
+    (workspace.root / "MEMORY.md").write_text(FILE, encoding="utf-8")
+    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
+    index.refresh()
+    yield index.catalog
+    index.close()
+
+
+def match(catalog: Catalog, words: str, names: frozenset[str] = frozenset()) -> Match:
+    terms = catalog.terms(words)
+    grains = Grains.of(catalog.layout())
+    everything = np.arange(len(grains.layout))
+    postings, headings = catalog.postings(terms), catalog.heading_postings(terms)
+    return lexical.match(grains, terms, postings, headings, names, everything)
+
+
+def test_a_fact_is_scored_by_its_own_words_only(catalog: Catalog) -> None:
+    window = match(catalog, "beans").window
+    assert window[0] > 0
+    assert window[1] == window[2] == 0
+
+
+def test_a_turn_is_scored_by_the_words_around_it_too(catalog: Catalog) -> None:
+    window = match(catalog, "beans").window
+    assert window[ANN] > window[BOB] > 0
+    assert window[ANN + 2] > 0
+    assert not window[ANN + 3 :].any()
+
+
+def test_the_section_of_a_fact_is_its_heading(catalog: Catalog) -> None:
+    assert not match(catalog, "tulips").section[:ANN].any()
+    garden = match(catalog, "garden").section
+    assert (garden[:ANN] > 0).all()
+    assert not garden[ANN:].any()
+
+
+def test_the_section_of_a_turn_is_all_that_was_said_there(catalog: Catalog) -> None:
+    section = match(catalog, "slugs").section
+    assert (section[ANN:] > 0).all()
+    assert not section[:ANN].any()
+
+
+def test_names_are_counted_where_they_stand(catalog: Catalog) -> None:
+    (name,) = catalog.terms("Haarlem")
+    assert match(catalog, "tulips Haarlem", frozenset({name.text})).names.tolist() == [
+        0, 0, 1, *[0] * 7,
+    ]  # fmt: skip
+
+
+def test_rare_words_tell_more() -> None:
+    assert lexical.idf(1, 100) > lexical.idf(50, 100) > lexical.idf(100, 100) > 0
+
+
+def test_candidates_hold_a_word_or_stand_beside_a_turn_that_does(catalog: Catalog) -> None:
+    terms = catalog.terms("beans ladder")
+    grains = Grains.of(catalog.layout())
+    found = lexical.likeliest(grains, terms, catalog.postings(terms), 100)
+    assert sorted(found.tolist()) == [0, 1, ANN, ANN + 1, ANN + 2]
+    best = lexical.likeliest(grains, terms, catalog.postings(terms), 2)
+    assert sorted(best.tolist()) == [0, 1]
+    assert not len(lexical.likeliest(grains, [], {}, 5))
+
+
+def test_neighbours_end_with_the_section(catalog: Catalog) -> None:
+    near = Grains.of(catalog.layout()).around(np.array([ANN, ANN + 2, AND_LAST, 1]))
+    none = len(catalog.layout())
+    assert near.tolist() == [
+        [none, none, 3, 4, 5],
+        [3, 4, 5, 6, 7],
+        [7, 8, 9, none, none],
+        [none, none, 1, none, none],
+    ]

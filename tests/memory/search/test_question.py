@@ -1,0 +1,91 @@
+"""What a query asks for."""
+
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.catalog import Catalog, Term
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search import question
+from assistant.memory.search.question import Question
+from assistant.settings import IndexSettings
+from assistant.workspace import Workspace
+
+TODAY = date(2026, 11, 21)
+TALK = "# Memory\n" + "".join(f"- Caroline: word{n} again\n" for n in range(30))
+
+
+@pytest.fixture
+def catalog(workspace: Workspace) -> Iterator[Catalog]:
+    text = TALK + "- The painting by Ines hangs in Lisbon\n"
+    (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
+    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
+    index.refresh()
+    yield index.catalog
+    index.close()
+
+
+def read(catalog: Catalog, text: str) -> Question:
+    return question.read(text, catalog, TODAY)
+
+
+def test_words_that_stand_everywhere_are_not_embedded(catalog: Catalog) -> None:
+    asked = read(catalog, "What did Caroline's friend paint?")
+    assert asked.embedded == "What did friend paint?"
+    assert read(catalog, "Caroline").embedded == "Caroline"
+
+
+def test_stop_words_are_not_searched_for(catalog: Catalog) -> None:
+    found = [term.text for term in read(catalog, "Where is the painting of Caroline?").terms]
+    assert found == ["paint", "carolin"]
+    assert read(catalog, "what is it").terms == ()
+
+
+def test_a_name_that_is_stemmed_to_a_stop_word_is_searched_for(catalog: Catalog) -> None:
+    assert len(read(catalog, "who is Ines").terms) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "unknown"),
+    [
+        ("What did Caroline say?", 1, 0.0),
+        ("What did Sarah say?", 1, 1.0),
+        ("Did Caroline meet Sarah?", 2, 0.5),
+        ("what did sarah say?", 0, 0.0),
+        ("Sarah", 0, 0.0),
+        ("How Do I Get To The Station", 0, 0.0),
+        ("What happened in May on a Friday?", 0, 0.0),
+        ("", 0, 0.0),
+    ],
+)
+def test_names_are_told_by_their_capital(
+    catalog: Catalog, text: str, names: int, unknown: float
+) -> None:
+    asked = read(catalog, text)
+    assert (len(asked.names), asked.unknown_names) == (names, unknown)
+
+
+def test_times_are_resolved(catalog: Catalog) -> None:
+    (found,) = read(catalog, "what happened last May?").periods
+    assert found.iso == "2026-05"
+
+
+def test_a_long_query_keeps_its_beginning_and_its_end(catalog: Catalog) -> None:
+    asked = read(catalog, "painting " + "filler " * 20_000 + "Lisbon")
+    assert len(asked.text) <= question.MAX_CHARS + 1
+    assert {"paint", "lisbon"} <= {term.text for term in asked.terms}
+
+
+def test_frequent_words_are_read_last_and_only_while_they_can_be_afforded() -> None:
+    terms = [Term(str(number), number) for number in (1, 2, 3, 40, 500)]
+    assert len(question.affordable(terms, most=1000)) == 5
+    assert len(question.affordable(terms, most=100)) == 4
+    assert len(question.affordable(terms, most=10)) == 3
+    assert len(question.affordable(terms, most=1)) == question.LEAST_TERMS
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800", '" OR NEAR(*', "😀", "'; DROP TABLE chunks; --"])
+def test_no_text_is_too_strange(catalog: Catalog, text: str) -> None:
+    read(catalog, text)

@@ -1,0 +1,240 @@
+"""Query → ranked passages within a budget: real files, the real index, the real model."""
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import UsageError
+from assistant.memory.base import Passage, Query, Recall
+from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.search.recall import Recaller
+from assistant.memory.search.similarity import SCANNED
+from assistant.settings import IndexSettings, MemorySettings
+from assistant.workspace import Workspace
+
+DATA = Path(__file__).parents[2] / "upkeep" / "data"
+FACTS = (DATA / "facts" / "MEMORY.md").read_text(encoding="utf-8")
+TODAY = date(2026, 11, 21)
+
+Remember = Callable[..., Recaller]
+
+
+@pytest.fixture
+def remember(workspace: Workspace) -> Iterator[Remember]:
+    """Recall over a memory of this text."""
+    opened: list[Synchronizer] = []
+
+    def begin(text: str, embedder: Embedder, **settings: bool) -> Recaller:
+        (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
+        index = Synchronizer(workspace, embedder, IndexSettings())
+        opened.append(index)
+        index.refresh()
+        return Recaller(index, embedder, MemorySettings(**settings), lambda: TODAY)
+
+    yield begin
+    for index in opened:
+        index.close()
+
+
+@pytest.fixture
+def facts(remember: Remember, embedder: OnnxEmbedder) -> Recaller:
+    """Recall over an owner's facts."""
+    return remember(FACTS, embedder)
+
+
+def texts(found: Recall) -> list[str]:
+    return [each.text for each in found.passages]
+
+
+def happened(recaller: Recaller, text: str) -> tuple[Passage, ...]:
+    return recaller.recall(Query(text, k=3)).passages
+
+
+def best(recaller: Recaller, text: str) -> str:
+    return recaller.recall(Query(text)).passages[0].text
+
+
+def test_a_passage_is_the_files_own_with_its_place(facts: Recaller) -> None:
+    passage = facts.recall(Query("door code")).passages[0]
+    assert passage.text == "- Door code of the building: 4711#."
+    assert FACTS.split("\n")[passage.start_line - 1] == passage.text
+    assert FACTS[passage.start_char : passage.end_char] == passage.text
+    assert passage.heading == ("Memory", "Home")
+    assert passage.citation == f"MEMORY.md:{passage.start_line}"
+
+
+def test_the_list_is_best_first_and_each_share_adds_up(facts: Recaller) -> None:
+    passages = facts.recall(Query("when is the opera?")).passages
+    scores = [each.score for each in passages]
+    assert scores == sorted(scores, reverse=True)
+    for each in passages:
+        assert sum(each.signals.values()) == pytest.approx(each.score, abs=0.01)
+
+
+@pytest.mark.parametrize(("k", "budget"), [(3, 10_000), (100, 60), (1, 1), (8, 1000)])
+def test_the_tighter_of_count_and_tokens_wins(facts: Recaller, k: int, budget: int) -> None:
+    found = facts.recall(Query("what does Ina like", k=k, budget=budget))
+    assert len(found.passages) <= k
+    assert found.tokens == sum(each.tokens for each in found.passages) <= budget
+
+
+def test_a_larger_budget_only_adds(facts: Recaller) -> None:
+    small = set(texts(facts.recall(Query("Ina", k=4))))
+    assert small < set(texts(facts.recall(Query("Ina", k=8))))
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "   ", "???", "😀😀", "\0", "the of and", "' OR 1=1; DROP TABLE chunks; --", '"a NEAR(b*',
+     "SELECT * FROM chunks", "\ud800", "a" * 100_000, "-", "NOT", "plain AND", "日本語の質問"],
+)  # fmt: skip
+def test_any_query_is_answered_or_finds_nothing(facts: Recaller, query: str) -> None:
+    found = facts.recall(Query(query, why=True))
+    assert found.tokens <= 1000
+
+
+def test_a_long_message_is_answered_by_its_beginning_and_end(facts: Recaller) -> None:
+    filler = "and then we talked about nothing in particular for a while " * 1500
+    door = "- Door code of the building: 4711#."
+    assert door in texts(facts.recall(Query(f"what is the door code? {filler}")))
+    assert door in texts(facts.recall(Query(f"{filler} what is the door code?")))
+
+
+@pytest.mark.parametrize("query", ["WTU381K442", "7781 0042", "Otter", "Janacek", "KLM"])
+def test_codes_and_names_are_found_by_themselves(facts: Recaller, query: str) -> None:
+    assert query.replace("Janacek", "Janáček") in best(facts, query)
+
+
+@pytest.mark.parametrize(
+    "query", ["What is the capital of Mongolia?", "who is Sarah?", "quantum chromodynamics"]
+)
+def test_what_memory_does_not_hold_is_not_recalled(facts: Recaller, query: str) -> None:
+    found = facts.recall(Query(query, why=True))
+    assert found.abstained
+    assert found.passages == ()
+    assert found.near_misses
+
+
+def test_recall_does_not_abstain_when_told_not_to(
+    remember: Remember, embedder: OnnxEmbedder
+) -> None:
+    always = remember(FACTS, embedder, abstain=False)
+    assert always.recall(Query("quantum chromodynamics")).passages
+
+
+@pytest.mark.parametrize("query", ["door code", "what's the code?", "how do I get in"])
+def test_a_tiny_memory_is_recalled(remember: Remember, embedder: OnnxEmbedder, query: str) -> None:
+    one = remember("# Memory\n\n- The door code is 4711.\n", embedder)
+    assert texts(one.recall(Query(query))) == ["- The door code is 4711."]
+
+
+def test_an_empty_memory_has_nothing(remember: Remember, embedder: OnnxEmbedder) -> None:
+    assert remember("# Memory\n", embedder).recall(Query("door code")) == Recall("door code", 0, ())
+
+
+def test_near_misses_come_after_the_list(facts: Recaller) -> None:
+    found = facts.recall(Query("Ina", k=2, why=True))
+    assert found.near_misses
+    assert found.near_misses[0].score <= found.passages[-1].score
+    assert facts.recall(Query("Ina", k=2)).near_misses == ()
+
+
+def test_a_superseded_fact_is_left_out_unless_asked_for(facts: Recaller) -> None:
+    query = "where is the gym membership?"
+    assert "Basalt" not in " ".join(texts(facts.recall(Query(query))))
+    everything = texts(facts.recall(Query(query, include_superseded=True)))
+    old = next(place for place, text in enumerate(everything) if "Basalt" in text)
+    new = everything.index("- The gym membership is at Halcyon.")
+    assert new < old
+
+
+def test_as_of_a_day_only_what_was_recorded_by_then_is_known(facts: Recaller) -> None:
+    query = "where is the gym membership?"
+    assert "Basalt" in texts(facts.recall(Query(query, as_of="2026-05-31")))[0]
+    assert "Halcyon" in texts(facts.recall(Query(query, as_of="2026-06-01")))[0]
+    early = texts(facts.recall(Query(query, as_of="2026-05-11", k=100, budget=100_000)))
+    assert not [text for text in early if "gym" in text or "Ledeberg" in text]
+
+
+def test_a_date_in_the_text_is_no_day_of_recording(facts: Recaller) -> None:
+    found = facts.recall(Query("opera tickets", as_of="2026-03-17"))
+    assert "9 May" in found.passages[0].text
+
+
+def test_as_of_must_be_a_date(facts: Recaller) -> None:
+    with pytest.raises(UsageError, match="YYYY-MM-DD"):
+        facts.recall(Query("gym", as_of="last May"))
+
+
+def test_the_later_of_facts_that_disagree_comes_first(
+    remember: Remember, embedder: OnnxEmbedder
+) -> None:
+    recaller = remember(
+        "# Memory\n\n## Remembered -- 2026-01-02\n\n- My favourite colour is blue.\n"
+        "\n## Remembered -- 2026-02-03\n\n- My favourite colour is green.\n"
+        "- The alarm code is 1111.\n- The alarm code is 2222.\n",
+        embedder,
+    )
+    assert "green" in best(recaller, "what is my favourite colour?")
+    assert "2222" in best(recaller, "alarm code")
+
+
+def test_a_time_in_the_question_is_matched_with_dates(facts: Recaller) -> None:
+    (heading,) = {each.heading[-1] for each in happened(facts, "what happened in March 2026?")}
+    assert heading == "Remembered -- 2026-03-17"
+    assert "Jenůfa" in best(facts, "what did Ina see last May?")
+
+
+def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: OnnxEmbedder) -> None:
+    twice = remember("# Memory\n\n- Drinks tea.\n\n## Later\n\n- drinks TEA\n", embedder)
+    assert len(twice.recall(Query("what do I drink")).passages) == 1
+
+
+def test_headings_lead_to_what_stands_under_them(
+    remember: Remember, embedder: OnnxEmbedder
+) -> None:
+    text = "# Memory\n\n## Kayak\n\n- Bought in 2019.\n\n## Tent\n\n- Bought in 2020.\n"
+    recaller = remember(text, embedder)
+    assert "2019" in best(recaller, "when did I buy the kayak?")
+    assert "2020" in best(recaller, "when did I buy the tent?")
+
+
+@pytest.fixture
+def large(remember: Remember) -> Recaller:
+    """More facts than are scanned whole."""
+    lines = [f"- item {n} lies in box {n * 7919 % 9973} of row {n % 53}" for n in range(SCANNED)]
+    lines += [f"- note {n}: {n * 31 % 997} apples" for n in range(200)]
+    return remember("# Memory\n\n" + "\n".join(lines) + "\n", HashingEmbedder(), abstain=False)
+
+
+def test_a_large_memory_is_not_scanned_and_answers_as_if_it_were(
+    large: Recaller, remember: Remember
+) -> None:
+    same = 0
+    for number in range(0, 2000, 100):
+        query = f"where is item {number}, in which box {number * 7919 % 9973}"
+        quick = large.recall(Query(query))
+        exhaustive = large.recall(Query(query, as_of="9999-12-31"))  # compares with every vector
+        assert quick.passages[0].id == exhaustive.passages[0].id
+        assert f"item {number} " in quick.passages[0].text
+        same += len({p.id for p in quick.passages} & {p.id for p in exhaustive.passages})
+    assert same >= 0.85 * 20 * 8  # of many equally bad ones at the end
+
+
+def test_a_large_memory_answers_a_question_of_which_it_holds_no_word(large: Recaller) -> None:
+    assert len(large.recall(Query("zzz")).passages) == 8
+
+
+def test_a_change_of_the_memory_is_seen(
+    remember: Remember, workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    recaller = remember("# Memory\n\n- The code is 4711.\n", embedder)
+    assert "4711" in best(recaller, "what is the code")
+    memory = workspace.root / "MEMORY.md"
+    memory.write_text("# Memory\n\n- The code is 9000.\n", encoding="utf-8")
+    recaller.index.refresh()
+    assert texts(recaller.recall(Query("what is the code"))) == ["- The code is 9000."]

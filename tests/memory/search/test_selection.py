@@ -1,0 +1,144 @@
+"""From scored chunks to the list that is returned."""
+
+import pytest
+
+from assistant.memory.base import Passage, Status, fill
+from assistant.memory.search.selection import Scored, arrange
+from assistant.memory.text.chunks import Chunk, passage
+
+
+def scored(
+    plain: str,
+    score: float,
+    *,
+    date: str | None = None,
+    ordinal: int = 0,
+    text: str = "",
+    status: Status = "current",
+) -> Scored:
+    chunk = Chunk(
+        id=f"{plain}{ordinal}", source="MEMORY.md", ordinal=ordinal, text=text or f"- {plain}",
+        plain=plain, heading=(), start_line=1, end_line=1, start_char=0, end_char=1,
+        date=date, status=status,
+    )  # fmt: skip
+    return Scored(chunk, score, {"dense": score})
+
+
+def plains(found: list[Scored]) -> list[str]:
+    return [each.chunk.plain for each in found]
+
+
+def listed(*costs: int) -> list[Passage]:
+    return [passage(scored("x", 0.0, text="x" * 4 * cost).chunk) for cost in costs]
+
+
+def test_the_same_fact_is_returned_once_by_its_best() -> None:
+    found = [scored("Lives in Lisbon", 1.0), scored("lives  in LISBON.", 2.0, ordinal=1)]
+    assert plains(arrange(found, set())) == ["lives  in LISBON."]
+
+
+@pytest.mark.parametrize("pair", [("costs 4711", "costs 4712"), ("uses C", "uses C++")])
+def test_facts_that_differ_in_one_sign_are_two(pair: tuple[str, str]) -> None:
+    found = [scored(pair[0], 2.0), scored(pair[1], 1.0, ordinal=1)]
+    assert len(arrange(found, set())) == 2
+
+
+BERLIN = "- ~~Lives in Berlin~~ (superseded 2026-11-21: Lives in Lisbon)"
+
+
+def test_a_successor_stands_above_what_it_superseded() -> None:
+    old = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    new = scored("Lives in Lisbon", 3.0, ordinal=1)
+    other = scored("Drinks tea", 4.0, ordinal=2)
+    found = arrange([old, other, new], set())
+    assert plains(found) == ["Lives in Lisbon", "Lives in Berlin", "Drinks tea"]
+    assert found[0].shares["successor"] > 0
+    assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
+
+
+def test_a_successor_is_known_with_its_markup() -> None:
+    text = "- ~~Flat 1~~ (superseded 2026-11-21: *Flat* \\[2\\])"
+    old = scored("Flat 1", 5.0, text=text, status="superseded")
+    assert plains(arrange([old, scored("Flat [2]", 1.0)], set()))[0] == "Flat [2]"
+
+
+def test_so_it_does_over_several_changes_of_mind() -> None:
+    first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Rome)"
+    second = scored("Lives in Lisbon", 3.0, ordinal=1, text=text, status="superseded")
+    third = scored("Lives in Rome", 1.0, ordinal=2)
+    for found in ([first, second, third], [third, second, first]):
+        assert plains(arrange(found, set())) == [
+            "Lives in Rome", "Lives in Lisbon", "Lives in Berlin",
+        ]  # fmt: skip
+
+
+def test_a_return_to_an_old_state_stands_on_top() -> None:
+    text = "- ~~Lives in Lisbon~~ (superseded 2027-01-01: Lives in Berlin)"
+    first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    second = scored("Lives in Lisbon", 4.0, ordinal=1, text=text, status="superseded")
+    third = scored("Lives in Berlin", 1.0, ordinal=2)
+    found = arrange([first, second, third], set())
+    assert [each.chunk.status for each in found] == ["current", "superseded", "superseded"]
+    assert plains(arrange([first, second], set())) == ["Lives in Berlin", "Lives in Lisbon"]
+
+
+def test_what_was_superseded_twice_stands_below_both_its_successors() -> None:
+    text = "- ~~Lives in Berlin~~ (superseded 2027-01-01: Lives in Rome)"
+    first = scored("Lives in Berlin", 5.0, text=BERLIN, status="superseded")
+    again = scored("Lives in Berlin", 5.0, ordinal=1, text=text, status="superseded")
+    found = [first, again, scored("Lives in Lisbon", 1.0), scored("Lives in Rome", 2.0)]
+    assert set(plains(arrange(found, set()))[:2]) == {"Lives in Lisbon", "Lives in Rome"}
+
+
+def test_minds_that_changed_in_a_circle_still_show_first_what_is_so_now() -> None:
+    changes = [("A", "B"), ("B", "A"), ("A", "C"), ("C", "B"), ("B", "D"), ("A", "D"), ("D", "A")]
+    old = [
+        scored(was, 9.0 - n, ordinal=n, text=f"- ~~{was}~~ (superseded 2026-11-21: {now})",
+               status="superseded")
+        for n, (was, now) in enumerate(changes)
+    ]  # fmt: skip
+    found = arrange([*old, scored("D", 0.5, ordinal=99)], set())
+    assert [each.chunk.status for each in found] == ["current"] + ["superseded"] * 7
+
+
+def test_a_superseded_fact_without_a_successor_keeps_its_place() -> None:
+    old = scored("Lives in Berlin", 5.0, text="- ~~Lives in Berlin~~", status="superseded")
+    assert plains(arrange([scored("Drinks tea", 1.0), old], set()))[0] == "Lives in Berlin"
+
+
+def test_of_facts_that_disagree_the_later_comes_first() -> None:
+    old = scored("My favourite colour is blue", 5.0, date="2025-01-01")
+    new = scored("My favourite colour is green", 4.5, date="2026-01-01")
+    found = arrange([old, new], {"which", "colour"})
+    assert plains(found) == ["My favourite colour is green", "My favourite colour is blue"]
+    assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
+
+
+def test_within_a_day_and_a_file_the_later_is_the_one_below() -> None:
+    old, new = scored("The code is 4711", 5.0), scored("The code is 4712", 5.0, ordinal=1)
+    assert plains(arrange([new, old], {"code"}))[0] == "The code is 4712"
+
+
+def test_facts_about_two_people_do_not_disagree() -> None:
+    ann = scored("Ann owes us 11 euros for the tickets", 5.0, date="2025-01-01")
+    bob = scored("Bob owes us 13 euros for the tickets", 4.5, date="2026-01-01")
+    assert arrange([ann, bob], {"what", "does", "ann", "owe"})[0] is ann
+
+
+def test_relevance_outweighs_date() -> None:
+    old = scored("The code is 4711", 9.0, date="2025-01-01")
+    new = scored("The code is 4712", 2.0, date="2026-01-01")
+    assert arrange([old, new], set())[0] is old
+
+
+def test_a_list_is_cut_by_count_and_by_tokens() -> None:
+    assert [len(part) for part in fill(listed(5, 5, 5), 2, 100)] == [2, 1]
+    assert [len(part) for part in fill(listed(5, 5, 5), 9, 11)] == [2, 1]
+    assert fill([], 5, 5) == ([], [])
+
+
+def test_what_does_not_fit_makes_room_for_what_does() -> None:
+    taken, others = fill(listed(6, 8, 4), 9, 10)
+    assert [each.tokens for each in taken] == [6, 4]
+    assert [each.tokens for each in others] == [8]

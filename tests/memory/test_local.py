@@ -1,0 +1,79 @@
+"""Memory in this process."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from assistant.memory.base import Fact, Memory, Query
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.local import LocalMemory
+from assistant.settings import Settings
+from assistant.workspace import Workspace
+from tests.memory.memory_contract import FACTS, MemoryContract, remember
+
+
+@pytest.fixture
+def local(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+    opened = LocalMemory(workspace, Settings(), embedder)
+    yield opened
+    opened.close()
+
+
+class TestLocalMemory(MemoryContract):
+    @pytest.fixture
+    def memory(self, local: LocalMemory) -> Memory:
+        return local
+
+
+def test_the_same_request_is_one_write(local: LocalMemory) -> None:
+    facts = [Fact("Ana breeds sheep"), Fact("Ben sails")]
+    first = local.remember(facts, request="r1")
+    again = local.remember(facts, request="r1")
+    assert [done.id for done in again] == [done.id for done in first]
+    assert [done.status for done in again] == ["stored", "stored"]
+    assert local.status().chunks == 2
+    shown = local.locate("Ben sails")
+    assert local.forget(shown, request="r2").entry == local.forget(shown, request="r2").entry
+    assert local.undo(request="r3") == local.undo(request="r3")
+    assert local.status().chunks == 2
+
+
+def test_a_notice_is_told_once_and_kept_in_the_status(
+    workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    told: list[str] = []
+    memory = LocalMemory(workspace, Settings(), embedder, notify=told.append)
+    (workspace.root / "AGENTS.md").write_bytes(b"\xff")
+    for _ in range(3):
+        memory.recall(Query("anything"))
+    assert len(told) == 1
+    assert tuple(told) == memory.status().notices
+    (workspace.root / "AGENTS.md").unlink()
+    assert memory.status().notices == ()
+    memory.close()
+
+
+def test_what_a_stale_save_erased_is_offered_again(
+    local: LocalMemory, workspace: Workspace
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    stale = path.read_text("utf-8")
+    remember(local, "Ana breeds sheep")
+    path.write_text(stale + "\n- Typed by the owner\n", encoding="utf-8")
+    assert any("Ana breeds sheep" in notice for notice in local.status().notices)
+    assert "Ana" not in path.read_text("utf-8")
+    remember(local, "Ana breeds sheep")
+    assert local.status().notices == ()
+
+
+def test_one_line_at_the_top_of_many_embeds_only_itself(
+    local: LocalMemory, workspace: Workspace
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    facts = "".join(f"- Fact {number} about {FACTS[number % 5]}\n" for number in range(200))
+    path.write_text(f"# Memory\n\n{facts}", encoding="utf-8")
+    before = local.status().embedded_total
+    path.write_text(f"# Memory\n\n- A line at the top\n{facts}", encoding="utf-8")
+    best = local.recall(Query("a line at the top")).passages[0]
+    assert (best.text, best.start_line) == ("- A line at the top", 3)
+    assert local.status().embedded_total == before + 1

@@ -1,0 +1,46 @@
+"""What a chunk's words tell of its kind."""
+
+import pytest
+
+from assistant.memory.text.dialogue import asks, label, turns
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Caroline: I went there.", {"caroline"}),
+        ("Wifi password: hunter2", {"wifi", "password"}),
+        ("Mr Farrugia: yes", {"mr", "farrugia"}),
+        ("It was late: so we went home, all of us together: yes", {"it", "was", "late"}),
+        ("At 10:30 we met", set()),
+        ("https://example.org/a is the address", set()),
+        ("A sentence far too long to be the label of anything at all: no", set()),
+        ("one two three four five: no", set()),
+        ("no label here", set()),
+        ("", set()),
+    ],
+)
+def test_a_label_leads_a_chunk_and_is_short(words: str, expected: set[str]) -> None:
+    assert label(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("How are you?", True),
+        ('She said "really?"', True),
+        ("Look at this? [shared a photo: a dog]", True),
+        ("Is it? Yes.", False),
+        ("It is.", False),
+        ("", False),
+    ],
+)
+def test_a_chunk_asks_if_it_ends_with_a_question(words: str, expected: bool) -> None:
+    assert asks(words) is expected
+
+
+def test_a_label_that_recurs_in_a_section_is_a_speaker() -> None:
+    talk = [(1, f"{who}: hello") for who in ("Ann", "Bob", "Ann", "Bob", "Ann")]
+    assert turns(talk) == [True, False, True, False, True]
+    assert turns([(number, "Ann: hello") for number in range(5)]) == [False] * 5
+    assert turns([(1, "no label")] * 5) == [False] * 5

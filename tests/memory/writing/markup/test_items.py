@@ -1,0 +1,160 @@
+"""One fact is one list item, whatever it says and wherever it goes."""
+
+import random
+import unicodedata
+from datetime import date
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from assistant.memory.text.parser import PARSER
+from assistant.memory.text.words import plain
+from assistant.memory.writing.markup.insertion import insertion
+from assistant.memory.writing.markup.items import Splice, clean, dated, escape, line_of
+
+HOSTILE = (
+    "# heading", "- item", "+ item", "* item", "1. one", "12) twelve", "---", "***", "___", "===",
+    "```", "~~~", "```python\ncode\n```", "> quote", "<b>x</b>", "<!-- gone -->", "-->",
+    "<script>alert(1)</script>", "[MEMORY]", "[/MEMORY]", "[x] done", "[ ] open", "[a]: b",
+    "![i](u)", "[l](u)", "<http://a.b>", "**b**", "_e_", "`c`", "``", "~~old~~", "~",
+    "~~old~~ (superseded 2026-11-21: new)", "\\", "\\*", "&lt;", "&#64;", "| a | b |", "|---|---|",
+    "\u202egnp.exe", "a\u200bb", "\u2066x\u2069", "\ufeffx", "\U000e0041", "x\u2028y", "\x00",
+    "\x1b[0m", "a\ufe00b\U000e0100c\u3164",
+    "\ud800", "line\nbreak", "cr\r\nlf", "## Remembered -- 2026-11-21", "    indented",
+    "\tx", "$5 < 6 > 4", "C:\\new_dir\\x", "snake_case", "R&D", "2 * 3", "👩‍👩‍👧 ❤️",
+)  # fmt: skip
+"""Parts that markdown, a prompt or a terminal would take for something else than words."""
+
+facts = st.lists(
+    st.one_of(st.sampled_from(HOSTILE), st.text(max_size=12), st.sampled_from([" ", "\n", "a"])),
+    min_size=1,
+    max_size=6,
+).map("".join)
+
+BLOCKS = (
+    "# Memory", "## Remembered -- 2026-11-21", "## Remembered -- 2026-11-20", " ## indented",
+    "- a fact", "* star", "  nested", "  - nested", "1. one", "a paragraph", "Title\n===", "x\n---",
+    "```", "~~~\ncode\n~~~", "```\n# no heading\n```", "<!-- open", "<!-- c -->", "<div>", "<pre>",
+    "    code", "> quote", "> - quoted", "| a |\n|---|\n| b |", "---", "-", "- ```\n  x", "",
+    "- ~~old~~ (superseded 2026-11-01: new)", "<3", "\ttab", "- a\n\n  b", "   - a",
+)  # fmt: skip
+documents = st.builds(
+    lambda lines, end, last, front: front + end.join(lines).replace("\n", end) + last * end,
+    st.lists(st.sampled_from(BLOCKS), max_size=10),
+    st.sampled_from(["\n", "\n", "\r\n", "\r"]),
+    st.integers(0, 2),
+    st.sampled_from(["", "", "", "---\ntitle: x\n---\n", "---\n"]),
+)
+TITLE = dated("Remembered", date(2026, 11, 21))
+
+
+def outline(text: str) -> list[tuple[str, str, int, str]]:
+    tokens = PARSER.parse(text)
+    return [(token.type, token.tag, token.level, token.content.rstrip()) for token in tokens]
+
+
+@given(facts)
+@example("`code` [x](y) ~~z~~ <b>")
+@settings(max_examples=400, deadline=None)
+def test_escaped_text_says_exactly_what_was_given(fact: str) -> None:
+    said = clean(fact)
+    if not said:
+        return
+    kinds = [token.type for token in PARSER.parse(f"- {escape(said)}\n")]
+    assert kinds == [
+        "bullet_list_open", "list_item_open", "paragraph_open", "inline", "paragraph_close",
+        "list_item_close", "bullet_list_close",
+    ]  # fmt: skip
+    assert plain(f"- {escape(said)}") == said
+    assert not set(
+        "\u200b\u202e\u2066\u2069\ufeff\x00\x1b\ud800\n\r\u2028\ufe00\U000e0100\u3164"
+    ) & set(escape(said))
+    assert "[/MEMORY]" not in escape(said)
+
+
+@given(documents, facts)
+@example("```\nopen", "x")
+@example("---\nx\n<!-- open", "# x")
+@example("## Remembered -- 2026-11-21\n\n- a\n\nx\n---\n- b", "x")
+@settings(max_examples=600, deadline=None)
+def test_an_insertion_adds_one_list_item_and_changes_no_other_block(text: str, fact: str) -> None:
+    item = escape(clean(fact))
+    if not item:
+        return
+    before = outline(text)
+    splice = insertion(text, TITLE, item)
+    after = outline(splice.apply(text))
+    assert splice.removed == ""
+    assert splice.reverse(splice.apply(text)) == text
+    same = 0
+    while same < len(before) and before[same] == after[same]:
+        same += 1
+    added = after[same : same + len(after) - len(before)]
+    assert before[same:] == after[same + len(added) :]
+    kinds = [kind for kind, *_ in added]
+    assert kinds.count("list_item_open") == kinds.count("paragraph_open") == 1
+    assert set(kinds) <= {
+        "heading_open", "heading_close", "bullet_list_open", "bullet_list_close", "inline",
+        "list_item_open", "list_item_close", "paragraph_open", "paragraph_close",
+    }  # fmt: skip
+    assert item in [content for *_, content in added]
+
+
+@given(documents)
+@settings(max_examples=200, deadline=None)
+def test_a_second_fact_of_a_day_goes_under_the_heading_that_the_first_made(text: str) -> None:
+    first = insertion(text, TITLE, "first").apply(text)
+    second = insertion(first, TITLE, "second").apply(first)
+    assert second.count(f"## {TITLE}") == first.count(f"## {TITLE}")
+    assert line_of(second, "- second") or line_of(second, "* second") or line_of(second, "+ second")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "## T\n\n- F\n"),
+        ("# M", "# M\n\n## T\n\n- F\n"),
+        ("# M\r\n", "# M\r\n\r\n## T\r\n\r\n- F\r\n"),
+        ("## T\n\n- a\n\n## Z\n\nz\n", "## T\n\n- a\n- F\n\n## Z\n\nz\n"),
+        ("## T\n\n* a\n  more\n\nwords\n", "## T\n\n* a\n  more\n* F\n\nwords\n"),
+        ("## T\n\n- a", "## T\n\n- a\n- F\n"),
+        ("```\n## T\n```\n", "```\n## T\n```\n\n## T\n\n- F\n"),
+        ("<!--\n## T\n-->\n- x\n", "<!--\n## T\n-->\n- x\n\n## T\n\n- F\n"),
+    ],
+)
+def test_where_a_fact_goes(text: str, expected: str) -> None:
+    assert insertion(text, "T", "F").apply(text) == expected
+
+
+def test_a_splice_is_its_own_way_back() -> None:
+    splice = Splice(1, "bc", "xyz")
+    assert splice.apply("abcd") == "axyzd"
+    assert splice.reverse("axyzd") == "abcd"
+
+
+def test_a_hostile_section_name_makes_one_heading() -> None:
+    title = dated("# a\n- b `c` \u202e #", date(2026, 11, 21))
+    kinds = [kind for kind, *_ in outline(f"## {title}\n")]
+    assert kinds == ["heading_open", "inline", "heading_close"]
+    assert dated(" \n", date(2026, 11, 21)) == "Remembered -- 2026-11-21"
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_two_thousand_hostile_facts_are_two_thousand_items(count: int) -> None:
+    chance = random.Random(11)
+    text, said = "# Memory\n", []
+    for number in range(count):
+        parts = chance.choices(HOSTILE, k=chance.randint(1, 5))
+        fact = clean(f"{chance.choice([' ', ''])}".join([*parts, str(number)]))
+        said.append(fact)
+        text = insertion(text, TITLE, escape(fact)).apply(text)
+    items = [each for each in outline(text) if each[0] == "list_item_open"]
+    kinds = {kind for kind, *_ in outline(text)}
+    assert len(items) == count
+    assert kinds == {
+        "heading_open", "heading_close", "inline", "bullet_list_open", "bullet_list_close",
+        "list_item_open", "list_item_close", "paragraph_open", "paragraph_close",
+    }  # fmt: skip
+    assert [plain(line) for line in text.split("\n") if line.startswith("- ")] == said
+    assert not any(unicodedata.category(c) in {"Cf", "Cs"} for c in text)

@@ -1,0 +1,45 @@
+"""Images of what was removed: kept once, whole or not at all, the newest of them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import StorageError
+from assistant.memory.writing.record import images
+from assistant.memory.writing.record.images import Images
+
+
+def test_an_image_is_kept_once_and_read_back(tmp_path: Path) -> None:
+    images = Images(tmp_path / "history")
+    name = images.keep("- é\r\n")
+    assert images.keep("- é\r\n") == name
+    assert images.names() == [name]
+    assert images.read(name) == "- é\r\n"
+    images.drop(name)
+    assert images.read(name) is None
+    images.drop(name)
+
+
+def test_a_damaged_image_is_named(tmp_path: Path) -> None:
+    images = Images(tmp_path)
+    name = images.keep("a")
+    (tmp_path / name).write_bytes(b"damaged")
+    with pytest.raises(StorageError, match=f"{name} is damaged"):
+        images.read(name)
+
+
+@pytest.mark.parametrize(("count", "size"), [(3, 10_000), (100, 64)])
+def test_the_oldest_go(tmp_path: Path, count: int, size: int) -> None:
+    images = Images(tmp_path, most=count, most_bytes=size)
+    names = []
+    for number in range(10):
+        names.append(images.keep(os.urandom(10).hex()))
+        os.utime(tmp_path / names[-1], (number, number))
+    left = images.names()
+    assert left == sorted(names[-len(left) :])
+    assert 1 <= len(left) <= 3
+
+
+def test_the_limits_are_the_documented_ones() -> None:
+    assert (images.MAX_IMAGES, images.MAX_BYTES) == (1_000, 64 * 2**20)

@@ -1,0 +1,491 @@
+"""The ledger on real files: what it writes, what it leaves alone, what it takes back."""
+
+import multiprocessing
+import os
+import stat
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assistant.errors import LedgerError, StorageError
+from assistant.memory.base import Fact, Origin
+from assistant.memory.text.chunks import chunk
+from assistant.memory.text.identity import fold
+from assistant.memory.writing.ledger import Ledger, Written
+from assistant.workspace import Workspace
+
+TODAY = date(2026, 11, 21)
+HEADING = "## Remembered -- 2026-11-21"
+
+
+@pytest.fixture
+def ledger(workspace: Workspace) -> Ledger:
+    return Ledger(workspace, lambda: TODAY)
+
+
+def memory(workspace: Workspace) -> str:
+    return (workspace.root / "MEMORY.md").read_bytes().decode()
+
+
+def write(workspace: Workspace, text: str, source: str = "MEMORY.md") -> None:
+    path = workspace.root / source
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+def said(workspace: Workspace, status: str = "current") -> list[str]:
+    found = chunk(memory(workspace), "MEMORY.md", count_tokens=len, max_tokens=10_000)
+    return [each.plain for each in found if each.status == status]
+
+
+def remember(ledger: Ledger, *texts: str) -> tuple[Written, ...]:
+    return ledger.remember([Fact(text) for text in texts])
+
+
+def test_facts_go_under_their_dated_heading(workspace: Workspace, ledger: Ledger) -> None:
+    first, second = remember(ledger, "Likes tea", "Door code 4711")
+    (captured,) = ledger.remember([Fact("Has a dog", section="Auto-captured")])
+    (third,) = remember(ledger, "Lives in Berlin")
+    assert memory(workspace) == (
+        f"# Memory\n\n{HEADING}\n\n- Likes tea\n- Door code 4711\n- Lives in Berlin\n\n"
+        "## Auto-captured -- 2026-11-21\n\n- Has a dog\n"
+    )
+    assert [first.line, second.line, third.line, captured.line] == [5, 6, 7, 10]
+    assert {each.status for each in (first, second, third, captured)} == {"stored"}
+
+
+@pytest.mark.parametrize("again", ["likes TEA.", "Likes  tea", "“Likes tea”", "Likes tea!"])
+def test_the_same_fact_is_answered_with_its_place(
+    workspace: Workspace, ledger: Ledger, again: str
+) -> None:
+    remember(ledger, "Likes tea")
+    before = memory(workspace)
+    (found,) = remember(ledger, again)
+    assert (found.status, found.source, found.line) == ("exists", "MEMORY.md", 5)
+    assert memory(workspace) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- Likes tea\n", "# A\n\nLikes tea.\n", "* **Likes** [tea](http://x)\n", "- Likes\n  tea\n",
+     "```\nx\n```\n\n- x\n\n  y\n\n- Likes tea\n"],
+)  # fmt: skip
+def test_a_fact_that_any_memory_file_states_is_not_written_again(
+    workspace: Workspace, ledger: Ledger, text: str
+) -> None:
+    write(workspace, text, "memory/people.md")
+    (found,) = remember(ledger, "likes tea")
+    assert (found.status, found.source) == ("exists", "memory/people.md")
+    lines = text.splitlines()[found.line - 1 :]
+    assert fold("Likes tea").split()[0] in lines[0].lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["- Likes tea, not coffee\n", "```\nLikes tea\n```\n\n- x", "<!-- Likes tea -->\n",
+     "- Likes tea\n  - until 2019\n", "- Not true:\n  - Likes tea\n", "- ~~Likes tea~~\n",
+     "# Likes tea\n", "- ~~Likes tea~~ (superseded 2026-01-01: Likes coffee)\n"],
+)  # fmt: skip
+def test_what_only_looks_like_the_fact_refuses_nothing(
+    workspace: Workspace, ledger: Ledger, text: str
+) -> None:
+    write(workspace, text, "memory/people.md")
+    assert remember(ledger, "Likes tea")[0].status == "stored"
+
+
+def test_near_twins_are_all_stored(workspace: Workspace, ledger: Ledger) -> None:
+    facts = [f"The door code of house {n} is {n + 4000}" for n in range(60)]
+    assert {each.status for each in remember(ledger, *facts)} == {"stored"}
+    assert said(workspace) == facts
+
+
+def test_a_superseded_fact_is_struck_out_in_place(workspace: Workspace, ledger: Ledger) -> None:
+    write(workspace, "# Memory\n\n- Lives in Berlin\n- Likes tea\n")
+    (new,) = ledger.remember([Fact("Lives in Lisbon", replaces="MEMORY.md:3")])
+    assert new.status == "superseded"
+    assert memory(workspace) == (
+        "# Memory\n\n- ~~Lives in Berlin~~ (superseded 2026-11-21: Lives in Lisbon)\n- Likes tea\n"
+        f"\n{HEADING}\n\n- Lives in Lisbon\n"
+    )
+    assert said(workspace, "superseded") == ["Lives in Berlin"]
+    (back,) = ledger.remember([Fact("Lives in Berlin", replaces=f"MEMORY.md:{new.line}")])
+    assert back.status == "superseded"
+    assert said(workspace) == ["Likes tea", "Lives in Berlin"]
+
+
+def test_a_fact_in_another_file_is_superseded(workspace: Workspace, ledger: Ledger) -> None:
+    write(workspace, "- Bo is 9\n", "memory/people.md")
+    old = ledger.locate("memory/people.md:1")
+    ledger.remember([Fact("Bo is 10", replaces=old.id)])
+    people = workspace.root / "memory/people.md"
+    assert people.read_text() == "- ~~Bo is 9~~ (superseded 2026-11-21: Bo is 10)\n"
+    assert said(workspace) == ["Bo is 10"]
+    ledger.undo()
+    assert people.read_text() == "- Bo is 9\n"
+    assert memory(workspace) == "# Memory\n"
+
+
+@pytest.mark.parametrize(
+    "target", ["MEMORY.md:1", "MEMORY.md:99", "nothing", "x.md:1", "MEMORY.md:7"]
+)
+def test_a_target_that_is_no_current_fact_is_refused(
+    workspace: Workspace, ledger: Ledger, target: str
+) -> None:
+    write(workspace, "# Memory\n\n- a\n\n```\nx\n```\n")
+    before = memory(workspace)
+    with pytest.raises(LedgerError):
+        ledger.remember([Fact("first"), Fact("b", replaces=target)])
+    assert memory(workspace) == before
+    assert ledger.log() == ()
+
+
+def test_a_passage_that_changed_since_it_was_shown_is_left(
+    workspace: Workspace, ledger: Ledger
+) -> None:
+    write(workspace, "- Lives in Berlin\n")
+    shown = ledger.locate("MEMORY.md:1")
+    write(workspace, "- Lives in Bonn...\n")
+    for attempt in (
+        lambda: ledger.forget([shown]),
+        lambda: ledger.remember([Fact("x", replaces="it")], replaced={"it": shown}),
+    ):
+        with pytest.raises(LedgerError, match="changed since"):
+            attempt()
+    assert memory(workspace) == "- Lives in Bonn...\n"
+
+
+@pytest.mark.parametrize(
+    "changed", ["- Lives in Berlin since 2019\n", "- Lives in Berlin\n  since 2019\n",
+                "- Lives in Berlin\n\n  - since 2019\n", "```\n- Lives in Berlin\n```\n"],
+)  # fmt: skip
+def test_a_passage_that_became_a_part_of_another_is_left(
+    workspace: Workspace, ledger: Ledger, changed: str
+) -> None:
+    write(workspace, "- Lives in Berlin\n")
+    shown = ledger.locate("MEMORY.md:1")
+    write(workspace, changed)
+    with pytest.raises(LedgerError, match="changed since"):
+        ledger.forget([shown])
+    assert memory(workspace) == changed
+
+
+def test_a_piece_of_a_long_passage_is_removed_alone(workspace: Workspace, ledger: Ledger) -> None:
+    sentences = [f"This is sentence number {number} of a long note. " for number in range(100)]
+    write(workspace, "- " + "".join(sentences) + "\n- other\n")
+    chunks = chunk(memory(workspace), "MEMORY.md", count_tokens=len, max_tokens=300)
+    piece = replace(ledger.locate("MEMORY.md:1"), **{
+        name: getattr(chunks[3], name) for name in ("id", "text", "start_char", "end_char")
+    })  # fmt: skip
+    ledger.forget([piece])
+    assert piece.text not in memory(workspace)
+    assert memory(workspace).replace(" ", "") == (
+        "-" + "".join(sentences).replace(piece.text, "") + "\n-other\n"
+    ).replace(" ", "")
+
+
+def test_a_long_fact_is_not_written_twice(workspace: Workspace, ledger: Ledger) -> None:
+    fact = " ".join(f"word{number}" for number in range(1000))
+    assert [each.status for each in remember(ledger, fact, fact.upper())] == ["stored", "exists"]
+
+
+def test_a_passage_that_moved_is_found(workspace: Workspace, ledger: Ledger) -> None:
+    write(workspace, "- Lives in Berlin\n- b\n")
+    shown = ledger.locate("MEMORY.md:1")
+    write(workspace, "# New\n\n- a\n- Lives in Berlin\n- b\n")
+    ledger.forget([shown])
+    assert memory(workspace) == "# New\n\n- a\n- b\n"
+
+
+def test_forget_takes_the_item_with_what_is_nested_and_nothing_else(
+    workspace: Workspace, ledger: Ledger
+) -> None:
+    write(workspace, "- a\n- b\n  more\n  - nested\n- c\n\ntext\n")
+    gone = ledger.forget([ledger.locate("MEMORY.md:2")])
+    assert memory(workspace) == "- a\n- c\n\ntext\n"
+    assert gone.removed[0].text == "- b\n  more\n  - nested"
+    ledger.undo()
+    assert memory(workspace) == "- a\n- b\n  more\n  - nested\n- c\n\ntext\n"
+
+
+def test_a_heading_of_ours_goes_with_its_last_fact_but_the_owners_stays(
+    workspace: Workspace, ledger: Ledger
+) -> None:
+    write(workspace, "# Memory\n\n## Remembered -- 2026-11-20\n\n- mine\n")
+    (fact,) = remember(ledger, "ours")
+    ledger.forget([ledger.locate(f"MEMORY.md:{fact.line}")])
+    assert memory(workspace) == "# Memory\n\n## Remembered -- 2026-11-20\n\n- mine\n"
+    ledger.forget([ledger.locate("MEMORY.md:5")])
+    assert memory(workspace) == "# Memory\n\n## Remembered -- 2026-11-20\n\n"
+
+
+def test_undo_walks_back_to_the_first_byte(workspace: Workspace, ledger: Ledger) -> None:
+    start = "\ufeff# Memory\r\n\r\n- Lives in Berlin\r\nno newline at the end"
+    write(workspace, start)
+    ledger.remember([Fact("a"), Fact("b")])
+    ledger.remember([Fact("Lives in Lisbon", replaces="MEMORY.md:3")])
+    ledger.forget([ledger.locate("MEMORY.md:8"), ledger.locate("MEMORY.md:9")])
+    assert "\n" not in memory(workspace).replace("\r\n", "")
+    texts = [ledger.undo().text for _ in range(4)]
+    assert texts == ["a\nb", "Lives in Lisbon", "b", "a"]
+    assert memory(workspace) == start
+    with pytest.raises(LedgerError, match="nothing to undo"):
+        ledger.undo()
+
+
+def test_undo_keeps_what_the_owner_wrote_elsewhere(workspace: Workspace, ledger: Ledger) -> None:
+    remember(ledger, "a")
+    write(workspace, "intro\n" + memory(workspace) + "- typed under it\n")
+    ledger.undo()
+    assert memory(workspace) == f"intro\n# Memory\n\n{HEADING}\n\n- typed under it\n"
+
+
+def test_undo_of_forget_finds_its_place_again(workspace: Workspace, ledger: Ledger) -> None:
+    write(workspace, "- a\n- b\n- c\n")
+    ledger.forget([ledger.locate("MEMORY.md:2")])
+    write(workspace, "new\n\n- a\n- c\n- d\n")
+    ledger.undo()
+    assert memory(workspace) == "new\n\n- a\n- b\n- c\n- d\n"
+
+
+def test_undo_of_forget_does_not_double_what_the_owner_put_back(
+    workspace: Workspace, ledger: Ledger
+) -> None:
+    ledger.remember([Fact("Likes tea"), Fact("Has a dog")])
+    ledger.forget([ledger.locate("MEMORY.md:5")])
+    write(workspace, memory(workspace) + "- likes tea!\n")
+    typed = memory(workspace)
+    assert ledger.undo().text == "Likes tea"
+    assert memory(workspace) == typed
+    assert ledger.undo().text == "Has a dog"
+
+
+def test_undo_refuses_lines_that_the_owner_changed(workspace: Workspace, ledger: Ledger) -> None:
+    remember(ledger, "a fact")
+    changed = memory(workspace).replace("a fact", "my fact")
+    write(workspace, changed)
+    with pytest.raises(LedgerError, match="changed since"):
+        ledger.undo()
+    assert memory(workspace) == changed
+
+
+def test_the_same_request_again_writes_nothing(workspace: Workspace, ledger: Ledger) -> None:
+    facts = [Fact("a"), Fact("A."), Fact("b")]
+    first = ledger.remember(facts, request="r1")
+    after = memory(workspace)
+    assert Ledger(workspace, lambda: TODAY).remember(facts, request="r1") == first
+    shown = [ledger.locate("MEMORY.md:5")]
+    gone = ledger.forget(shown, request="r2")
+    assert ledger.forget(shown, request="r2") == gone
+    assert ledger.remember(facts, request="r1")[0].status == "stored"
+    assert "- a\n" not in memory(workspace)
+    undone = ledger.undo(request="r3")
+    assert ledger.undo(request="r3") == undone
+    assert memory(workspace) == after
+
+
+def test_the_journal_tells_who_recorded_a_fact(workspace: Workspace, ledger: Ledger) -> None:
+    origin = Origin("assistant", "s1", ("e1", "e2"))
+    ledger.remember([Fact("Likes *tea*", origin=origin)])
+    (entry,) = Ledger(workspace).log()
+    assert (entry.action, entry.source, entry.text) == ("remember", "MEMORY.md", "Likes *tea*")
+    assert entry.origin == origin
+    assert Ledger(workspace).recorded("Likes *tea*") == entry
+    assert Ledger(workspace).recorded("never said") is None
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u200b\u202e"])
+def test_an_empty_fact_is_refused(workspace: Workspace, ledger: Ledger, text: str) -> None:
+    with pytest.raises(LedgerError, match="nothing to remember"):
+        remember(ledger, text)
+    assert memory(workspace) == "# Memory\n"
+
+
+def test_a_file_that_is_not_utf8_is_named_and_kept(workspace: Workspace, ledger: Ledger) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_bytes(b"caf\xe9\n")
+    with pytest.raises(StorageError, match=r"MEMORY\.md is not UTF-8"):
+        remember(ledger, "a")
+    assert path.read_bytes() == b"caf\xe9\n"
+
+
+def test_mode_and_symlink_stay(tmp_path: Path, workspace: Workspace, ledger: Ledger) -> None:
+    path = workspace.root / "MEMORY.md"
+    real = tmp_path / "notes.md"
+    path.rename(real)
+    real.chmod(0o640)
+    path.symlink_to(real)
+    remember(ledger, "a")
+    assert path.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert "- a\n" in real.read_text()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["home", "notes.md", "workspace"]
+
+
+def test_a_missing_memory_file_is_made(workspace: Workspace, ledger: Ledger) -> None:
+    (workspace.root / "MEMORY.md").unlink()
+    remember(ledger, "a")
+    assert memory(workspace) == f"{HEADING}\n\n- a\n"
+
+
+# Purge
+
+
+def test_purge_leaves_no_byte_of_the_words(workspace: Workspace, ledger: Ledger) -> None:
+    ledger.remember([Fact("Near it"), Fact("The *safe* code is 8812"), Fact("Below it")])
+    ledger.remember([Fact("The code of the safe is 8813 now", replaces="MEMORY.md:6")])
+    ledger.undo()
+    ledger.forget([ledger.locate("MEMORY.md:6")])
+    ledger.undo()
+    ledger.remember([Fact("Old one")])
+    ledger.remember([Fact("The *safe* code is 8812", replaces="MEMORY.md:8")])
+    gone = ledger.forget([ledger.locate("MEMORY.md:6")], purge=True)
+    left = [path for path in workspace.root.rglob("*") if path.is_file()]
+    assert gone.purged
+    assert len(left) > 2
+    for path in left:
+        data = path.read_bytes()
+        data = zlib.decompress(data) if path.parent == workspace.history else data
+        assert b"8812" not in data, path
+    assert "Near it" in memory(workspace)
+    assert "Old one" in [entry.text for entry in ledger.log()]
+    assert ledger.log()[0].action == "forget"
+    with pytest.raises(LedgerError, match="changed since"):
+        ledger.undo()  # the line of "Old one" is struck out, and nothing knows any more why
+
+
+# Many at once
+
+
+def _write_many(root: Path, process: int, facts: int) -> None:
+    ledger = Ledger(Workspace(root), lambda: TODAY)
+    for number in range(facts):
+        ledger.remember([Fact(f"Process {process} says {number}"), Fact(f"Shared fact {number}")])
+
+
+def _at_once(root: Path, processes: int, facts: int) -> None:
+    context = multiprocessing.get_context("fork")
+    running = [
+        context.Process(target=_write_many, args=(root, process, facts))
+        for process in range(processes)
+    ]
+    for each in running:
+        each.start()
+    for each in running:
+        each.join()
+    assert [each.exitcode for each in running] == [0] * processes
+
+
+@pytest.mark.parametrize(
+    ("processes", "facts"), [(5, 20), pytest.param(20, 50, marks=pytest.mark.slow)]
+)
+def test_processes_that_write_at_once_lose_and_double_nothing(
+    workspace: Workspace, processes: int, facts: int
+) -> None:
+    _at_once(workspace.root, processes, facts)
+    expected = [f"Process {p} says {n}" for p in range(processes) for n in range(facts)]
+    expected += [f"Shared fact {n}" for n in range(facts)]
+    assert sorted(said(workspace)) == sorted(expected)
+    assert len(Ledger(workspace).log(None)) == len(expected)
+
+
+# Any document, any sequence of writes
+
+LINES = (
+    "# Memory", "## Remembered -- 2026-11-21", "- tea", "- tea", "* star", "  nested", "1. one",
+    "words", "```", "<!-- c -->", "", "- a\n  - b", "> q", "- ~~old~~",
+)  # fmt: skip
+OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["remember", "forget", "supersede", "undo"]),
+        st.integers(0, 40),
+        st.sampled_from(["tea", "Coffee", "# x", "- y", "~~z~~", "new `code`", "w1", "w2", "w3"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def _perform(ledger: Ledger, text: str, operation: tuple[str, int, str]) -> bool:
+    """Do one operation; False if it was refused."""
+    action, number, fact = operation
+    chunks = chunk(text, "MEMORY.md", count_tokens=len, max_tokens=10_000)
+    place = f"MEMORY.md:{chunks[number % len(chunks)].start_line}" if chunks else "MEMORY.md:1"
+    try:
+        match action:
+            case "remember":
+                return ledger.remember([Fact(fact)])[0].status == "stored"
+            case "supersede":
+                return ledger.remember([Fact(fact, replaces=place)])[0].status == "superseded"
+            case "forget":
+                ledger.forget([ledger.locate(place)])
+            case _:
+                ledger.undo()
+    except LedgerError:
+        return False
+    return True
+
+
+@given(
+    st.lists(st.sampled_from(LINES), max_size=8),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+    st.booleans(),
+    OPERATIONS,
+)
+@settings(
+    max_examples=int(os.environ.get("LEDGER_EXAMPLES", "80")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_any_writes_leave_the_rest_and_are_undone_exactly(
+    tmp_path_factory: pytest.TempPathFactory,
+    lines: list[str],
+    end: str,
+    bom: bool,
+    ended: bool,
+    operations: Sequence[tuple[str, int, str]],
+) -> None:
+    workspace = Workspace(tmp_path_factory.mktemp("any"))
+    ledger = Ledger(workspace, lambda: TODAY)
+    start = ("\ufeff" if bom else "") + end.join(line.replace("\n", end) for line in lines)
+    start += end if ended else ""
+    write(workspace, start)
+    (workspace.root / "MEMORY.md").chmod(0o604)
+    states = [start]
+    for operation in operations:
+        before = memory(workspace)
+        done = _perform(ledger, before.removeprefix("\ufeff"), operation)
+        after = memory(workspace)
+        if not done:
+            assert after == before
+        elif operation[0] == "undo":
+            states.pop()
+            assert after == states[-1]
+        else:
+            states.append(after)
+            _check_the_rest(before, after, operation[0])
+        assert after.startswith("\ufeff") == bom
+    assert stat.S_IMODE((workspace.root / "MEMORY.md").stat().st_mode) == 0o604
+    while len(states) > 1:
+        states.pop()
+        ledger.undo()
+        assert memory(workspace) == states[-1]
+
+
+def _check_the_rest(before: str, after: str, action: str) -> None:
+    """Every line but those that the action is about is there still, in order."""
+    if "\r\n" in before:
+        assert after.count("\n") == after.count("\r\n")
+    old, new = before.lstrip("\ufeff").split("\n"), after.lstrip("\ufeff").split("\n")
+    if action == "remember":
+        stripped = iter(line.rstrip("\r") for line in new)
+        assert all(line.rstrip("\r") in stripped for line in old if line.strip())
+    if action == "forget":
+        kept = iter(old)
+        assert all(line in kept for line in new if line)
