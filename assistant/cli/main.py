@@ -9,8 +9,10 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import ask, chat, evaluation, memory, secrets, sessions, setup, upkeep
+from assistant.cli import ask, chat, sessions
+from assistant.cli.memory import evaluation, facts, state, upkeep
 from assistant.cli.options import Globals
+from assistant.cli.setup import configuration, daemon, doctor, init, secrets
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError
 
@@ -53,15 +55,21 @@ def options(
     context.obj = Globals(workspace, no_daemon, debug)
 
 
-setup.register_init(cli)
-chat.register(cli)
-ask.register(cli)
-memory.register(cli)
-upkeep.register()
-evaluation.register(cli)
-sessions.register(cli)
-secrets.register(cli)
-setup.register(cli)
+for module in (
+    init,
+    chat,
+    ask,
+    facts,
+    state,
+    upkeep,
+    evaluation,
+    sessions,
+    secrets,
+    configuration,
+    daemon,
+    doctor,
+):
+    module.register(cli)
 
 
 def run() -> None:

@@ -16,7 +16,8 @@ import typer
 from rich.console import Console
 
 from assistant import events
-from assistant.cli import headless, memory, sessions
+from assistant.cli import headless, sessions
+from assistant.cli.memory import shown
 from assistant.cli.options import print_json
 from assistant.cli.terminal.render import TurnView
 from assistant.display import exactly, spelled
@@ -84,8 +85,8 @@ def passage(text: str) -> Passage:
 def test_recall_and_remember(trick: str) -> None:
     found = passage(f"- harbour {trick} pilot")
     with terminal() as screen:
-        memory.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
-        memory.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
+        shown.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
+        shown.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
     assert "harbour" in screen.shown and is_clean(screen.shown)
 
 

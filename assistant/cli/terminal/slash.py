@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from assistant.app import Chat
-from assistant.cli import memory as memory_commands
+from assistant.cli.memory.facts import named
+from assistant.cli.memory.shown import show_recall, show_written
 from assistant.cli.sessions import show_sessions
 from assistant.cli.terminal.render import quiet_lines
 from assistant.display import spelled
@@ -42,15 +43,15 @@ def _remember(chat: Chat, console: Console, text: str) -> None:
     if not text:
         raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
     (written,) = chat.memory.remember([Fact(text)])
-    memory_commands.show_written(written)
+    show_written(written)
 
 
 def _recall(chat: Chat, console: Console, text: str) -> None:
-    memory_commands.show_recall(chat.memory.recall(Query(text)))
+    show_recall(chat.memory.recall(Query(text)))
 
 
 def _forget(chat: Chat, console: Console, target: str) -> None:
-    found = memory_commands.named(chat.memory, target)
+    found = named(chat.memory, target)
     if typer.confirm("Forget this?"):
         chat.memory.forget(found)
         typer.echo("Forgotten. `assistant memory undo` restores it.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.memory import one_line
+from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.errors import UsageError
 from assistant.memory.base import Memory, Progress

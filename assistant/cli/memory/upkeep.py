@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.memory import memory_commands, one_line, show_written
+from assistant.cli.memory.shown import one_line, show_written
+from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, print_json
 from assistant.display import spelled
 from assistant.errors import LedgerError, ModelError, SessionError
@@ -21,7 +22,7 @@ SHOWN = 200
 """Characters of an entry that a fact comes from."""
 
 
-def register() -> None:
+def register(_: typer.Typer) -> None:
     """Add these to the memory commands."""
     for command in (review, restore, tidy):
         memory_commands.command()(command)

@@ -1,0 +1,183 @@
+"""`remember`, `recall` and `forget`: long-term memory from the shell."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from assistant.cli.memory.shown import (
+    one_line,
+    passage_json,
+    recall_json,
+    show_recall,
+    show_written,
+    written_json,
+)
+from assistant.cli.options import (
+    AsJson,
+    at_terminal,
+    confirmed,
+    given,
+    lines,
+    print_json,
+    reads_lines,
+)
+from assistant.errors import LedgerError, UsageError
+from assistant.memory.base import Fact, Memory, Passage, Query, Recall
+
+ALL = 1 << 31
+"""More entries than any journal has."""
+AT_ONCE = 100
+"""Facts from a pipe that are written together."""
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the commands to the tree."""
+    for command in (remember, recall, forget):
+        cli.command()(command)
+
+
+def remember(
+    context: typer.Context,
+    fact: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one a line."),
+    ] = None,
+    section: Annotated[
+        str, typer.Option("--section", help="The dated heading's name.")
+    ] = "Remembered",
+    replaces: Annotated[
+        str | None,
+        typer.Option(
+            "--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a fact to MEMORY.md; it can be recalled at once."""
+    several = reads_lines(fact)
+    if several and replaces:
+        raise UsageError("--replaces goes with one fact", "Give that fact as an argument")
+    texts = _batches() if several else iter([[given(fact, "fact")]])
+    with context.obj.memory() as memory:
+        for batch in texts:
+            for written in memory.remember([Fact(text, section, replaces) for text in batch]):
+                if as_json:
+                    print_json(written_json(written))
+                else:
+                    show_written(written)
+
+
+def recall(
+    context: typer.Context,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="At most so many passages.")] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, help="At most so many tokens.")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="DATE", help="Answer from what was recorded by then."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Superseded facts too.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show what each passage owes its place to.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find what memory holds on a question."""
+
+    def ask(memory: Memory, text: str) -> Recall:
+        return memory.recall(Query(text, k, budget, as_of, everything, why))
+
+    _check_date(as_of)
+    if reads_lines(query):
+        with context.obj.memory() as memory:
+            for line in lines():
+                print_json(recall_json(ask(memory, line)))
+        return
+    text = given(query, "query")
+    with context.obj.memory() as memory:
+        found = ask(memory, text)
+    if as_json:
+        print_json(recall_json(found))
+    else:
+        show_recall(found, why=why)
+
+
+def forget(
+    context: typer.Context,
+    target: Annotated[
+        list[str], typer.Argument(metavar="ID|FILE:LINE|WORDS...", help="What to forget.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    purge: Annotated[
+        bool,
+        typer.Option("--purge", help="Also from the journal and every copy; cannot be undone."),
+    ] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="With --purge: from past conversations too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a fact from its file and all made of it."""
+    if sessions and not purge:
+        raise UsageError("--sessions goes with --purge", "Give both, or neither")
+    with context.obj.memory() as memory:
+        found = named(memory, given(target, "target"))
+        cure = "Run it again with --yes once you have seen what it removes"
+        if not confirmed("Forget this?", yes=yes, cure=cure):
+            raise typer.Exit(1)
+        if sessions:
+            from assistant import app  # transcripts: not on the client's path
+
+            app.purge_conversations(context.obj.place(), found, memory.log(limit=ALL))
+        gone = memory.forget(found, purge=purge)
+    if as_json:
+        removed = [passage_json(passage) for passage in gone.removed]
+        print_json({"entry": gone.entry, "purged": gone.purged, "removed": removed})
+    else:
+        typer.echo(
+            "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
+        )
+
+
+def _batches() -> Iterator[Sequence[str]]:
+    """The facts on standard input, one a line, without the bullets of a list."""
+    texts = map(_unlisted, filter(None, lines()))
+    batch = list(islice(texts, 1))
+    if not batch:
+        raise UsageError("there is no fact on standard input", "Write one a line")
+    while batch:
+        yield batch
+        batch = list(islice(texts, 1 if at_terminal() else AT_ONCE))
+
+
+def _unlisted(line: str) -> str:
+    mark, _, rest = line.partition(" ")
+    return rest.strip() if mark in ("-", "*", "+", "•") and rest.strip() else line
+
+
+def _check_date(text: str | None) -> None:
+    from datetime import date
+
+    try:
+        date.fromisoformat(text or "2000-01-01")
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a date", "Write it as 2026-05-08") from error
+
+
+def named(memory: Memory, target: str) -> tuple[Passage, ...]:
+    """The one fact that the target names, shown. Raises LedgerError for none or several."""
+    found = memory.locate(target)
+    if not found:
+        raise LedgerError(f"memory holds nothing for {target!r}", "Try `assistant recall` first")
+    if len(found) > 1:
+        places = ", ".join(passage.citation for passage in found[:5])
+        raise LedgerError(f"{len(found)} facts match {target!r}: {places}", "Name one by FILE:LINE")
+    typer.echo(one_line(f"{found[0].citation}  {found[0].text}"), err=True)
+    return found

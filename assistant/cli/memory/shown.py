@@ -1,0 +1,94 @@
+"""What memory answers, as a person reads it and as a program does."""
+
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from assistant.display import spelled
+from assistant.memory.base import Passage, Recall, Remembered
+
+
+def show_written(written: Remembered) -> None:
+    """Where a fact now stands, and what it may replace."""
+    place = f"{written.source}:{written.line}"
+    said = {
+        "stored": "Remembered",
+        "exists": "Already known",
+        "superseded": "Remembered, and the old fact struck through",
+        "waiting": "Waits for your review (`assistant memory review`)",
+    }[written.status]
+    typer.echo(f"{said}: {spelled(place)}" if written.source else said)
+    if written.similar:
+        typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
+        for passage in written.similar:
+            typer.echo(f"  {one_line(f'{passage.citation}  {passage.text}')}")
+
+
+def show_recall(found: Recall, *, why: bool = False) -> None:
+    """The passages for a person, best first."""
+    for passage in found.passages:
+        _show_passage(passage, why=why)
+    if not found.passages:
+        reason = "nothing that is close enough" if found.abstained else "nothing on this"
+        typer.echo(f"Memory holds {reason}.", err=True)
+    if why and found.near_misses:
+        typer.echo(typer.style("\nNear misses, below the cut:", dim=True))
+        for passage in found.near_misses:
+            _show_passage(passage, why=True)
+
+
+def _show_passage(passage: Passage, *, why: bool) -> None:
+    marks = [passage.date or "", " › ".join(passage.heading)]
+    marks += ["superseded"] if passage.status == "superseded" else []
+    head = spelled(" · ".join(mark for mark in marks if mark))
+    place = spelled(passage.citation)
+    typer.echo(typer.style(place, bold=True) + typer.style(f"  {head}", dim=True))
+    for line in spelled(passage.text).strip().split("\n"):
+        typer.echo(f"  {line}")
+    if why:
+        shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
+        origin = f"from {passage.origin or 'the file'}"
+        facts = f"score {passage.score:.2f} = {shares} · {passage.tokens} tokens · {origin}"
+        typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
+
+
+def one_line(text: str, width: int = 100) -> str:
+    """The text on one line, cut to a width; nothing in it steers the terminal."""
+    line = spelled(" ".join(text.split()))
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def recall_json(found: Recall) -> dict[str, Any]:
+    """A recall as programs read it."""
+    value: dict[str, Any] = {
+        "query": found.query,
+        "tokens": found.tokens,
+        "passages": [passage_json(passage) for passage in found.passages],
+    }
+    if found.abstained:
+        value["abstained"] = True
+    if found.near_misses:
+        value["near_misses"] = [passage_json(passage) for passage in found.near_misses]
+    return value
+
+
+def passage_json(passage: Passage) -> dict[str, Any]:
+    """A passage as programs read it."""
+    return {
+        name: value
+        for name, value in asdict(passage).items()
+        if value is not None or name == "date"
+    }
+
+
+def written_json(written: Remembered) -> dict[str, Any]:
+    """A written fact as programs read it."""
+    similar = [passage_json(passage) for passage in written.similar]
+    return {
+        "status": written.status,
+        "id": written.id,
+        "source": written.source,
+        "line": written.line,
+        "similar": similar,
+    }

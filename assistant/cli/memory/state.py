@@ -1,0 +1,82 @@
+"""`memory status`, `log`, `undo` and `rebuild`: how memory stands, and what was written to it."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from assistant.cli.memory.shown import one_line
+from assistant.cli.options import AsJson, print_json
+from assistant.display import spelled
+
+memory_commands = typer.Typer(
+    help="Look after memory itself.", rich_markup_mode=None, no_args_is_help=True
+)
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the group to the tree."""
+    cli.add_typer(memory_commands, name="memory")
+
+
+@memory_commands.command()
+def status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show what is indexed, by which model, and who owns the index."""
+    with context.obj.memory() as memory:
+        state = memory.status()
+    if as_json:
+        print_json(asdict(state))
+        return
+    typer.echo(f"{state.chunks} chunks, {state.index_bytes / 1e6:.1f} MB, {state.embedder}")
+    for source in state.sources:
+        typer.echo(
+            f"  {spelled(source.source)}  {source.chunks} chunks, indexed {source.indexed_at}"
+        )
+    typer.echo(f"{state.embedded_total} texts embedded since the index was made")
+    if state.waiting_for_review:
+        typer.echo(f"{state.waiting_for_review} facts wait for `assistant memory review`")
+    if state.daemon:
+        rss = state.daemon.rss_bytes / 1e6
+        typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
+    for notice in state.notices:
+        typer.echo(f"note: {spelled(notice)}")
+
+
+@memory_commands.command()
+def log(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("-n", min=1, help="How many of the latest writes.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the latest writes to memory, newest first."""
+    with context.obj.memory() as memory:
+        entries = memory.log(limit)
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    for entry in entries:
+        undone = " (undone)" if entry.undone else ""
+        kept = f"{entry.time[:16]}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
+        typer.echo(spelled(f"{kept}  [{entry.origin.kind}]{undone}"))
+
+
+@memory_commands.command()
+def undo(context: typer.Context, as_json: AsJson = False) -> None:
+    """Reverse the latest write to memory."""
+    with context.obj.memory() as memory:
+        entry = memory.undo()
+    if as_json:
+        print_json(asdict(entry))
+    else:
+        typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
+
+
+@memory_commands.command()
+def rebuild(context: typer.Context, as_json: AsJson = False) -> None:
+    """Make the derived index again; vectors that are cached are not embedded again."""
+    with context.obj.memory() as memory:
+        state = memory.rebuild()
+    if as_json:
+        print_json(asdict(state))
+    else:
+        typer.echo(f"Rebuilt: {state.chunks} chunks")
