@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from assistant import config, secrets, settings, skills, trust
+from assistant import config, settings, skills, trust
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
@@ -15,6 +15,7 @@ from assistant.memory.door import open_memory
 from assistant.memory.text.words import plain
 from assistant.model import select
 from assistant.model.litellm_model import warm_up
+from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import listing, purge, transcript
 from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
@@ -121,7 +122,7 @@ def judge(place: Workspace) -> Judge | None:
     model = select.create(chosen)
     if not model.extracts or not trust.is_trusted(place):
         return None
-    return partial(relations, model, redact=secrets.redactor().redact)
+    return partial(relations, model, redact=redactor_of_all().redact)
 
 
 def asker(place: Workspace, progress: Progress = no_progress) -> Asker | None:
@@ -130,7 +131,7 @@ def asker(place: Workspace, progress: Progress = no_progress) -> Asker | None:
     model = select.create(chosen)
     if not model.extracts or not trust.is_trusted(place):
         return None
-    return partial(questions, model, redact=secrets.redactor().redact, progress=progress)
+    return partial(questions, model, redact=redactor_of_all().redact, progress=progress)
 
 
 def purge_conversations(
@@ -162,7 +163,7 @@ def _conversation(
     *,
     trusted: bool,
 ) -> Conversation:
-    redactor, interruption, scratch = secrets.redactor(), Interruption(), Scratch()
+    redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
     roots = Roots(place, wish.directories)
     tools = [
         *(memory_tools(memory, origin_of=partial(_origin, record)) if trusted else ()),

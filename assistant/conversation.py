@@ -39,7 +39,7 @@ from assistant.events import (
 from assistant.memory.base import Memory, Query, Recall
 from assistant.messages import Message, Usage
 from assistant.model.base import ChatModel
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,

@@ -15,7 +15,7 @@ from assistant.messages import Reply, ToolCall
 from assistant.workspace import Workspace
 from tests.cli.conftest import PROMPT
 from tests.provider import Provider
-from tests.test_secrets import core, tokens
+from tests.secrets.tokens import core, tokens
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 SAME = {"assigned words"}

@@ -26,7 +26,7 @@ from assistant.events import (
 )
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
-from assistant.secrets import in_all
+from assistant.secrets.stand_ins import in_all
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,

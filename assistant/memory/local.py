@@ -45,7 +45,8 @@ from assistant.memory.text.words import plain
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.ledger import Ledger, Written
 from assistant.memory.writing.review import Review
-from assistant.secrets import Redactor, stand_ins
+from assistant.secrets.redactor import Redactor
+from assistant.secrets.stand_ins import stand_ins
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 

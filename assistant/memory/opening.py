@@ -4,9 +4,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from assistant import secrets
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.embedding import compile
+from assistant.secrets.standing import Standing
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
@@ -30,5 +30,5 @@ def open_local(
         from assistant.memory.local import LocalMemory  # 0.2 s, on the other core
 
         embedder = loading.result()
-    redactor = secrets.Standing()
+    redactor = Standing()
     return LocalMemory(workspace, settings, embedder, progress, notify, let_go, redactor=redactor)

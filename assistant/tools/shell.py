@@ -19,7 +19,8 @@ from pydantic import Field
 
 from assistant.display import exactly
 from assistant.errors import ToolError
-from assistant.secrets import Redactor, stand_ins
+from assistant.secrets.redactor import Redactor
+from assistant.secrets.stand_ins import stand_ins
 from assistant.tools import sandbox
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.roots import Roots

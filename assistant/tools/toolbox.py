@@ -15,7 +15,8 @@ from assistant.errors import AssistantError, ToolError
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
-from assistant.secrets import Redactor, in_all
+from assistant.secrets.redactor import Redactor
+from assistant.secrets.stand_ins import in_all
 from assistant.tools.base import CORE, Plan, Tool, ToolResult
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.schema import compact_call, tool

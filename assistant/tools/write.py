@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.errors import ToolError
-from assistant.secrets import Redactor, stand_ins
+from assistant.secrets.redactor import Redactor
+from assistant.secrets.stand_ins import stand_ins
 from assistant.tools import patch as patches
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.changes import BOM, Change, commit, diff, found

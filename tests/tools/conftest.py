@@ -8,7 +8,7 @@ import pytest
 
 from assistant.events import ApprovalRequested
 from assistant.messages import ToolCall
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
 from assistant.tools.policy import ApproveAll, Approver, DenyAll
 from assistant.tools.read import reading_tools

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.tools.policy import ApproveAll
 from assistant.tools.roots import Roots
 from assistant.tools.toolbox import Toolbox

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
 from assistant.tools.policy import DenyAll
 from assistant.tools.roots import Roots

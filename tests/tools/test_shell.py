@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.messages import ToolCall
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.tools import sandbox
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.roots import Roots

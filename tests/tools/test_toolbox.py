@@ -8,7 +8,7 @@ import pytest
 from assistant.errors import ToolError
 from assistant.memory.base import Memory
 from assistant.messages import ToolCall
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.settings import PolicySettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.memory import memory_tools

@@ -10,7 +10,7 @@ from assistant.errors import ToolError
 from assistant.memory.base import Fact
 from assistant.memory.writing.ledger import Ledger
 from assistant.messages import ToolCall
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.tools.changes import Change, commit
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.roots import Roots

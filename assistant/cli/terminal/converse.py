@@ -143,9 +143,9 @@ class _Prompts(FileHistory):
     """What was typed, for the next chat too; on disk without secrets."""
 
     def store_string(self, string: str) -> None:
-        from assistant import secrets  # a table of patterns: behind the prompt
+        from assistant.secrets.standing import redactor  # its patterns: behind the prompt
 
-        super().store_string(secrets.redactor().redact(string))
+        super().store_string(redactor().redact(string))
 
 
 def _keys() -> KeyBindings:

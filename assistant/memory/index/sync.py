@@ -27,7 +27,7 @@ from assistant.memory.index.catalog import Catalog, CatalogDamaged, Source, Stat
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.text.chunks import Chunker
 from assistant.memory.text.masking import masked
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 from assistant.settings import IndexSettings
 from assistant.workspace import Workspace
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from assistant.memory.base import Passage
 from assistant.memory.text.chunks import Chunk
-from assistant.secrets import Redactor
+from assistant.secrets.redactor import Redactor
 
 Place = tuple[int, int, str]
 """Where a secret stands: first character, end, and its stand-in."""

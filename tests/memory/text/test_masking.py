@@ -4,8 +4,8 @@ import pytest
 
 from assistant.memory.text.chunks import Chunk, chunk, passage
 from assistant.memory.text.masking import masked, verbatim
-from assistant.secrets import Redactor
-from tests.test_secrets import core, tokens
+from assistant.secrets.redactor import Redactor
+from tests.secrets.tokens import core, tokens
 
 TOKENS = tokens(3)
 

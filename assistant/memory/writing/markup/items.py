@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from assistant.memory.text.lines import BREAKS
-from assistant.secrets import STAND_IN
+from assistant.secrets.stand_ins import STAND_IN
 
 REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
