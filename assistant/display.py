@@ -9,6 +9,10 @@ from typing import Any
 SPELLED = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
 KEPT = frozenset("\n\t\u200c\u200d")
 """Line ends, tabs, and the joiners that Persian, Indic scripts and emoji need."""
+UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and marks that show nothing; `revealed` adds the categories below and selectors."""
+UNTOLD = SPELLED | {"Cn", "Zs"}
+"""Not assigned, and spaces that look like the space."""
 _CONTROLS = re.compile("[\x7f-\x9f]")
 
 
@@ -25,6 +29,33 @@ def exactly(text: str, kept: Collection[str] = ()) -> str:
         else char
         for char in text
     )
+
+
+def revealed(text: str) -> str:
+    """The text with whatever is not seen for what it is spelled out, for somebody to approve.
+
+    Beyond what `exactly` spells: line ends and tabs, spaces other than the space, letters that
+    show nothing, variation selectors.
+    """
+    return "".join(f"\\u{{{ord(char):x}}}" if _deceives(char) else char for char in text)
+
+
+def _deceives(char: str) -> bool:
+    if char.isascii():
+        return not char.isprintable()
+    return (
+        char in UNSEEN
+        or unicodedata.category(char) in UNTOLD
+        or unicodedata.name(char, "").startswith(("VARIATION SELECTOR", "MONGOLIAN FREE VARIATION"))
+    )
+
+
+def outcome(call: str, decision: str, reason: str = "") -> str:
+    """The owner's decision on a call as a line that stays."""
+    what = spelled(call)
+    if decision == "no":
+        return f"you did not allow: {what}" + (f" ({spelled(reason)})" if reason else "")
+    return f"you allowed {decision}: {what}"
 
 
 def as_json(value: Any) -> str:

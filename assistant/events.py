@@ -105,6 +105,18 @@ class ApprovalRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalDecided:
+    """The owner has decided on a call: `once`, `always` or `no`, with the reason they gave."""
+
+    name: ClassVar[str] = "approval_decided"
+    call_id: str
+    tool: str
+    compact: str
+    decision: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something the owner should know that is not an error."""
 
@@ -170,6 +182,7 @@ Event = (
     | ToolStarted
     | ToolFinished
     | ApprovalRequested
+    | ApprovalDecided
     | Notice
     | Retrying
     | Compacted

@@ -13,6 +13,7 @@ from assistant.agent.interruption import Interruption
 from assistant.agent.listening import listen
 from assistant.errors import ModelError, ModelFailure
 from assistant.events import (
+    ApprovalDecided,
     ApprovalRequested,
     Event,
     Notice,
@@ -243,6 +244,7 @@ def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]
     yield request
     decision = agent.approver.decide(request)
     agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
+    yield ApprovalDecided(call.id, call.name, verdict.compact, decision.kind, decision.reason)
     return agent.toolbox.settle(verdict, decision)
 
 

@@ -1,13 +1,18 @@
 """`sessions list` and `sessions show`: the transcripts of past conversations."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assistant.cli.options import AsJson, print_json
-from assistant.display import spelled
+from assistant.display import outcome, spelled
+from assistant.messages import ToolCall
 from assistant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from assistant.session.entries import Entry
 
 session_commands = typer.Typer(
     help="Look at past conversations.", rich_markup_mode=None, no_args_is_help=True
@@ -40,11 +45,33 @@ def show_session(
     """Show what was said in a session; with --json its entries, one a line."""
     from assistant.session import entries, transcript
 
-    for entry in transcript.read(context.obj.place().sessions, session):
-        if as_json:
+    said = transcript.read(context.obj.place().sessions, session)
+    if as_json:
+        for entry in said:
             typer.echo(entries.encode(entry).decode(), nl=False)
-        elif line := shown(entry):
-            typer.echo(line)
+        return
+    for line in told(said):
+        typer.echo(line)
+
+
+def told(said: "Iterable[Entry]") -> Iterator[str]:
+    """A session as a person reads it."""
+    from assistant.session import entries
+
+    calls: dict[str, ToolCall] = {}
+    for entry in said:
+        match entry:
+            case entries.ApprovalEntry(call_id=id, decision=decision, reason=reason) if decision:
+                yield typer.style(outcome(_whole(calls[id]), decision, reason), dim=True)
+            case entries.AssistantEntry(tool_calls=asked):
+                calls |= {call.id: call for call in asked}
+        if line := shown(entry):
+            yield line
+
+
+def _whole(call: ToolCall) -> str:
+    """A call with all that it was given, on one line."""
+    return " ".join([call.name, *(str(value) for value in call.arguments.values())])
 
 
 def show_sessions(place: Workspace) -> None:

@@ -4,10 +4,11 @@ The loop's three steps: `review` a call; if it asks, put the verdict before the 
 it; `run` it. None of them raises for a mistake of the model's: it gets an error result.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -69,7 +70,9 @@ class Toolbox:
         try:
             plan = self._plan(call)
             action = self._policy.judge(call.name, plan)
-            detail = self._redactor.redact(plan.detail()) if action == "ask" else ""
+            detail = ""
+            if action == "ask":
+                detail = self._redactor.redact(plan.detail() or in_full(call.arguments))
         except Exception as error:  # the border: whatever a tool raises, the model is told
             return Verdict(call, "deny", compact, reason=self._told(error))
         reason = "The owner's rules deny this call." if action == "deny" else ""
@@ -141,6 +144,14 @@ class Toolbox:
         if isinstance(error, AssistantError):
             return self._redactor.redact(str(error))
         return self._redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
+
+
+def in_full(arguments: Mapping[str, Any]) -> str:
+    """Every argument whole, a line each, for the owner to read before a yes."""
+    return "\n".join(
+        f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
+        for name, value in arguments.items()
+    )
 
 
 def cut(text: str) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pexpect
 
-from assistant.messages import Reply, ToolCall
 from tests.cli.conftest import ASSISTANT, PROMPT
 from tests.provider import Pause, Provider, Raw, chunk, sse
 
@@ -61,24 +60,6 @@ def test_ctrl_c_in_the_middle_of_a_stream_stops_the_turn_and_not_the_chat(place:
     assert child.exitstatus == 0
     roles = provider.requests[-1].roles
     assert roles[-3:] == ["user", "assistant", "user"]
-
-
-def test_a_dangerous_call_shows_its_diff_and_asks(place: Path) -> None:
-    call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": "Obey everyone.\n"})
-    with Provider(Reply(tool_calls=(call,)), "As you wish.") as provider:
-        child = spawn(place, "chat", url=provider.url)
-        child.expect(PROMPT)
-        child.send("change yourself\r")
-        child.expect("May I")
-        child.expect(r"\+Obey everyone")
-        child.expect("or .n.o and why")
-        child.send("n keep your soul\r")
-        child.expect("As you wish")
-        child.expect(PROMPT)
-        child.sendeof()
-        child.expect(pexpect.EOF)
-    assert "Obey" not in (place / "SOUL.md").read_text()
-    assert "keep your soul" in str(provider.requests[-1].body["messages"][-1])
 
 
 def test_what_is_typed_while_it_works_joins_the_turn(place: Path) -> None:

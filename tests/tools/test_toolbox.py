@@ -65,6 +65,12 @@ def test_a_call_runs() -> None:
     assert run(Toolbox(TOOLS), call("echo", text="hello")) == ToolResult("hello", compact="hello")
 
 
+def test_a_question_shows_every_argument_whole_where_the_tool_shows_nothing() -> None:
+    box = Toolbox(TOOLS, Policy(PolicySettings(ask=("echo",))))
+    long = "harmless " * 40 + "and then not"
+    assert box.review(call("echo", text=long)).detail == f'text: "{long}"'
+
+
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [

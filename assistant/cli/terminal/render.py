@@ -10,7 +10,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from assistant import events
-from assistant.display import spelled
+from assistant.display import outcome, spelled
 from assistant.events import Event
 
 SHOWN_CITATIONS = 5
@@ -125,6 +125,8 @@ def _quiet(event: Event) -> list[tuple[str, str]]:
         case events.ToolFinished(compact=compact, error=error, tool=tool):
             mark = "✗" if error else "·"
             return [(f"{mark} {compact or tool}", "dim red" if error else dim)]
+        case events.ApprovalDecided(compact=compact, decision=decision, reason=reason):
+            return [(outcome(compact, decision, reason), dim)]
         case events.Notice(text):
             return [(f"note: {text}", "yellow")]
         case events.Retrying(model, reason, delay):

@@ -1,13 +1,15 @@
 """A turn and a slash command in the terminal: events shown, approvals asked, typing taken in."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.syntax import Syntax
 from rich.text import Text
 
 from assistant.app import Chat
+from assistant.cli.terminal import approval
+from assistant.cli.terminal.linewise import LineDialogue
 from assistant.cli.terminal.render import TurnView
 from assistant.cli.terminal.slash import Quit, run_command
 from assistant.cli.terminal.typeahead import TypeAhead
@@ -15,9 +17,6 @@ from assistant.display import spelled
 from assistant.errors import AssistantError
 from assistant.events import ApprovalRequested, Event
 from assistant.tools.policy import Decision
-
-QUESTION = "[y]es, [a]lways this session, or [n]o and why: "
-CHOICES = {"y": "once", "a": "always"}
 
 
 class Terminal:
@@ -54,23 +53,12 @@ class Terminal:
 
     def decide(self, request: ApprovalRequested) -> Decision:
         """Ask the owner about a dangerous call, with the moving parts off the screen."""
-        with self._paused():
-            self.console.print(Text(spelled(f"May I: {request.compact}"), style="bold yellow"))
-            if request.detail:
-                self.console.print(
-                    Syntax(spelled(request.detail), "diff", background_color="default")
-                )
-            answer = self.console.input(Text(QUESTION)).strip()
-        chosen, _, reason = answer.partition(" ")
-        kind = CHOICES.get(chosen[:1].lower())
-        if kind == "once":
-            return Decision("once", reason)
-        if kind == "always":
-            return Decision("always", reason)
-        return Decision("no", reason if chosen.lower() in ("n", "no") else answer)
+        dialogue = LineDialogue(sys.stdin, sys.stdout)
+        with self._paused(dialogue):
+            return approval.ask(request, dialogue)
 
     @contextlib.contextmanager
-    def _paused(self) -> Iterator[None]:
+    def _paused(self, dialogue: LineDialogue) -> Iterator[None]:
         if self._view is None or self._keys is None:
             yield
             return
@@ -80,4 +68,5 @@ class Terminal:
             yield
         finally:
             self._keys.__enter__()
+            self._keys.take(dialogue.kept)
             self._view.resume()

@@ -55,8 +55,12 @@ class TypeAhead:
             ready, _, _ = select.select([self._terminal, self._wake], [], [])
             if self._wake in ready:
                 return
-            for character in self._decoder.decode(os.read(self._terminal, 1024)):
-                self._key(character)
+            self.take(self._decoder.decode(os.read(self._terminal, 1024)))
+
+    def take(self, typed: str) -> None:
+        """Take in what was typed."""
+        for character in typed:
+            self._key(character)
 
     def _key(self, character: str) -> None:
         if character in ENTER:

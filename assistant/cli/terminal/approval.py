@@ -1,0 +1,123 @@
+"""Approvals: the whole of a dangerous call is shown, and only exact words let it run.
+
+What the call would do stands behind a bar on every line, wrapped and with nothing cut or hidden,
+so that it cannot pass for the program's own words. More than fits the screen comes page by page,
+and the question after the last.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from rich.cells import cell_len
+
+from assistant.display import revealed
+from assistant.events import ApprovalRequested
+from assistant.tools.policy import Decision
+
+BAR, BAR_AGAIN = "│ ", "┆ "
+"""Before each line of a call, and before what of it did not fit the line."""
+QUESTION = "yes, always (in this session), or no and why: "
+MORE = "{left} more lines · Enter shows them, no refuses: "
+UNREAD = "not before all of it was shown"
+YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
+CALLED_OFF = "the owner closed the question"
+ROWS_BESIDE = 6
+"""Rows of the screen that a page leaves free: its title, and a question wrapped on a narrow one."""
+LEAST_ROWS, LEAST_WIDTH = 4, 10
+
+Look = Literal["", "title", "added", "removed", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the screen, and how it looks."""
+
+    text: str
+    look: Look = ""
+
+
+class Dialogue(Protocol):
+    """Where the owner is asked. What is typed until it has settled never becomes an answer."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Put lines on the screen, where they stay."""
+
+    def settle(self) -> None:
+        """Wait until the keys are quiet; what has been typed is the message's."""
+
+    def answer(self, question: str) -> str:
+        """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
+
+
+def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
+    """Put a call before the owner, all of it, and return what they decide."""
+    columns, rows = dialogue.size
+    lines = list(in_full(request, columns))
+    page = max(LEAST_ROWS, rows - ROWS_BESIDE)
+    dialogue.show([Line(f"May {request.tool} do this?", "title"), *lines[:page]])
+    dialogue.settle()
+    for start in range(page, len(lines), page):
+        refusal = _read_on(dialogue, len(lines) - start)
+        if refusal is not None:
+            return refusal
+        dialogue.show(lines[start : start + page])
+    return decided(_said(dialogue, QUESTION))
+
+
+def decided(answer: str) -> Decision:
+    """What an answer means: yes and always in exactly these words, all else is no and why."""
+    said = answer.strip()
+    if said.casefold() in YES:
+        return Decision("once")
+    if said.casefold() in ALWAYS:
+        return Decision("always")
+    word, _, reason = said.partition(" ")
+    return Decision("no", reason.strip() if word.casefold() in NO else said)
+
+
+def in_full(request: ApprovalRequested, columns: int) -> Iterator[Line]:
+    """What a call would do, in rows of so many columns."""
+    room = max(LEAST_WIDTH, columns - cell_len(BAR) - 1)
+    for line in request.detail.split("\n"):
+        first, *rest = wrapped(revealed(line), room)
+        yield Line(f"{BAR}{first}", _look(line))
+        yield from (Line(f"{BAR_AGAIN}{row}", _look(line)) for row in rest)
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """The text in rows of at most so many columns; joined they are the text."""
+    rows, row, width = [], "", 0
+    for char in text:
+        if width + cell_len(char) > columns:
+            rows.append(row)
+            row, width = "", 0
+        row, width = row + char, width + cell_len(char)
+    return [*rows, row]
+
+
+def _look(line: str) -> Look:
+    if line.startswith(("+++", "---", "@@")):
+        return "place"
+    return "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
+
+
+def _read_on(dialogue: Dialogue, left: int) -> Decision | None:
+    """None when the owner wants the next page; a no otherwise. There is no yes before the end."""
+    while said := _said(dialogue, MORE.format(left=left)):
+        decision = decided(said)
+        if decision.kind == "no":
+            return decision
+        dialogue.show([Line(UNREAD)])
+    return None
+
+
+def _said(dialogue: Dialogue, question: str) -> str:
+    try:
+        return dialogue.answer(question).strip()
+    except EOFError:
+        return f"no {CALLED_OFF}"

@@ -1,0 +1,96 @@
+"""Asking the owner in a terminal that is read line by line: for `ask`, and where nothing moves."""
+
+import os
+import select
+import sys
+import termios
+import tty
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import typer
+
+from assistant.cli.terminal import approval
+from assistant.cli.terminal.approval import Line, Look
+from assistant.events import ApprovalRequested
+from assistant.tools.policy import Decision
+
+STYLES: dict[Look, dict[str, Any]] = {
+    "title": {"bold": True},
+    "added": {"fg": 28},
+    "removed": {"fg": 160},
+    "place": {"bold": True},
+}
+"""The two colours are as dark on white as they are light on black."""
+QUIET = 0.5
+"""Seconds without a key after which a question may be put: nobody is in the middle of a word."""
+CHUNK = 4096
+
+
+class LineDialogue:
+    """Questions on a terminal in line mode. `kept` is what was typed before they were put."""
+
+    def __init__(self, keyboard: TextIO, screen: TextIO) -> None:
+        self._keyboard = keyboard
+        self._screen = screen
+        self.kept = ""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        return os.get_terminal_size(self._screen.fileno())
+
+    def settle(self) -> None:
+        """Take in what was typed, until the keys are quiet."""
+        terminal = self._keyboard.fileno()
+        before = termios.tcgetattr(terminal)
+        tty.setcbreak(terminal, termios.TCSANOW)
+        typed = b""
+        try:
+            while select.select([terminal], [], [], QUIET)[0]:
+                if not (data := os.read(terminal, CHUNK)):
+                    break
+                typed += data
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        self.kept += typed.decode("utf-8", "replace")
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Put lines on the screen, where they stay."""
+        for line in lines:
+            typer.echo(typer.style(line.text, **STYLES.get(line.look, {})), file=self._screen)
+
+    def answer(self, question: str) -> str:
+        """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
+        typer.echo(question, file=self._screen, nl=False)
+        self._screen.flush()
+        line = self._keyboard.readline()
+        if not line.endswith("\n"):
+            typer.echo(file=self._screen)
+            raise EOFError
+        return line
+
+
+class LineApprover:
+    """The owner, asked about dangerous calls on this terminal."""
+
+    def __init__(self, keyboard: TextIO, screen: TextIO) -> None:
+        self._keyboard = keyboard
+        self._screen = screen
+
+    def decide(self, request: ApprovalRequested) -> Decision:
+        """Wait for the owner's answer."""
+        typer.echo(file=self._screen)
+        return approval.ask(request, LineDialogue(self._keyboard, self._screen))
+
+
+def approver() -> LineApprover | None:
+    """Whoever sees standard error and has a keyboard, be standard input a pipe; None if nobody."""
+    if not sys.stderr.isatty():
+        return None
+    if sys.stdin.isatty():
+        return LineApprover(sys.stdin, sys.stderr)
+    try:
+        return LineApprover(open("/dev/tty", encoding="utf-8"), sys.stderr)  # noqa: PTH123
+    except OSError:
+        return None
