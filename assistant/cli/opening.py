@@ -31,12 +31,8 @@ class Opening:
             raise UsageError("--continue and --resume name two sessions", "Give one of them")
 
     def open(self, approver: "Approver | None" = None) -> "Chat":
-        """The conversation; progress of memory's first indexing goes to standard error.
-
-        Without an `approver` the owner is asked at the terminal, if there is one.
-        """
+        """The conversation; progress of memory's first indexing goes to standard error."""
         from assistant import app  # the agent and its models: behind the prompt
-        from assistant.cli.terminal import linewise
 
         wish = app.ChatWish(
             self.resume,
@@ -46,9 +42,8 @@ class Opening:
             self.yes,
             self.directories,
         )
-        asked = approver or linewise.approver()
         place, no_daemon = self.options.place(), self.options.no_daemon
         with ProgressLine() as progress:
             return app.open_chat(
-                place, wish, approver=asked, no_daemon=no_daemon, progress=progress
+                place, wish, approver=approver, no_daemon=no_daemon, progress=progress
             )
