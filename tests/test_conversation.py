@@ -447,7 +447,7 @@ def test_facts_that_memory_refuses_wait_for_the_next_compaction(opened: Opened) 
     model.enqueue(extraction(("My cat is Tom", "e1")), "Pets.")
     events = list(talk.compact())
     assert any(
-        isinstance(event, Notice) and "1 facts could not be" in event.text for event in events
+        isinstance(event, Notice) and "1 fact could not be" in event.text for event in events
     )
     memory.failure = None
     model.enqueue("Four.", extraction(), "More pets.")

@@ -13,6 +13,7 @@ from itertools import chain, zip_longest
 from assistant.agent.loop import notice
 from assistant.agent.request import shown_messages
 from assistant.agent.window import Window
+from assistant.display import counted
 from assistant.errors import LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacted, Event, FactsCaptured, Retrying
 from assistant.memory.base import Fact, Memory, Passage, Query, Remembered
@@ -89,7 +90,8 @@ def _capture(job: Compaction, older: Sequence[Turn]) -> Generator[Event, None, t
     if fresh and not job.model.extracts:
         yield notice(
             job.transcript,
-            f"{job.model.name} is no language model: no facts were taken from {len(fresh)} turns",
+            f"{job.model.name} is no language model: no facts were taken from "
+            f"{counted(len(fresh), 'turn')}",
         )
     elif fresh:
         written += yield from _read(job, fresh)
@@ -110,7 +112,7 @@ def _read(job: Compaction, turns: Sequence[Turn]) -> Generator[Event, None, tupl
     if missed:
         yield notice(job.transcript, f"No facts could be taken from {missed} of the older turns")
     if refused:
-        yield notice(job.transcript, f"{refused} facts that named no source were not kept")
+        yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
     return written
 
 
@@ -176,7 +178,7 @@ def _write(
     except MemoryFailure as error:
         yield notice(
             job.transcript,
-            f"{len(facts)} facts could not be written to memory and wait for the next "
+            f"{counted(len(facts), 'fact')} could not be written to memory, left for the next "
             f"compaction: {error.message}",
         )
         return ()

@@ -7,7 +7,7 @@ import typer
 from assistant.cli.chat import AddDir, Continue, Model, OffTheRecord, Resume, Yes
 from assistant.cli.opening import Opening
 from assistant.cli.options import AsJson, message_and_input, print_json
-from assistant.display import spelled
+from assistant.display import counted, spelled
 
 Message = Annotated[
     list[str] | None,
@@ -60,5 +60,5 @@ def context(context: typer.Context, message: Message = None, as_json: AsJson = F
         return
     for section in sections:
         typer.echo(spelled(section.rendered))
-        typer.echo(typer.style(f"({section.tokens} tokens)\n", dim=True))
-    typer.echo(f"{sum(section.tokens for section in sections)} tokens in all", err=True)
+        typer.echo(typer.style(f"({counted(section.tokens, 'token')})\n", dim=True))
+    typer.echo(f"{counted(sum(section.tokens for section in sections), 'token')} in all", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.options import AsJson, print_json
-from assistant.display import outcome, spelled
+from assistant.display import counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
 from assistant.workspace import Workspace
 
@@ -84,7 +84,10 @@ def show_sessions(place: Workspace) -> None:
     for each in found:
         cost = "" if each.usage.cost is None else f" · ${each.usage.cost:.4f}"
         tokens = each.usage.input_tokens + each.usage.output_tokens
-        facts = spelled(each.fault) or f"{each.turns} turns · {tokens:,} tokens{cost}"
+        facts = spelled(each.fault) or (
+            f"{local_time(each.updated)} · {counted(each.turns, 'turn')} · "
+            f"{counted(tokens, 'token')}{cost}"
+        )
         typer.echo(f"{spelled(each.id)}  {typer.style(facts, dim=True)}  {each.title}")
 
 

@@ -239,7 +239,11 @@ class Memory(Protocol):
         """
 
     def locate(self, target: str) -> tuple[Passage, ...]:
-        """The facts that an id, `FILE:LINE` or words name: what `forget` would remove."""
+        """The facts that an id, `FILE:LINE` or words name, best first.
+
+        Words name the facts that say just this, else those that hold them, else the likeliest. A
+        wrong id or line names none.
+        """
 
     def forget(self, passages: Sequence[Passage], *, purge: bool = False) -> Forgotten:
         """Remove exactly these passages from their files and every derived store.

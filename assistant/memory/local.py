@@ -61,7 +61,8 @@ MOST_LOCATED = 5
 """What words name when no fact holds them literally: so many of the best that recall finds."""
 KEPT_NOTICES = 10
 """The latest events that `status` tells of."""
-_PLACE = re.compile(r"(.+):(\d+)")
+_PLACE = re.compile(r"(.+\.md):(\d+)")
+_ID = re.compile(r"[0-9a-f]{16}")
 _T = TypeVar("_T")
 
 
@@ -309,13 +310,16 @@ class LocalMemory:
         return tuple(passage(*each) for each in found if each[1] >= SIMILAR_COSINE)[:MOST_SIMILAR]
 
     def _named(self, target: str) -> tuple[Passage, ...] | None:
-        """The passages at `FILE:LINE`, or with an id; None if the target is neither."""
+        """The passages at `FILE:LINE`, or with an id; None if the target has neither form."""
         catalog = self._index.catalog
         place = _PLACE.fullmatch(target)
-        if place and place[1] in catalog.sources():
+        if place and (place[1] in catalog.sources() or " " not in target):
             found = catalog.at_line(place[1], int(place[2]))
-            return tuple(passage(each.chunk) for each in found)
-        return tuple(passage(each.chunk) for each in catalog.by_id([target])) or None
+        elif _ID.fullmatch(target):
+            found = catalog.by_id([target])
+        else:
+            return None
+        return tuple(passage(each.chunk) for each in found)
 
     def _worded(self, target: str) -> tuple[Passage, ...]:
         """The facts that say just this, else those that hold it literally, else the likeliest."""

@@ -19,7 +19,7 @@ from typing import Annotated
 import regex
 from pydantic import Field
 
-from assistant.display import exactly
+from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import Tool, ToolResult
 from assistant.tools.read import PathArgument, decoded
@@ -62,7 +62,7 @@ def searching_tools(roots: Roots, ripgrep: str | None = shutil.which("rg")) -> l
         if len(paths) > len(shown):
             shown.append(f"[{len(paths) - len(shown):,} more; give a narrower pattern or path.]")
         shown = (shown or [f"No file matches {pattern}."]) + _shut(shut)
-        return ToolResult("\n".join(shown), compact=f"{len(paths)} files")
+        return ToolResult("\n".join(shown), compact=counted(len(paths), "file"))
 
     def grep(
         pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
@@ -165,11 +165,13 @@ def _grepped(search: _Search) -> ToolResult:
     if not count:
         shown.append("No line matches.")
     if search.skipped:
-        shown.append(
-            f"[{search.skipped} files could not be read: too large, hard-linked, or shut.]"
-        )
+        skipped = counted(search.skipped, "file")
+        shown.append(f"[{skipped} could not be read: too large, hard-linked, or shut.]")
     shown += _shut(search.shut)
-    return ToolResult("\n".join(shown), compact=f"{count} matches in {len(files)} files")
+    return ToolResult(
+        "\n".join(shown),
+        compact=f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}",
+    )
 
 
 def _compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":

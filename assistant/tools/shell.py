@@ -17,7 +17,7 @@ from typing import IO, Annotated
 
 from pydantic import Field
 
-from assistant.display import exactly
+from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
@@ -120,7 +120,7 @@ class Shell:
         return ToolResult(
             text or "(no output)",
             error=bool(ending),
-            compact=ending.strip("[]") or f"{lines} lines",
+            compact=ending.strip("[]") or counted(lines, "line"),
         )
 
     def _follow(self, process: "subprocess.Popen[bytes]", timeout: int) -> tuple["_Output", str]:

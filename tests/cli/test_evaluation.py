@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assistant import trust, workspace
+from assistant.display import local_time
 from assistant.workspace import Workspace
 from tests.provider import Provider, Received
 
@@ -70,7 +71,7 @@ def test_what_recall_misses_is_shown_and_figures_are_kept(place: Workspace) -> N
     assert done.stdout.startswith("self-retrieval: ")
     cited = f"MEMORY.md:{missed[0]['line']} {lines[missed[0]['line'] - 1]}"
     assert cited in done.stdout
-    assert f"{first['time'][:16]}  {TWINS + 2} questions  returned" in done.stdout
+    assert f"{local_time(first['time'])}  {TWINS + 2} questions  returned" in done.stdout
     assert len(place.evaluations.read_text("utf-8").splitlines()) == 2
 
 

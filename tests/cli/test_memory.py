@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.test_main import loaded, run_assistant
@@ -113,3 +116,16 @@ def test_facts_come_a_line_each_and_words_need_no_quotes(place: Path, run: Run) 
     assert (nothing.returncode, nothing.stdout) == (2, "")
     both = run("remember", "-", "--replaces", "MEMORY.md:1", stdin="one\ntwo\n")
     assert both.returncode == 2
+
+
+def test_times_are_local_and_numbers_agree(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "XST-9")
+    run("remember", "The door code is 4711")
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d XST  remember ", run("memory", "log").stdout)
+    assert re.search(r"AGENTS\.md  \d+ chunks, indexed .* XST\n", run("memory", "status").stdout)
+    run("ask", "hello")
+    assert re.search(r" XST · 1 turn · ", run("sessions", "list").stdout)
+    (place / "HEARTBEAT.md").write_text("- [ ] Water the plants\n")
+    assert "HEARTBEAT.md  1 chunk, " in run("memory", "status").stdout

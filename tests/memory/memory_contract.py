@@ -98,7 +98,8 @@ class MemoryContract:
         for target in (ids[1], f"MEMORY.md:{line}", "door code", FACTS[1].upper()):
             assert [passage.id for passage in memory.locate(target)] == [ids[1]], target
         assert memory.locate("which animals does the sister keep?")[0].id == ids[3]
-        assert memory.locate("MEMORY.md:9999") == ()
+        for wrong in ("MEMORY.md:9999", "NOTES.md:1", "0123456789abcdef"):
+            assert memory.locate(wrong) == (), wrong
 
     def test_words_locate_every_fact_that_holds_them(self, memory: Memory) -> None:
         ids = remember(memory, "Ana likes rye bread", "Ben likes rye bread too", "Likes wheat")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.display import counted
 from assistant.tools import search
 from assistant.tools.policy import DenyAll
 from assistant.tools.roots import Roots
@@ -54,7 +55,7 @@ GLOBS = {
 def test_files_are_found_by_name(call: Call, project: Path, pattern: str) -> None:
     found = call("find_files", pattern=pattern)
     assert found.content == "\n".join(GLOBS[pattern]) or not GLOBS[pattern]
-    assert found.compact == f"{len(GLOBS[pattern])} files"
+    assert found.compact == counted(len(GLOBS[pattern]), "file")
 
 
 def test_finding_below_a_directory_names_files_from_the_workspace(
@@ -159,5 +160,5 @@ def test_many_matches_are_cut_with_a_notice(call: Call, workspace: Workspace) ->
     (workspace.root / "a.txt").write_text("token " + "x" * 1000 + "\n" + "token\n" * 299)
     result = call("grep", pattern="token")
     assert "100 more lines" in result.content
-    assert result.compact == "300 matches in 1 files"
+    assert result.compact == "300 matches in 1 file"
     assert max(map(len, result.content.split("\n"))) < 400

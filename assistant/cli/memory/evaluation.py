@@ -9,6 +9,7 @@ import typer
 
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
+from assistant.display import counted, local_time
 from assistant.errors import UsageError
 from assistant.memory.base import Memory, Progress
 from assistant.workspace import Workspace, read_text
@@ -148,7 +149,7 @@ def _show(now: "Figures", outcomes: "Sequence[Outcome]") -> None:
     from assistant.upkeep.evaluate import interval
 
     found = sum(each.found for each in outcomes)
-    head = f"{now.kind}: {now.questions} questions of {now.facts} facts"
+    head = f"{now.kind}: {counted(now.questions, 'question')} of {counted(now.facts, 'fact')}"
     typer.echo(f"{typer.style(head, bold=True)}, {EXPLAINED[now.kind]}")
     typer.echo(f"A recall returns what answers it: {found} of {now.questions}")
     lows, highs = interval(np.array([each.scores for each in outcomes]))
@@ -178,4 +179,4 @@ def _show_past(past: "Sequence[Figures]") -> None:
     for each in past[-SHOWN_FIGURES:]:
         shares = {"returned": each.found, **each.measures}
         said = "  ".join(f"{name} {100 * share:.1f}" for name, share in shares.items())
-        typer.echo(f"  {each.time[:16]}  {each.questions} questions  {said}")
+        typer.echo(f"  {local_time(each.time)}  {counted(each.questions, 'question')}  {said}")

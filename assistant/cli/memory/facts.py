@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli.memory.choosing import choice, the_very
 from assistant.cli.memory.shown import (
-    one_line,
     passage_json,
     recall_json,
     show_recall,
@@ -17,14 +17,13 @@ from assistant.cli.memory.shown import (
 from assistant.cli.options import (
     AsJson,
     at_terminal,
-    confirmed,
     given,
     lines,
     print_json,
     reads_lines,
 )
-from assistant.errors import LedgerError, UsageError
-from assistant.memory.base import Fact, Memory, Passage, Query, Recall
+from assistant.errors import UsageError
+from assistant.memory.base import Fact, Memory, Query, Recall
 
 ALL = 1 << 31
 """More entries than any journal has."""
@@ -128,10 +127,11 @@ def forget(
     if sessions and not purge:
         raise UsageError("--sessions goes with --purge", "Give both, or neither")
     with context.obj.memory() as memory:
-        found = named(memory, given(target, "target"))
-        cure = "Run it again with --yes once you have seen what it removes"
-        if not confirmed("Forget this?", yes=yes, cure=cure):
+        wanted = given(target, "target")
+        chosen = the_very(memory, wanted) if yes else choice(memory, wanted)
+        if chosen is None:
             raise typer.Exit(1)
+        found = [chosen]
         if sessions:
             from assistant import app  # transcripts: not on the client's path
 
@@ -169,15 +169,3 @@ def _check_date(text: str | None) -> None:
         date.fromisoformat(text or "2000-01-01")
     except ValueError as error:
         raise UsageError(f"{text!r} is not a date", "Write it as 2026-05-08") from error
-
-
-def named(memory: Memory, target: str) -> tuple[Passage, ...]:
-    """The one fact that the target names, shown. Raises LedgerError for none or several."""
-    found = memory.locate(target)
-    if not found:
-        raise LedgerError(f"memory holds nothing for {target!r}", "Try `assistant recall` first")
-    if len(found) > 1:
-        places = ", ".join(passage.citation for passage in found[:5])
-        raise LedgerError(f"{len(found)} facts match {target!r}: {places}", "Name one by FILE:LINE")
-    typer.echo(one_line(f"{found[0].citation}  {found[0].text}"), err=True)
-    return found

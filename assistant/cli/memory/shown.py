@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from assistant.display import spelled
+from assistant.display import counted, spelled
 from assistant.memory.base import Passage, Recall, Remembered
 
 
@@ -49,7 +49,9 @@ def _show_passage(passage: Passage, *, why: bool) -> None:
     if why:
         shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
         origin = f"from {passage.origin or 'the file'}"
-        facts = f"score {passage.score:.2f} = {shares} · {passage.tokens} tokens · {origin}"
+        facts = (
+            f"score {passage.score:.2f} = {shares} · {counted(passage.tokens, 'token')} · {origin}"
+        )
         typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
 
 

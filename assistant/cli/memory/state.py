@@ -7,7 +7,7 @@ import typer
 
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
-from assistant.display import spelled
+from assistant.display import counted, local_time, spelled
 
 memory_commands = typer.Typer(
     help="Look after memory itself.", rich_markup_mode=None, no_args_is_help=True
@@ -27,14 +27,16 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(state))
         return
-    typer.echo(f"{state.chunks} chunks, {state.index_bytes / 1e6:.1f} MB, {state.embedder}")
+    typer.echo(
+        f"{counted(state.chunks, 'chunk')}, {state.index_bytes / 1e6:.1f} MB, {state.embedder}"
+    )
     for source in state.sources:
-        typer.echo(
-            f"  {spelled(source.source)}  {source.chunks} chunks, indexed {source.indexed_at}"
-        )
-    typer.echo(f"{state.embedded_total} texts embedded since the index was made")
-    if state.waiting_for_review:
-        typer.echo(f"{state.waiting_for_review} facts wait for `assistant memory review`")
+        held = f"{counted(source.chunks, 'chunk')}, indexed {local_time(source.indexed_at)}"
+        typer.echo(f"  {spelled(source.source)}  {held}")
+    typer.echo(f"{counted(state.embedded_total, 'text')} embedded since the index was made")
+    if waiting := state.waiting_for_review:
+        wait = counted(waiting, "fact waits", "facts wait")
+        typer.echo(f"{wait} for `assistant memory review`")
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
         typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
@@ -56,7 +58,7 @@ def log(
         return
     for entry in entries:
         undone = " (undone)" if entry.undone else ""
-        kept = f"{entry.time[:16]}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
+        kept = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
         typer.echo(spelled(f"{kept}  [{entry.origin.kind}]{undone}"))
 
 
@@ -79,4 +81,4 @@ def rebuild(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(state))
     else:
-        typer.echo(f"Rebuilt: {state.chunks} chunks")
+        typer.echo(f"Rebuilt: {counted(state.chunks, 'chunk')}")

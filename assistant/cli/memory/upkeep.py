@@ -10,7 +10,7 @@ import typer
 from assistant.cli.memory.shown import one_line, show_written
 from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, print_json
-from assistant.display import spelled
+from assistant.display import local_time, spelled
 from assistant.errors import LedgerError, ModelError, SessionError
 from assistant.memory.base import Fact, Held, JournalEntry, Memory, Origin, Pair
 from assistant.workspace import Workspace
@@ -126,7 +126,9 @@ def _decide(memory: Memory, place: Workspace, waiting: Sequence[Held]) -> None:
 
 def _show_held(memory: Memory, place: Workspace, held: Held) -> None:
     """A fact that waits, what it would replace, and what it was taken from."""
-    typer.echo(typer.style(held.id, bold=True) + typer.style(f"  {held.time[:16]}", dim=True))
+    typer.echo(
+        typer.style(held.id, bold=True) + typer.style(f"  {local_time(held.time)}", dim=True)
+    )
     typer.echo(f"  {spelled(held.fact.text)}")
     for passage in memory.locate(held.fact.replaces) if held.fact.replaces else ():
         typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
@@ -163,7 +165,7 @@ def _sources(place: Workspace, origin: Origin) -> Iterator[str]:
 def _show_erased(erased: Sequence[JournalEntry]) -> None:
     for entry in erased:
         typer.echo(
-            spelled(f"{entry.id}  {entry.time[:16]}  {entry.source}  {one_line(entry.text)}")
+            spelled(f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}")
         )
     if erased:
         typer.echo("Name one, or --all, to write it again; with --dismiss, to forget the offer.")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from assistant import config, settings, workspace
 from assistant.cli.options import Globals
+from assistant.display import counted
 from assistant.errors import StorageError
 
 
@@ -33,7 +34,7 @@ def _workspace(options: Globals) -> str:
 def _memory(options: Globals) -> str:
     with options.memory() as memory:
         state = memory.status()
-    return f"{state.chunks} chunks indexed by {state.embedder}"
+    return f"{counted(state.chunks, 'chunk')} indexed by {state.embedder}"
 
 
 def _model(_: Globals) -> str:

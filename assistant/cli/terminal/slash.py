@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assistant.app import Chat
-from assistant.cli.memory.facts import named
+from assistant.cli.memory.choosing import choice
 from assistant.cli.memory.shown import show_recall, show_written
 from assistant.cli.sessions import show_sessions
 from assistant.cli.terminal.render import quiet_lines
@@ -51,9 +51,8 @@ def _recall(chat: Chat, console: Console, text: str) -> None:
 
 
 def _forget(chat: Chat, console: Console, target: str) -> None:
-    found = named(chat.memory, target)
-    if typer.confirm("Forget this?"):
-        chat.memory.forget(found)
+    if found := choice(chat.memory, target):
+        chat.memory.forget([found])
         typer.echo("Forgotten. `assistant memory undo` restores it.")
 
 

@@ -1,0 +1,58 @@
+"""What `forget` takes away: what is named, or chosen; never what is only like it."""
+
+import os
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.cli.conftest import ASSISTANT, Run
+
+DENTIST, MEMORY = "My dentist is in Hull", "MEMORY.md"
+
+
+@pytest.fixture
+def line(place: Path, run: Run) -> int:
+    run("remember", "-", stdin=f"{DENTIST}\nTom's dentist is in Hull on Mondays\n")
+    return 1 + (place / MEMORY).read_text().splitlines().index(f"- {DENTIST}")
+
+
+def test_yes_takes_only_what_is_named(place: Path, run: Run, line: int) -> None:
+    before = (place / MEMORY).read_text()
+    for wrong in (
+        "My doctor is in York",
+        "dentist is in Hull",
+        "is in Hull on Mondays",
+        f"NOTES.md:{line}",
+        "MEMORY.md:9999",
+        "0123456789abcdef",
+    ):
+        done = run("forget", wrong, "--yes")
+        assert done.returncode == 1, wrong
+        assert done.stderr.startswith("assistant: "), wrong
+    refused = run("forget", "where is my dentist?", "--yes", "--purge").stderr
+    assert f"MEMORY.md:{line} - {DENTIST}" in refused
+    assert (place / MEMORY).read_text() == before
+    assert run("forget", "my", "dentist is in Hull.", "--yes").returncode == 0
+    assert (place / MEMORY).read_text() == before.replace(f"- {DENTIST}\n", "")
+
+
+def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> None:
+    refused = run("forget", "dentist in Hull")
+    assert refused.returncode == 2
+    child = pexpect.spawn(
+        str(ASSISTANT),
+        ["-w", str(place), "forget", "dentist is in Hull"],
+        env=dict(os.environ),
+        encoding="utf-8",
+        timeout=60,
+        dimensions=(24, 100),
+    )
+    child.expect(r"1\. MEMORY\.md:\d+ - .*2\. MEMORY\.md:\d+ - (\S+)")
+    taken = child.match[1]
+    child.expect("which one")
+    child.send("2\r")
+    child.expect("Forgotten")
+    child.expect(pexpect.EOF)
+    left = (place / MEMORY).read_text()
+    assert ("Tom" in left, DENTIST in left) == (taken == "My", taken != "My")
