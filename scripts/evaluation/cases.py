@@ -5,12 +5,9 @@ an ablation are learnt anew, for each case on the other cases; so are those of t
 the other cases", which tells how far the weights that ship depend on what they were learnt on.
 """
 
-import argparse
 import contextlib
-import os
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import Query
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder, Vectors
@@ -37,9 +33,9 @@ from assistant.upkeep.evaluate import (
     read_cases,
 )
 from assistant.workspace import MEMORY_FILE, Workspace
-from scripts.learning import Example, learn
+from scripts.evaluation.learning import Example, learn
+from scripts.evaluation.suites import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PLOT = ROOT / "build" / "recall.svg"
 SECTIONS = {"dense_section", "bm25_section"}
 WORDS = {"bm25", "bm25_section"}
@@ -103,20 +99,13 @@ class Opened:
         return found
 
 
-def main() -> None:
-    """Read the command line, print the report, write the plot."""
-    parser = argparse.ArgumentParser(prog="scripts/eval", description=__doc__)
-    parser.add_argument("folder", nargs="?", default=os.environ.get("ASSISTANT_EVAL_DATA"))
-    parser.add_argument("--plot", type=Path, default=PLOT, help="where the SVG goes")
-    parser.add_argument("--quick", action="store_true", help="no ablations")
-    options = parser.parse_args()
-    if options.folder is None:
-        raise UsageError("no folder to measure on", "Name one, or set ASSISTANT_EVAL_DATA")
-    with opened(read_cases(Path(options.folder))) as cases:
-        rows = report(cases, ablate=not options.quick)
-    options.plot.parent.mkdir(parents=True, exist_ok=True)
-    options.plot.write_text(plot(rows), encoding="utf-8")
-    print(f"\nThe plot is in {options.plot}")
+def run(folder: Path, *, ablate: bool, plot_to: Path) -> None:
+    """Print the report on the cases in a folder, and write the plot."""
+    with opened(read_cases(folder)) as cases:
+        rows = report(cases, ablate=ablate)
+    plot_to.parent.mkdir(parents=True, exist_ok=True)
+    plot_to.write_text(plot(rows), encoding="utf-8")
+    print(f"\nThe plot is in {plot_to}")
 
 
 @contextlib.contextmanager
@@ -264,17 +253,3 @@ def plot(rows: dict[str, Scores]) -> str:
         "@media(prefers-color-scheme:dark){text{fill:#ddd}path{stroke:#ddd}}</style>"
         f"{''.join(parts)}</svg>\n"
     )
-
-
-def told(run: Callable[[], None]) -> int:
-    """Run, with an error of ours as one line and its exit code."""
-    try:
-        run()
-    except AssistantError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(told(main))

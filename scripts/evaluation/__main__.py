@@ -1,0 +1,72 @@
+"""How well recall finds what answers: the suites under tests/recall, or the cases of a folder.
+
+Without a folder it prints a row for each measure of each suite, for the development half and the
+held-out one, with 95 % bootstrap intervals. With one, the report on its */MEMORY.md with qa.json.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from assistant.errors import AssistantError, UsageError
+from assistant.memory.embedding import compile
+from assistant.settings import EmbeddingSettings
+from scripts.evaluation import cases, means, report
+from scripts.evaluation.catalogue import PLANS, Plan
+from scripts.evaluation.kept import KeptEmbedder
+from scripts.evaluation.misses import misses
+from scripts.evaluation.suites import ROOT
+
+KEPT = ROOT / ".cache" / "recall"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and do as it says."""
+    options = _parser().parse_args(arguments)
+    if options.folder:
+        cases.run(options.folder, ablate=not options.quick, plot_to=options.plot)
+        return
+    plans = _chosen(options.suite)
+    settings = means.without(options.without)
+    embedder = KeptEmbedder(compile.load(EmbeddingSettings()), KEPT)
+    if options.misses:
+        for plan in plans:
+            print(*misses(plan, embedder, settings), sep="\n\n")
+        return
+    before, found = report.recorded(), []
+    print(report.HEADING)
+    for row in report.rows(plans, embedder, settings, kinds=options.kinds):
+        print(row.line(before.get(row.plan, {}).get(row.measure.name)), flush=True)
+        found.append(row)
+    if options.record:
+        report.record(found)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/eval", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="cases to measure instead")
+    parser.add_argument("--quick", action="store_true", help="of cases: no ablations")
+    parser.add_argument("--plot", type=Path, default=cases.PLOT, help="where their SVG goes")
+    names = ", ".join(plan.name for plan in PLANS)
+    parser.add_argument("--suite", action="append", help=f"only this one: {names}")
+    parser.add_argument("--kinds", action="store_true", help="a row for each kind of question too")
+    parser.add_argument("--misses", action="store_true", help="what the development half misses")
+    switches = ", ".join(means.MEANS)
+    parser.add_argument("--without", metavar="MEANS", help=f"leave one out: {switches}")
+    parser.add_argument("--record", action="store_true", help="write the figures down")
+    return parser
+
+
+def _chosen(names: Sequence[str] | None) -> list[Plan]:
+    if unknown := set(names or ()) - {plan.name for plan in PLANS}:
+        raise UsageError(f"there is no suite {min(unknown)!r}", "`scripts/eval --help` names them")
+    return [plan for plan in PLANS if not names or plan.name in names]
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AssistantError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -1,0 +1,43 @@
+"""Which suites there are: the memory each is asked of, and by what it is measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scripts.evaluation import bulk, probes, suites
+from scripts.evaluation.probes import Probe
+
+UNRELATED_TALK = (
+    "write me a haiku about rain",
+    "Grey thread from the eaves, / the gutter learns an old song, / boots wait by the door.",
+)
+"""What was said before a new topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A row group of the report: the questions of a suite, asked of the workspaces of some.
+
+    `bulk` chunks of distractors are added to the memory.
+    """
+
+    name: str
+    suite: str
+    workspaces: tuple[str, ...]
+    probes: tuple[Probe, ...]
+    bulk: int = 0
+
+    def files(self) -> Mapping[str, str]:
+        """The memory's files."""
+        return suites.workspace(*self.workspaces) | bulk.files(self.bulk)
+
+
+FACTS = ("facts",)
+PLANS = (
+    Plan("facts", "facts", FACTS, (probes.turn(), probes.ranked())),
+    Plan("new topic", "facts", FACTS, (probes.turn(UNRELATED_TALK),)),
+    Plan("unrelated", "unrelated", FACTS, (probes.disturbed(),)),
+    Plan("follow-ups", "followups", FACTS, (probes.turn(),)),
+    Plan("procedures", "procedures", ("facts", "procedures"), (probes.whole(),)),
+    Plan("strings", "strings", ("strings",), (probes.ranked(),)),
+    Plan("strings, many", "strings", ("strings",), (probes.ranked(),), bulk=19_000),
+)

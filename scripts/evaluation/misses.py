@@ -1,0 +1,37 @@
+"""Which questions of the development half miss their evidence, and where it stands instead.
+
+The held-out half is not shown: what one has looked at is no longer held out.
+"""
+
+from collections.abc import Iterator
+
+from assistant.memory.base import Query
+from assistant.memory.embedding.embedder import Embedder
+from assistant.settings import Settings
+from scripts.evaluation import suites
+from scripts.evaluation.catalogue import Plan
+from scripts.evaluation.probes import AMONG, MOST, UNLIMITED, covered, place
+from scripts.evaluation.room import Room, opened
+from scripts.evaluation.suites import HALVES, Asked
+
+
+def misses(plan: Plan, embedder: Embedder, settings: Settings) -> Iterator[str]:
+    """A paragraph for each question whose evidence is not all among eight."""
+    with opened(plan.files(), embedder, settings) as room:
+        for asked in suites.questions(plan.suite, HALVES[0]):
+            if told := _told(room, asked):
+                yield told
+
+
+def _told(room: Room, asked: Asked) -> str:
+    query = Query(asked.question, k=MOST, budget=UNLIMITED)
+    recall = room.memory.recall(query)
+    if asked.evidence and covered(recall.passages[:AMONG], asked.evidence) == 1.0:
+        return ""
+    if not asked.evidence and not recall.passages:
+        return ""
+    stands = place(recall.passages, asked.evidence) if asked.evidence else None
+    where = "abstained" if recall.abstained else f"at {stands}" if stands else "not found"
+    first = recall.passages[0].text if recall.passages else "nothing"
+    wanted = "".join(f"\n  wanted: {text}" for text in asked.evidence)
+    return f"{asked.question}\n  {where}; first: {' '.join(first.split())}{wanted}"

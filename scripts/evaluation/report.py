@@ -1,0 +1,107 @@
+"""The figures of the suites, a row a measure: both halves, with intervals, beside the recorded."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from assistant.memory.embedding.embedder import Embedder
+from assistant.settings import Settings
+from assistant.upkeep.evaluate import Scores, interval
+from scripts.evaluation import suites
+from scripts.evaluation.catalogue import Plan
+from scripts.evaluation.probes import Measure
+from scripts.evaluation.room import Room, opened
+from scripts.evaluation.suites import HALVES, Asked
+
+RECORD = suites.SUITES / "figures.json"
+Figures = dict[str, dict[str, list[float]]]
+"""By plan and measure, the means of both halves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measure of one plan (or of one kind of its questions): the scores of each half."""
+
+    plan: str
+    measure: Measure
+    halves: tuple[Scores, ...]
+
+    @property
+    def means(self) -> list[float]:
+        """What is recorded of it."""
+        return [round(float(each.mean()), 4) for each in self.halves]
+
+    def line(self, before: Sequence[float] | None) -> str:
+        """The row of the table; `before` are the recorded means."""
+        shown = [self._cell(each) for each in self.halves]
+        recorded = [self.measure.shown(each) for each in before] if before else ["–"]
+        count = " + ".join(str(len(each)) for each in self.halves)
+        cells = [self.plan, self.measure.name, count, *shown, " · ".join(recorded)]
+        return f"| {' | '.join(cells)} |"
+
+    def _cell(self, scores: Scores) -> str:
+        low, high = interval(scores[:, None])
+        shown = self.measure.shown
+        return f"{shown(float(scores.mean()))} ({shown(low[0])}–{shown(high[0])})"
+
+
+HEADING = "| suite | measure | questions | development | held out | recorded |\n" + "|---" * 6 + "|"
+
+
+def rows(
+    plans: Sequence[Plan], embedder: Embedder, settings: Settings, *, kinds: bool = False
+) -> Iterator[Row]:
+    """Measure the plans one after another; those of one memory share a room."""
+    for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.bulk)):
+        sharing = list(group)
+        tell(f"indexing {sharing[0].name} …")
+        with opened(sharing[0].files(), embedder, settings) as room:
+            for plan in sharing:
+                tell(f"asking {plan.name} …")
+                yield from measured(plan, room, kinds=kinds)
+
+
+def measured(
+    plan: Plan, room: Room, *, kinds: bool = False, of: Sequence[str] = HALVES
+) -> Iterator[Row]:
+    """The rows of one plan in its room; with `kinds`, those of each kind of question too."""
+    halves = [suites.questions(plan.suite, half) for half in of]
+    for probe in plan.probes:
+        scores = [np.array([probe.score(room, each) for each in half]) for half in halves]
+        named = sorted({each.kind for half in halves for each in half} - {""}) if kinds else []
+        for kind in ["", *named]:
+            chosen = tuple(
+                _of_kind(found, half, kind) for found, half in zip(scores, halves, strict=True)
+            )
+            for column, measure in enumerate(probe.measures):
+                name = f"{plan.name}: {kind}" if kind else plan.name
+                yield Row(name, measure, tuple(each[:, column] for each in chosen))
+
+
+def recorded() -> Figures:
+    """The figures that were written down last."""
+    figures: Figures = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    return figures
+
+
+def record(found: Sequence[Row], path: Path = RECORD) -> None:
+    """Write down the figures of these rows; those of other plans stay."""
+    figures = recorded()
+    for row in found:
+        figures.setdefault(row.plan, {})[row.measure.name] = row.means
+    path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def tell(progress: str) -> None:
+    """Say what is going on, apart from the report."""
+    print(progress, file=sys.stderr, flush=True)
+
+
+def _of_kind(scores: Scores, half: Sequence[Asked], kind: str) -> Scores:
+    chosen = [not kind or each.kind == kind for each in half]
+    return scores[np.array(chosen, dtype=np.bool_)]

@@ -1,0 +1,72 @@
+"""A real memory in a workspace that is gone afterwards, and what a turn of the chat gets of it."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.conversation import Conversation
+from assistant.errors import UsageError
+from assistant.events import Recalled
+from assistant.memory.base import Memory
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.local import LocalMemory
+from assistant.model.scripted import ScriptedModel
+from assistant.session import transcript
+from assistant.settings import Settings
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import MEMORY_FILE, Workspace
+
+REPLY = "I see."
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn sent to the model, all of its messages in one text, and the tokens that what was
+    recalled for it cost."""
+
+    sent: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A workspace with its memory."""
+
+    place: Workspace
+    memory: Memory
+
+    def turn(self, message: str, history: Sequence[str] = ()) -> Turn:
+        """Have a conversation that begins with `history`, message and reply by turns."""
+        replies = [*history[1::2], REPLY]
+        model = ScriptedModel(*replies)
+        record = transcript.create(self.place.sessions)
+        talk = Conversation(self.place, model, self.memory, Toolbox([]), record)
+        with contextlib.closing(record):
+            for said in history[::2]:
+                list(talk.send(said))
+            events = list(talk.send(message))
+        assert record.path is not None
+        record.path.unlink()  # ids tell sessions of one second apart by three letters only
+        tokens = sum(each.tokens for each in events if isinstance(each, Recalled))
+        return Turn("\n".join(each.content for each in model.requests[-1].messages), tokens)
+
+
+@contextlib.contextmanager
+def opened(
+    files: Mapping[str, str], embedder: Embedder, settings: Settings | None = None
+) -> Iterator[Room]:
+    """A room with these files, indexed. Raises UsageError if there are none."""
+    if not files:
+        raise UsageError("there is nothing to remember")
+    with tempfile.TemporaryDirectory(prefix="recall-") as name:
+        place = Workspace(Path(name).resolve())
+        for path, text in {MEMORY_FILE: "# Memory\n", **files}.items():
+            file = place.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="")
+        memory = LocalMemory(place, settings or Settings(), embedder)
+        with contextlib.closing(memory):
+            memory.status()
+            yield Room(place, memory)
