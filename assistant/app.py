@@ -21,15 +21,15 @@ from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
 from assistant.settings import Settings
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import searching_tools
+from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.search import searching_tools
-from assistant.tools.shell import shell_tool
+from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.write import writing_tools
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
 from assistant.upkeep.tidy_by_model import relations

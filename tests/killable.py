@@ -17,8 +17,8 @@ from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import UserEntry
 from assistant.settings import Settings
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
 from tests.conversations import compacting

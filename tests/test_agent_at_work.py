@@ -24,14 +24,14 @@ from assistant.model.xml.form import render_call
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered
-from assistant.tools import sandbox
+from assistant.tools.sandbox import choice
 from assistant.workspace import Workspace
 from tests.cli.conftest import COLOUR, PROMPT
 from tests.model.validator import wire_faults
 from tests.provider import Answer, Provider, Received
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
-SANDBOX = getattr(sandbox.live(), "name", "unconfined")
+SANDBOX = getattr(choice.live(), "name", "unconfined")
 
 TASK = "The tests of the package in shop/ fail. Find out why, put it right and run them."
 REPORT = "The discount was added and not taken off; I changed the sign, and the tests pass."

@@ -23,8 +23,8 @@ from assistant.session import transcript
 from assistant.session.entries import UserEntry
 from assistant.session.turns import group, unanswered
 from assistant.settings import ModelSettings, Settings
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace

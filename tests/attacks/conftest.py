@@ -12,14 +12,14 @@ from assistant.secrets.redactor import Redactor
 from assistant.session import transcript
 from assistant.settings import Settings
 from assistant.tools.base import Tool
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import searching_tools
+from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.search import searching_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
 
 Opened = Callable[..., Conversation]

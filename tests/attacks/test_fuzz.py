@@ -19,7 +19,7 @@ from assistant.model.base import ToolSpec
 from assistant.model.xml.form import Block, CallFilter, parse, render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
 from assistant.session import entries
-from assistant.tools import patch
+from assistant.tools.files import patch
 from tests.attacks.cases import ATTACKS
 from tests.attacks.obedient import CLOSING, look
 

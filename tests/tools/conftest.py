@@ -10,13 +10,13 @@ from assistant.events import ApprovalRequested
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import searching_tools
+from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
-from assistant.tools.search import searching_tools
-from assistant.tools.shell import shell_tool
+from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
 
 Call = Callable[..., ToolResult]

@@ -11,16 +11,16 @@ from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings import PolicySettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import searching_tools
+from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import Decision, Policy
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.search import searching_tools
-from assistant.tools.shell import shell_tool
+from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
-from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
 
 

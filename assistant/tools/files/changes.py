@@ -14,7 +14,7 @@ from assistant.errors import ToolError
 from assistant.memory.base import Origin
 from assistant.memory.door import amending
 from assistant.storage import DISK
-from assistant.tools.roots import Place, Roots
+from assistant.tools.files.roots import Place, Roots
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_MODE = 0o666

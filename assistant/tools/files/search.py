@@ -22,8 +22,8 @@ from pydantic import Field
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import Tool, ToolResult
-from assistant.tools.read import PathArgument, decoded
-from assistant.tools.roots import Place, Roots, check_regular, status
+from assistant.tools.files.read import PathArgument, decoded
+from assistant.tools.files.roots import Place, Roots, check_regular, status
 from assistant.tools.schema import tool
 
 SKIPPED = frozenset(

@@ -9,16 +9,16 @@ import pytest
 
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.tools import sandbox
+from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision
-from assistant.tools.roots import Roots
+from assistant.tools.sandbox import choice
 from assistant.tools.schema import tool
-from assistant.tools.shell import Shell, environment, shell_tool
+from assistant.tools.shell.command import Shell, environment, shell_tool
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
 from tests.tools.conftest import Call, calling
 
-confined = pytest.mark.skipif(sandbox.live() is None, reason="no sandbox works here")
+confined = pytest.mark.skipif(choice.live() is None, reason="no sandbox works here")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def anywhere(request: pytest.FixtureRequest, call: Call, approved: Call) -> Call
     """The shell inside the sandbox, then outside of it."""
     if request.param == "outside":
         return lambda name, **arguments: approved(name, **arguments, outside=True)
-    if sandbox.live() is None:
+    if choice.live() is None:
         pytest.skip("no sandbox works here")
     return call
 

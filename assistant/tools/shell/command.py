@@ -21,10 +21,10 @@ from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.tools import sandbox
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.roots import Roots
-from assistant.tools.sandbox import Bounds, Sandbox
+from assistant.tools.files.roots import Roots
+from assistant.tools.sandbox import choice
+from assistant.tools.sandbox.choice import Bounds, Sandbox
 from assistant.tools.schema import tool
 
 TIMEOUT = 120
@@ -56,7 +56,7 @@ class Shell:
         roots: Roots,
         redactor: Redactor,
         interrupt: threading.Event,
-        confinement: Callable[[], Sandbox | None] = sandbox.live,
+        confinement: Callable[[], Sandbox | None] = choice.live,
     ) -> None:
         self._roots = roots
         self._redactor = redactor
@@ -142,7 +142,7 @@ def shell_tool(
     roots: Roots,
     redactor: Redactor,
     interrupt: threading.Event,
-    confinement: Callable[[], Sandbox | None] = sandbox.live,
+    confinement: Callable[[], Sandbox | None] = choice.live,
 ) -> Tool:
     """`shell` below these roots, in the sandbox that works here."""
     return tool(Shell(roots, redactor, interrupt, confinement).shell, writes=True)
@@ -243,7 +243,7 @@ def _take_away(guard: Path) -> None:
 
 def _own_code(roots: Roots) -> list[Path]:
     """This program and its Python, where they stand inside a root."""
-    own = (Path(__file__).resolve().parent.parent, Path(sys.prefix).resolve())
+    own = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
     return [path for path in own if any(path.is_relative_to(root) for root in roots.directories)]
 
 
@@ -253,7 +253,7 @@ def _hidden(roots: Roots) -> list[Path]:
     places = [
         *roots.private,
         Path(runtime),
-        *(Path.home() / name for name in sandbox.CREDENTIALS.split()),
+        *(Path.home() / name for name in choice.CREDENTIALS.split()),
     ]
     real = [place.resolve() for place in places]
     return [

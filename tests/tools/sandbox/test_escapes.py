@@ -11,10 +11,10 @@ import pytest
 
 from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
+from assistant.tools.files.roots import Roots
 from assistant.tools.policy import DenyAll
-from assistant.tools.roots import Roots
-from assistant.tools.sandbox import SANDBOXES, Sandbox, works
-from assistant.tools.shell import shell_tool
+from assistant.tools.sandbox.choice import SANDBOXES, Sandbox, works
+from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
 from tests.tools.conftest import Call, calling

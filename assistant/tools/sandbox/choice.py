@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
-from assistant.tools import confine
+from assistant.tools.sandbox import confine
 
 PROBE_SECONDS = 10.0
 ONLY_LOOPBACK = 3

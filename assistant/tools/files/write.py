@@ -11,11 +11,11 @@ from pydantic import Field
 from assistant.errors import ToolError
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.tools import patch as patches
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.changes import BOM, Change, commit, diff, found
-from assistant.tools.read import PathArgument
-from assistant.tools.roots import Roots
+from assistant.tools.files import patch as patches
+from assistant.tools.files.changes import BOM, Change, commit, diff, found
+from assistant.tools.files.read import PathArgument
+from assistant.tools.files.roots import Roots
 from assistant.tools.schema import tool
 
 PATCHES = "patches"

@@ -11,11 +11,11 @@ from assistant.memory.base import Fact
 from assistant.memory.writing.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.tools.changes import Change, commit
+from assistant.tools.files.changes import Change, commit
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Decision
-from assistant.tools.roots import Roots
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
 from tests.tools.conftest import Call, calling
 
@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_the_old_bytes_and_no_temporary_file(
             if left[0] == 0:
                 raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("assistant.tools.changes.DISK", Full())
+    monkeypatch.setattr("assistant.tools.files.changes.DISK", Full())
     (workspace.root / "a.txt").write_text("old")
     result = call("write_file", path="a.txt", text="new")
     names = sorted(path.name for path in workspace.root.iterdir())

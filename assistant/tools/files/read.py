@@ -9,7 +9,7 @@ from pydantic import Field
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.tools.base import Tool, ToolResult
-from assistant.tools.roots import Place, Roots
+from assistant.tools.files.roots import Place, Roots
 from assistant.tools.schema import tool
 
 READ_LIMIT = 40_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assistant import storage
 from assistant.errors import ToolError
-from assistant.tools.patch import FilePatch, Hunk, apply, parse
+from assistant.tools.files.patch import FilePatch, Hunk, apply, parse
 from assistant.workspace import Workspace
 from tests.tools.conftest import Call
 
@@ -257,7 +257,7 @@ def test_a_patch_that_fails_half_way_is_rolled_back(
                 raise OSError(5, "Input/output error")
             super().sync(descriptor)
 
-    monkeypatch.setattr("assistant.tools.changes.DISK", Failing())
+    monkeypatch.setattr("assistant.tools.files.changes.DISK", Failing())
     before = tree(three)
     for step in range(1, 9):
         Failing.left = step

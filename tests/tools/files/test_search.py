@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from assistant.display import counted
-from assistant.tools import search
+from assistant.tools.files import search
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import glob_matches, searching_tools
 from assistant.tools.policy import DenyAll
-from assistant.tools.roots import Roots
-from assistant.tools.search import glob_matches, searching_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
 from tests.tools.conftest import Call, calling

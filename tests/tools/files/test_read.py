@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from assistant.secrets.redactor import Redactor
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import searching_tools
+from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll
-from assistant.tools.read import reading_tools
-from assistant.tools.roots import Roots
-from assistant.tools.search import searching_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.write import writing_tools
 from assistant.workspace import Workspace
 from tests.tools.conftest import Call, calling
 
