@@ -325,6 +325,10 @@ class Conversation:
         turns = group(self.transcript.entries)
         return bool(turns) and not turns[-1].finished
 
+    def queue(self, text: str) -> None:
+        """Say something that joins the running turn, from any thread, when what runs is through."""
+        self.interruption.queue(self.redactor.redact(text))
+
     def interject(self, text: str) -> None:
         """Say something into the running turn, from any thread; what runs stops for it."""
         self.interruption.interject(self.redactor.redact(text))

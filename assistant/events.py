@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from assistant.messages import Usage
 
@@ -117,6 +117,26 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageJoined:
+    """What the owner said while the turn ran is part of it from here on.
+
+    `interrupting`: the call or tool that ran was stopped for it.
+    """
+
+    name: ClassVar[str] = "message_joined"
+    text: str
+    interrupting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reminded:
+    """The model was told something by the program, such as that the turn must end."""
+
+    name: ClassVar[str] = "reminded"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something the owner should know that is not an error."""
 
@@ -133,6 +153,16 @@ class Retrying:
     reason: str
     delay: float
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    """How far a compaction is: `done` of `total` turns read for facts, then summarised."""
+
+    name: ClassVar[str] = "compacting"
+    step: Literal["facts", "summary"]
+    done: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +213,11 @@ Event = (
     | ToolFinished
     | ApprovalRequested
     | ApprovalDecided
+    | MessageJoined
+    | Reminded
     | Notice
     | Retrying
+    | Compacting
     | Compacted
     | FactsCaptured
     | TurnFinished

@@ -15,7 +15,7 @@ from assistant.agent.request import shown_messages
 from assistant.agent.window import Window
 from assistant.display import counted
 from assistant.errors import LedgerError, MemoryFailure, ModelError, ModelFailure
-from assistant.events import Compacted, Event, FactsCaptured, Retrying
+from assistant.events import Compacted, Compacting, Event, FactsCaptured, Retrying
 from assistant.memory.base import Fact, Memory, Passage, Query, Remembered
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
@@ -101,8 +101,10 @@ def _capture(job: Compaction, older: Sequence[Turn]) -> Generator[Event, None, t
 def _read(job: Compaction, turns: Sequence[Turn]) -> Generator[Event, None, tuple[str, ...]]:
     """Find and write the facts of turns, batch by batch: a later one may supersede an earlier."""
     written: tuple[str, ...] = ()
-    refused, missed = 0, 0
+    refused, missed, done = 0, 0, 0
     for batch in batches(turns, job.window.tokens // READ_SHARE):
+        yield Compacting("facts", done, len(turns))
+        done += len(batch)
         found, usage = yield from _extract(job, batch)
         facts = found.facts if found else ()
         entry = CaptureEntry(batch[-1].entries[-1].id, facts, usage)
@@ -227,9 +229,11 @@ def _summarise(
     )
     if not job.model.extracts:
         return entry
-    summary, usage = earlier, Usage()
+    summary, usage, done = earlier, Usage(), 0
     try:
         for batch in batches(older, job.window.tokens // QUOTE_SHARE):
+            yield Compacting("summary", done, len(older))
+            done += len(batch)
             reply = yield from _ask(job, summary_request(summary, batch, limit))
             summary, usage = bounded(job.redact(reply.text), limit), usage + reply.usage
     except ModelError as error:

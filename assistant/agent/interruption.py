@@ -22,11 +22,21 @@ class Interruption:
             self._cancelled = True
             self.event.set()
 
-    def interject(self, text: str) -> None:
-        """Stop the current call or tool; `text` joins the turn."""
+    def queue(self, text: str) -> None:
+        """`text` joins the turn when the current call or tool is through."""
         with self._lock:
             self._said.append(text)
-            self.event.set()
+
+    def hurry(self) -> None:
+        """Stop the current call or tool for what is queued, if anything is."""
+        with self._lock:
+            if self._said:
+                self.event.set()
+
+    def interject(self, text: str) -> None:
+        """Stop the current call or tool; `text` joins the turn."""
+        self.queue(text)
+        self.hurry()
 
     def wanted(self) -> bool:
         """Whether anything is to stop."""

@@ -16,8 +16,10 @@ from assistant.events import (
     ApprovalDecided,
     ApprovalRequested,
     Event,
+    MessageJoined,
     Notice,
     ReasoningDelta,
+    Reminded,
     Retrying,
     State,
     StateChanged,
@@ -97,10 +99,10 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
     """
     yield from _finish_calls(agent)
     while True:
-        _join(agent)
+        yield from _join(agent)
         last = _rounds(agent.transcript) >= agent.max_rounds - 1 or _told_to_end(agent.transcript)
         if last and not _told_to_end(agent.transcript):
-            agent.transcript.append(ReminderEntry(LAST_ROUND))
+            yield _remind(agent)
         yield StateChanged(State.THINKING)
         answer = yield from _ask(agent)
         if answer is None:  # the owner said something into it
@@ -230,10 +232,9 @@ def _run_call(agent: Agent, call: ToolCall) -> Turning:
     yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
     looped = _is_loop(agent.transcript, call)
     result = ToolResult(LOOPED, error=True) if looped else agent.toolbox.run(verdict)
-    finished = _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
+    yield _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
     if looped:
-        agent.transcript.append(ReminderEntry(LAST_ROUND))
-    yield finished
+        yield _remind(agent)
 
 
 def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
@@ -263,11 +264,20 @@ def _answer(
     return ToolFinished(call.id, call.name, result.content, error, compact)
 
 
-def _join(agent: Agent) -> None:
+def _join(agent: Agent) -> Turning:
     """Let what the owner said in the meantime join the turn."""
     _stop_if_cancelled(agent)
-    for text in agent.interruption.take():
+    interrupting = agent.interruption.wanted()
+    said = agent.interruption.take()
+    for text in said:
         agent.transcript.append(UserEntry(text, joins=True))
+    yield from (MessageJoined(text, interrupting) for text in said)
+
+
+def _remind(agent: Agent) -> Reminded:
+    """Tell the model that the turn must come to an end."""
+    agent.transcript.append(ReminderEntry(LAST_ROUND))
+    return Reminded(LAST_ROUND)
 
 
 def _stop_if_cancelled(agent: Agent) -> None:

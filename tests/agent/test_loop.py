@@ -22,8 +22,10 @@ from assistant.errors import ModelError, ModelFailure, ToolError
 from assistant.events import (
     ApprovalRequested,
     Event,
+    MessageJoined,
     Notice,
     ReasoningDelta,
+    Reminded,
     Retrying,
     State,
     StateChanged,
@@ -245,7 +247,8 @@ def test_one_call_at_a_time_if_so_set() -> None:
 def test_the_same_call_five_times_is_a_loop_and_ends_the_turn() -> None:
     same = [calling(ToolCall(f"c{n}", "same")) for n in range(5)]
     bench = Workbench(ScriptedModel(*same, "I stop."))
-    bench.run()
+    events = bench.run()
+    assert Reminded(LAST_ROUND) in events
     assert bench.ran == ["same"] * 4
     assert bench.results()[-1].content == LOOPED
     assert LAST_ROUND in bench.model.requests[-1].messages[-1].content
@@ -403,6 +406,29 @@ def test_a_message_in_the_middle_of_a_stream_joins_the_turn() -> None:
         "make it four",
     ]
     assert len(group(bench.transcript.entries)) == 1
+
+
+def test_a_queued_message_joins_when_the_tool_is_through_and_says_so() -> None:
+    bench = Workbench(ScriptedModel(calling(look("c1"), look("c2", place="b")), "As you wish."))
+    bench.on_run = lambda: bench.interruption.queue("and c")
+    shown = bench.run()
+    assert bench.ran == ["look here 1", "look b 1"]
+    assert [e for e in shown if isinstance(e, MessageJoined)] == [
+        MessageJoined("and c"),
+        MessageJoined("and c"),
+    ]
+
+
+def test_a_hurried_message_stops_the_stream_and_the_event_says_so() -> None:
+    bench = Workbench(ScriptedModel("one two three", "Four it is."))
+    turn = run_turn(bench.agent())
+    next(turn), next(turn)
+    bench.interruption.hurry()  # nothing is queued: nothing stops
+    assert next(turn) == TextDelta(" two")
+    bench.interruption.queue("make it four")
+    assert next(turn) == TextDelta(" three")
+    bench.interruption.hurry()
+    assert MessageJoined("make it four", interrupting=True) in list(turn)
 
 
 def test_a_message_while_a_tool_runs_stops_the_calls_after_it() -> None:
