@@ -26,7 +26,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("ASSISTANT_", "XDG_")) or name.endswith(KEYS):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(place))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / ".cache"))
+    models = ROOT / ".cache" / "assistant" / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    cache = tmp_path / "cache"
+    (cache / "assistant").mkdir(parents=True)
+    (cache / "assistant" / "models").symlink_to(models)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     return place
 
 

@@ -34,7 +34,9 @@ from assistant.memory.base import (
     no_progress,
 )
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.catalog import CatalogDamaged, Source, StoredChunk
+from assistant.memory.index.catalog import Source
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.rows import StoredChunk
 from assistant.memory.index.sync import Refreshed, Synchronizer
 from assistant.memory.search.near_pairs import near_pairs
 from assistant.memory.search.recall import Recaller
@@ -98,7 +100,7 @@ class LocalMemory:
         self._ledger = Ledger(workspace, today, self._redact)
         self._review = Review(workspace, self._ledger)
         self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
-        self._recaller = Recaller(self._index, embedder, settings.memory)
+        self._recaller = Recaller(self._index.store, embedder, settings.memory)
 
     def recall(self, query: Query) -> Recall:
         found = self._fresh(lambda: self._recaller.recall(query))
@@ -141,7 +143,7 @@ class LocalMemory:
             self._refresh()
             if purge:
                 self._review.purge([plain(passage.text) for passage in passages])
-                self._index.purge()
+                self._index.scrub()
             return forgotten
 
     def status(self) -> MemoryStatus:
@@ -186,8 +188,8 @@ class LocalMemory:
             return self._fresh(lambda: tuple(map(self._remembered, written)))
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        found = self._fresh(lambda: near_pairs(self._index.catalog, limit, self._progress))
-        return tuple(self._pair(*each) for each in found)
+        catalog = self._fresh(lambda: self._index.store.catalog)
+        return tuple(self._pair(*each) for each in near_pairs(catalog, limit, self._progress))
 
     def rebuild(self) -> MemoryStatus:
         with self._lock:
@@ -291,16 +293,16 @@ class LocalMemory:
         )
 
     def _at(self, source: str, line: int) -> StoredChunk | None:
-        found = self._index.catalog.at_line(source, line)
+        found = self._index.store.catalog.at_line(source, line)
         return next((each for each in found if each.chunk.start_line == line), None)
 
     def _similar(self, fact: StoredChunk) -> tuple[Passage, ...]:
         """Current facts so near to this one that it may supersede them."""
-        catalog = self._index.catalog
+        catalog = self._index.store.catalog
         layout = catalog.layout()
         place = layout.positions(np.array([fact.rowid]))
-        vector = catalog.vectors(layout.vector[place].tolist())[0]
-        rows, cosines = self._index.dense.nearest(vector, 4 * MOST_SIMILAR)
+        vector = catalog.vectors.read(layout.vector[place].tolist())[0]
+        rows, cosines = self._index.store.dense.nearest(vector, 4 * MOST_SIMILAR)
         near = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
         found = [
             (stored.chunk, near[stored.rowid])
@@ -311,7 +313,7 @@ class LocalMemory:
 
     def _named(self, target: str) -> tuple[Passage, ...] | None:
         """The passages at `FILE:LINE`, or with an id; None if the target has neither form."""
-        catalog = self._index.catalog
+        catalog = self._index.store.catalog
         place = _PLACE.fullmatch(target)
         if place and (place[1] in catalog.sources() or " " not in target):
             found = catalog.at_line(place[1], int(place[2]))
@@ -333,11 +335,11 @@ class LocalMemory:
 
     def _holding(self, target: str, wanted: str) -> list[Chunk]:
         """The current chunks that hold all of the target's words, side by side."""
-        catalog = self._index.catalog
-        terms = catalog.terms(target)
+        catalog = self._index.store.catalog
+        terms = catalog.words.terms(target)
         if not terms:
             return []
-        rows = [rows for rows, _ in catalog.postings(terms).values()]
+        rows = [rows for rows, _ in catalog.words.in_chunks(terms).values()]
         common = functools.reduce(np.intersect1d, rows)
         chunks = [stored.chunk for stored in catalog.chunks(common.tolist())]
         current = [chunk for chunk in chunks if chunk.status == "current"]
@@ -364,13 +366,13 @@ class LocalMemory:
         )
 
     def _status(self) -> MemoryStatus:
-        sources = self._index.catalog.sources().values()
+        sources = self._index.store.catalog.sources().values()
         return MemoryStatus(
-            chunks=self._index.catalog.count(),
+            chunks=self._index.store.catalog.count(),
             sources=tuple(map(_source_status, sources)),
-            embedded_total=self._index.catalog.embedded_total,
+            embedded_total=self._index.store.catalog.vectors.embedded_total,
             embedder=self._embedder.fingerprint,
-            index_bytes=self._index.size(),
+            index_bytes=self._index.store.size(),
             waiting_for_review=len(self._review.waiting()),
             notices=(
                 *filter(None, [self._embedder.notice]),

@@ -51,7 +51,7 @@ def index(place: Workspace, embedder: Embedder) -> None:
     """Index a workspace in this process, Chroma included."""
     made = Synchronizer(place, embedder, IndexSettings())
     made.refresh()
-    made.dense.drain()
+    made.store.dense.drain()
     made.close()
 
 
@@ -66,9 +66,9 @@ def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> 
     shutil.rmtree(place.index / "chroma", ignore_errors=True)
     before = indexing.bare_upsert(directory / "bare", vectors, size)
     made = Synchronizer(place, embedder, IndexSettings())
-    embedded = made.catalog.embedded_total
-    chroma = clocked(made.dense.drain)[0]
-    embedded = made.catalog.embedded_total - embedded
+    embedded = made.store.catalog.vectors.embedded_total
+    chroma = clocked(made.store.dense.drain)[0]
+    embedded = made.store.catalog.vectors.embedded_total - embedded
     made.close()
     bare = (before + indexing.bare_upsert(directory / "bare", vectors, size)) / 2
     with measure.daemon(place) as memory:
@@ -134,7 +134,7 @@ def served(directory: Path, embedder: KeptEmbedder, size: int) -> Served:
     with server(directory / f"server{size}") as url:
         made = Synchronizer(place, embedder, IndexSettings(url=url))
         made.refresh()
-        chroma = clocked(made.dense.drain)[0]
+        chroma = clocked(made.store.dense.drain)[0]
         made.close()
         with mock.patch.dict(os.environ, ASSISTANT_INDEX__URL=url), measure.daemon(place) as memory:
             asked = queries(facts(size), QUERIES)
@@ -156,8 +156,8 @@ def searched(place: Workspace, embedder: Embedder, items: list[Fact]) -> Searche
     """Ask every n-th fact's question and keywords, and look for the fact."""
     made = Synchronizer(place, embedder, IndexSettings())
     made.refresh()
-    made.dense.drain()
-    recaller = Recaller(made, embedder, MemorySettings())
+    made.store.dense.drain()
+    recaller = Recaller(made.store, embedder, MemorySettings())
     step = len(items) // (QUERIES // 2)
     answers = {text: fact.text for fact in items[::step] for text in (fact.question, fact.keywords)}
     ranks = {}

@@ -79,7 +79,7 @@ class Opened:
     def recaller(self, weights: Weights = WEIGHTS, *, abstain: bool = True) -> Recaller:
         """Recall with these weights."""
         settings = MemorySettings(abstain=abstain)
-        return Recaller(self.index, self.embedder, settings, weights=weights)
+        return Recaller(self.index.store, self.embedder, settings, weights=weights)
 
     def scores(self, weights: Weights = WEIGHTS, *, abstain: bool = False) -> Scores:
         """The scores of its questions."""
@@ -87,7 +87,7 @@ class Opened:
 
     def examples(self) -> list[Example]:
         """Its questions, to learn from."""
-        recaller, catalog = self.recaller(), self.index.catalog
+        recaller, catalog = self.recaller(), self.index.store.catalog
         stored = catalog.chunks(catalog.layout().rowid.tolist())
         found = []
         for each in self.case.questions:
@@ -124,7 +124,7 @@ def opened(cases: Sequence[Case], *, together: bool = False) -> Iterator[list[Op
             index = Synchronizer(Workspace(root), embedder, IndexSettings())
             stack.callback(index.close)
             index.refresh()
-            index.dense.drain()
+            index.store.dense.drain()
             found.append(Opened(case, index, embedder))
         yield found
 
@@ -165,7 +165,7 @@ def among_others(cases: Sequence[Opened]) -> None:
         return
     heading("All cases in one memory", "chunks")
     with opened([each.case for each in cases], together=True) as larger:
-        chunks = f"{len(larger[0].index.catalog.layout()):,}"
+        chunks = f"{len(larger[0].index.store.catalog.layout()):,}"
         row(chunks, np.concatenate([each.scores() for each in larger]))
 
 

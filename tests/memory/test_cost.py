@@ -44,22 +44,24 @@ def opened(root: Path, size: int) -> tuple[Synchronizer, HashingEmbedder]:
     embedder = HashingEmbedder()
     index = Synchronizer(Workspace(root), embedder, IndexSettings())
     index.refresh()
-    index.dense.drain()
+    index.store.dense.drain()
     return index, embedder
 
 
 def statements(index: Synchronizer, embedder: HashingEmbedder, asked: list[str]) -> int:
     """The most SQL statements that one of these recalls runs on the catalog."""
-    recaller = Recaller(index, embedder, MemorySettings(abstain=False))
+    recaller = Recaller(index.store, embedder, MemorySettings(abstain=False))
     recaller.recall(Query(asked[0]))  # what is worked out once in a process
     seen: list[str] = []
     most = 0
-    index.catalog._db.set_trace_callback(seen.append)
+    with index.store.catalog.database.using() as db:
+        db.set_trace_callback(seen.append)
     for query in asked:
         seen.clear()
         assert recaller.recall(Query(query)).passages
         most = max(most, sum(not each.startswith("--") for each in seen))  # not FTS5's own
-    index.catalog._db.set_trace_callback(None)
+    with index.store.catalog.database.using() as db:
+        db.set_trace_callback(None)
     return most
 
 

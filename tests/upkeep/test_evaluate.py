@@ -79,7 +79,7 @@ def recallers(tmp_path: Path, embedder: OnnxEmbedder) -> Iterator[dict[str, tupl
         index = Synchronizer(Workspace(root), embedder, IndexSettings())
         index.refresh()
         indexes.append(index)
-        found[case.name] = Recaller(index, embedder, MemorySettings()), case
+        found[case.name] = Recaller(index.store, embedder, MemorySettings()), case
     yield found
     for index in indexes:
         index.close()
@@ -125,7 +125,7 @@ def test_recall_holds_on_the_folder_given(tmp_path: Path, embedder: OnnxEmbedder
         (root / "MEMORY.md").write_text(case.memory, encoding="utf-8")
         index = Synchronizer(Workspace(root), embedder, IndexSettings())
         index.refresh()
-        recaller = Recaller(index, embedder, MemorySettings())
+        recaller = Recaller(index.store, embedder, MemorySettings())
         scores.append(evaluate.measure(recaller.recall, case.questions))
         index.close()
     at_500, at_1000, at_2000 = np.concatenate(scores).mean(axis=0)[:3]

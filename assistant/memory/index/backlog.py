@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.catalog import Catalog, vector_key
+from assistant.memory.index.vector_cache import VectorCache, vector_key
 
 SLICE = 512
 """Texts embedded between two commits of their vectors: what a kill can cost."""
@@ -14,10 +14,10 @@ WORKERS = 2
 
 
 class Backlog:
-    """Gives each of the texts that are added a vector in the catalog, unless it has one."""
+    """Gives each of the texts that are added a vector in the cache, unless it has one."""
 
-    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
-        self._catalog = catalog
+    def __init__(self, cache: VectorCache, embedder: Embedder) -> None:
+        self._cache = cache
         self._embedder = embedder
         self._new: dict[bytes, str] = {}
         self._begun: list[tuple[list[bytes], Future[Vectors]]] = []
@@ -36,21 +36,21 @@ class Backlog:
     def work_off(self, progress: Callable[[int, int], None]) -> None:
         """Return when every text has its vector; `progress` takes how many have, and of how many.
 
-        Raises what the embedder and the catalog raise.
+        Raises what the embedder and the cache raise.
         """
         self._begin()
         total = sum(len(keys) for keys, _ in self._begun)
         done = 0
         for keys, vectors in self._begun:
             progress(done, total)
-            self._catalog.put_vectors(keys, vectors.result(), embedded=len(keys))
+            self._cache.put(keys, vectors.result(), embedded=len(keys))
             done += len(keys)
         if total:
             progress(done, total)
 
     def _begin(self) -> None:
         """Hand what is new to the embedder, alike in length side by side: less padding."""
-        missing = self._catalog.missing_vectors(list(self._new))
+        missing = self._cache.missing(list(self._new))
         keys = sorted(missing, key=lambda key: len(self._new[key]))
         texts = [self._new[key] for key in keys]
         self._new.clear()

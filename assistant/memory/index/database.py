@@ -1,14 +1,21 @@
-"""The catalog's tables, and opening a database that has them."""
+"""The index's SQLite: its tables, the connection, and who may use it when.
+
+Two files are one database. What an embedding cost lies apart in the owner's cache, where deleting
+the index does not take it; the index is told of it by `ATTACH`.
+"""
 
 import contextlib
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
 _SCHEMA = f"""
@@ -27,7 +34,6 @@ CREATE TABLE chunks (
   vector INTEGER NOT NULL, length INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE INDEX chunks_by_line ON chunks (source, start_line);
 CREATE INDEX chunks_by_vector ON chunks (vector);
-CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}');
@@ -37,6 +43,12 @@ CREATE VIRTUAL TABLE headings USING fts5(plain, content='', tokenize='{_TOKENIZE
 CREATE VIRTUAL TABLE headings_at USING fts5vocab(headings, 'instance');
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
+"""
+_CACHE_SCHEMA = f"""
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL);
+CREATE TABLE token (value TEXT NOT NULL);
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {CACHE_VERSION};
 """
 _CJK = re.compile(
     r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff])"
@@ -64,35 +76,107 @@ def translated(path: Path) -> Iterator[None]:
         raise CatalogDamaged(f"the index {path} is damaged: {error}") from error
 
 
-def open_database(path: Path, check: bool) -> sqlite3.Connection:
-    """Open or make it; `check` reads all of it. Raises sqlite3.DatabaseError."""
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+class Database:
+    """An open database. Threads take turns; one process at a time."""
+
+    def __init__(self, path: Path, cache: Path, *, check: bool = False) -> None:
+        """Open or make the index at `path` and the vectors' `cache`; `check` reads all of both.
+
+        Raises CatalogDamaged, StorageError.
+        """
+        self.path = path
+        self._lock = threading.RLock()
+        with translated(cache):
+            self.token = _prepare_cache(cache, check)
+        with translated(path):
+            self._connection = _open(path, cache, check)
+
+    @contextlib.contextmanager
+    def using(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time. Raises CatalogDamaged, StorageError."""
+        with self._lock, translated(self.path):
+            yield self._connection
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for changes that are made at once or not at all."""
+        with self.using() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
+                raise
+
+    def vacuum(self) -> None:
+        """Leave no byte of what was deleted, in free pages or in the logs."""
+        with self.using() as db:
+            for schema in ("main", "cache"):
+                db.execute(f"VACUUM {schema}")
+                db.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the database; its log is folded into it."""
+        with self.using() as db:
+            db.close()
+
+
+def _prepare_cache(path: Path, check: bool) -> str:
+    """Make the cache if it is missing; returns what tells it from another one."""
+    with contextlib.closing(_connect(path)) as db:
+        if _is_empty(db):
+            db.executescript(_CACHE_SCHEMA)
+            db.execute("INSERT INTO token VALUES (?)", (token_hex(8),))
+        path.chmod(0o600)
+        _verify(db, CACHE_VERSION, check)
+        return str(db.execute("SELECT value FROM token").fetchone()[0])
+
+
+def _open(path: Path, cache: Path, check: bool) -> sqlite3.Connection:
+    db = _connect(path)
     try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA secure_delete = ON")
-        db.execute("PRAGMA cache_size = -8000")
-        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        if _is_empty(db):
             db.executescript(_SCHEMA)
         path.chmod(0o600)
-        _verify(db, check)
+        _verify(db, SCHEMA_VERSION, check)
+        db.execute("ATTACH ? AS cache", (str(cache),))
+        db.execute("PRAGMA cache.synchronous = NORMAL")
+        db.execute("PRAGMA cache.secure_delete = ON")
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _verify(db: sqlite3.Connection, check: bool) -> None:
-    identity = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in _IDENTITY]
-    if identity != list(_IDENTITY.values()):
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("PRAGMA cache_size = -8000")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def _verify(db: sqlite3.Connection, version: int, check: bool) -> None:
+    identity = [
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    ]
+    if identity != [APPLICATION_ID, version]:
         raise sqlite3.DatabaseError("it was made by another version")
     if check:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-
-
-_IDENTITY = {"application_id": APPLICATION_ID, "user_version": SCHEMA_VERSION}
+        verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(verdict)
 
 
 def tokenizing_database() -> sqlite3.Connection:

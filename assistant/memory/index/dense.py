@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from assistant.errors import AssistantError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.catalog import Catalog, Rows
+from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import VectorsDamaged, VectorStore
+from assistant.memory.index.columns import Rows
 from assistant.settings import IndexSettings
 
 BATCH = 1000
@@ -36,12 +37,6 @@ ITSELF = 0.999
 
 GONE = "The vector index was gone; it was filled again from the cache"
 
-NO_OUTBOX: tuple[tuple[list[str], Vectors], list[str], int] = (
-    ([], np.empty((0, 0), np.float32)),
-    [],
-    0,
-)
-"""What `Catalog.outbox` says when nothing is pending; a search need not wait to hear it."""
 Nearest = tuple[Rows, NDArray[np.float32]]
 """Row ids of the catalog and their cosine similarity, best first."""
 
@@ -93,7 +88,7 @@ class DenseIndex:
         if self._store.lost():
             self._complete = False
             self._notify(GONE)
-        if not self._complete or self._catalog.outbox_size:
+        if not self._complete or self._catalog.outbox.size:
             self._wake.set()
 
     def drain(self, progress: Progress = no_progress) -> None:
@@ -115,7 +110,7 @@ class DenseIndex:
         with self._delivering:
             self._complete = False
             self._store.reset()
-            self._catalog.outbox_all()
+            self._catalog.outbox.tell_all()
 
     def count(self) -> int:
         """The number of vectors Chroma holds."""
@@ -145,15 +140,15 @@ class DenseIndex:
             raise VectorsDamaged("The vector index is gone")
         if not self._complete and self._catalog.count() and not self._store.count():
             self._begin_again()
-        done, total = 0, self._catalog.outbox_size
+        done, total = 0, self._catalog.outbox.size
         while not self._closing.is_set():
-            (ids, vectors), gone, mark = self._catalog.outbox(BATCH)
-            if not mark:
+            told = self._catalog.outbox.pending(BATCH)
+            if not told.mark:
                 break
-            self._store.upsert(ids, vectors)
-            self._store.delete(gone)
-            self._catalog.outbox_done(mark)
-            done += len(ids) + len(gone)
+            self._store.upsert(told.ids, told.vectors)
+            self._store.delete(told.gone)
+            self._catalog.outbox.done(told.mark)
+            done += len(told)
             if total > BATCH:
                 progress("Filling the vector index", min(done, total), total)
         if not self._complete and not self._closing.is_set():
@@ -161,9 +156,9 @@ class DenseIndex:
 
     def _begin_again(self) -> None:
         """Have an empty Chroma told everything at once, what it was told before too."""
-        if self._catalog.outbox_size < self._catalog.count():
+        if self._catalog.outbox.size < self._catalog.count():
             self._notify(GONE)
-            self._catalog.outbox_all()
+            self._catalog.outbox.tell_all()
 
     def _compare(self) -> None:
         """Chroma must hold what the catalog does; looked at once after opening.
@@ -171,9 +166,9 @@ class DenseIndex:
         As many vectors as there are chunks, and of a sample nearly each must find itself.
         """
         there = self._store.count()
-        if there != self._catalog.count() and not self._catalog.outbox_size:
+        if there != self._catalog.count() and not self._catalog.outbox.size:
             raise VectorsDamaged("The vector index does not match the catalog")
-        sample = self._catalog.sample_vectors(SAMPLE)
+        sample = self._catalog.vectors.sample(SAMPLE)
         if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
             raise VectorsDamaged("The vector index has lost vectors")
         self._complete = True
@@ -184,13 +179,13 @@ class DenseIndex:
 
     def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
         """Chroma's answer with what is pending laid over it; None if that is too much."""
-        pending = self._catalog.outbox_size
-        if pending > MAX_OVERLAY:
+        if self._catalog.outbox.size > MAX_OVERLAY:
             return None
-        (new, vectors), gone, _ = self._catalog.outbox(MAX_OVERLAY) if pending else NO_OUTBOX
-        ids, cosines = self._store.query(vector, limit + len(new) + len(gone))
+        pending = self._catalog.outbox.pending(MAX_OVERLAY)
+        ids, cosines = self._store.query(vector, limit + len(pending))
         similarity = dict(zip(ids, cosines.tolist(), strict=True))
-        similarity.update(zip(new, (vectors @ vector).tolist() if new else [], strict=True))
+        if pending.ids:
+            similarity.update(zip(pending.ids, (pending.vectors @ vector).tolist(), strict=True))
         rows = self._catalog.rowids(list(similarity))
         best = sorted(rows, key=lambda id_: (-similarity[id_], rows[id_]))[:limit]
         return (
@@ -201,7 +196,10 @@ class DenseIndex:
     def _by_scan(self, vector: NDArray[np.float32], limit: int) -> Nearest:
         """The exact answer from the catalog's vectors, which stay in memory until Chroma is in."""
         if self._exact is None or self._exact[0] != self._catalog.generation:
-            self._exact = (self._catalog.generation, *self._catalog.all_vectors())
+            self._exact = (
+                self._catalog.generation,
+                *self._catalog.all_vectors(),
+            )
         _, rows, vectors = self._exact
         if not len(rows):
             return rows, np.empty(0, dtype=np.float32)

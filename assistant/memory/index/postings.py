@@ -6,13 +6,14 @@ costs 0.5 and BM25 inside FTS5 could be rolled up to one grain only.
 """
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.index.columns import Rows
-from assistant.memory.index.database import searchable, tokenizing_database
+from assistant.memory.index.database import Database, searchable, tokenizing_database
 
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
@@ -29,12 +30,12 @@ class Term:
 
 
 class InvertedIndex:
-    """The words of a catalog's database; one thread may use it at a time."""
+    """The words of a catalog's database. Raises CatalogDamaged and StorageError."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._tokenizing = tokenizing_database()
-        self._postings: dict[str, Postings] = {}
+        self._kept: dict[str, Postings] = {}
 
     def close(self) -> None:
         """Let go of what it opened itself."""
@@ -42,41 +43,50 @@ class InvertedIndex:
 
     def clear(self) -> None:
         """Forget what was read: the chunks have changed."""
-        self._postings.clear()
+        self._kept.clear()
 
     def terms(self, query: str) -> list[Term]:
         """The distinct stemmed words of any text, in order, as the index has them.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        db = self._tokenizing
-        db.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (searchable(query),))
-        rows = db.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
-        db.execute("INSERT INTO words (words) VALUES ('delete-all')")
-        found = list(dict.fromkeys(term for (term,) in rows))[:MAX_QUERY_TERMS]
-        return [Term(term, self._frequency(term)) for term in found]
+        with self._database.using() as db:
+            tokenizing = self._tokenizing
+            tokenizing.execute(
+                "INSERT INTO words (rowid, plain) VALUES (1, ?)", (searchable(query),)
+            )
+            rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
+            tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
+            words = list(dict.fromkeys(term for (term,) in rows))[:MAX_QUERY_TERMS]
+            return [Term(term, self._frequency(db, term)) for term in words]
 
-    def in_chunks(self, term: str) -> Postings:
-        """The chunks that a term stands in; kept until the next change."""
-        if term not in self._postings:
-            self._postings[term] = self._read("words_at", term)
-            while len(self._postings) > MAX_QUERY_TERMS:
-                del self._postings[next(iter(self._postings))]
-        return self._postings[term]
+    def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
+        """Where each term stands: row ids of chunks, and how often. Kept until the next change."""
+        with self._database.using() as db:
+            return {term.text: self._chunks_with(db, term.text) for term in terms}
 
-    def in_headings(self, term: str) -> Postings:
-        """The sections in whose headings a term stands."""
-        return self._read("headings_at", term)
+    def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
+        """Where each term stands in headings: numbers of sections, and how often."""
+        with self._database.using() as db:
+            return {term.text: _read(db, "headings_at", term.text) for term in terms}
 
-    def _frequency(self, term: str) -> int:
-        if term in self._postings:
-            return len(self._postings[term][0])
-        found = self._db.execute("SELECT doc FROM words_in WHERE term = ?", (term,)).fetchone()
-        return int(found[0]) if found else 0
+    def _chunks_with(self, db: sqlite3.Connection, term: str) -> Postings:
+        if term not in self._kept:
+            self._kept[term] = _read(db, "words_at", term)
+            while len(self._kept) > MAX_QUERY_TERMS:
+                del self._kept[next(iter(self._kept))]
+        return self._kept[term]
 
-    def _read(self, table: str, term: str) -> Postings:
-        query = f"SELECT group_concat(doc) FROM {table} WHERE term = ?"
-        joined = self._db.execute(query, (term,)).fetchone()[0]
-        occurrences = np.fromstring(joined or "", dtype=np.int64, sep=",")
-        rows, counts = np.unique(occurrences, return_counts=True)
-        return rows, counts
+    def _frequency(self, db: sqlite3.Connection, term: str) -> int:
+        if term in self._kept:
+            return len(self._kept[term][0])
+        row = db.execute("SELECT doc FROM words_in WHERE term = ?", (term,)).fetchone()
+        return int(row[0]) if row else 0
+
+
+def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
+    query = f"SELECT group_concat(doc) FROM {table} WHERE term = ?"
+    joined = db.execute(query, (term,)).fetchone()[0]
+    occurrences = np.fromstring(joined or "", dtype=np.int64, sep=",")
+    rows, counts = np.unique(occurrences, return_counts=True)
+    return rows, counts

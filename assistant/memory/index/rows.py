@@ -1,6 +1,6 @@
-"""Writing one source's rows into the catalog: what changed, and nothing else.
+"""The rows of chunks: one source's written, as far as it changed, and any read back.
 
-Belongs inside a transaction of the catalog's.
+Writing belongs inside a transaction of the catalog's. The order of the columns is kept here alone.
 """
 
 import json
@@ -8,11 +8,13 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Sequence
-from hashlib import sha256
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from assistant.memory.index.columns import pack
 from assistant.memory.index.database import searchable
+from assistant.memory.index.vector_cache import vector_ids, vector_key
 from assistant.memory.text.chunks import Chunk
 
 
@@ -24,6 +26,14 @@ class Stat(NamedTuple):
     mtime_ns: int
     ctime_ns: int
 
+
+PLACE = ("section", "ordinal", "start_line", "end_line", "start_char", "end_char", "date", "status",
+         "until")  # fmt: skip
+"""What changes of a chunk when others come and go around it."""
+COLUMNS = ("rowid", "id", "source", "text", "plain", "mentions", "vector", "length", "crc", *PLACE)
+_placed = attrgetter(*PLACE[1:])
+_OWN = ("id", "text", "plain", *PLACE[1:])
+"""The columns that a chunk takes as they are."""
 
 Known = dict[str, tuple[int, str, tuple[Any, ...]]]
 """By chunk id: the row, the embedded text, and where the chunk stands."""
@@ -80,8 +90,7 @@ class SourceWriter:
 
     def _known(self, source: int) -> Known:
         rows = self._db.execute(
-            "SELECT id, rowid, plain, section, ordinal, start_line, end_line, start_char,"
-            " end_char, date, status, until FROM chunks WHERE source = ?",
+            f"SELECT id, rowid, plain, {', '.join(PLACE)} FROM chunks WHERE source = ?",
             (source,),
         )
         return {id_: (row, plain, tuple(place)) for id_, row, plain, *place in rows}
@@ -138,14 +147,13 @@ class SourceWriter:
             ((first + n, searchable(chunk.plain)) for n, chunk in enumerate(chunks)),
         )
         lengths = self._lengths(first)
+        marks = ", ".join("?" * len(COLUMNS))
         self._db.executemany(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO chunks ({', '.join(COLUMNS)}) VALUES ({marks})",
             (
-                (first + n, c.id, source, sections[c.heading], c.ordinal, c.text, c.plain,
-                 c.start_line, c.end_line, c.start_char, c.end_char, c.date,
-                 json.dumps(c.mentions), c.status, c.until, vectors[keys[n]],
-                 lengths[first + n], crc(c))
-                for n, c in enumerate(chunks)
+                (row, c.id, source, c.text, c.plain, json.dumps(c.mentions), vectors[key],
+                 lengths[row], crc(c), *_place(c, sections))
+                for row, (c, key) in enumerate(zip(chunks, keys, strict=True), start=first)
             ),
         )  # fmt: skip
         self._tell_chroma([chunk.id for chunk in chunks])
@@ -159,16 +167,11 @@ class SourceWriter:
         moved = []
         for c in chunks:
             row, _, place = known[c.id]
-            now = (sections[c.heading], c.ordinal, c.start_line, c.end_line, c.start_char,
-                   c.end_char, c.date, c.status, c.until)  # fmt: skip
+            now = _place(c, sections)
             if now != place:
                 moved.append((*now, crc(c), row))
-        self._db.executemany(
-            "UPDATE chunks SET section = ?, ordinal = ?, start_line = ?, end_line = ?,"
-            " start_char = ?, end_char = ?, date = ?, status = ?, until = ?, crc = ?"
-            " WHERE rowid = ?",
-            moved,
-        )
+        changes = ", ".join(f"{column} = ?" for column in PLACE)
+        self._db.executemany(f"UPDATE chunks SET {changes}, crc = ? WHERE rowid = ?", moved)
 
     def _tell_chroma(self, ids: Sequence[str]) -> None:
         self._db.executemany(
@@ -189,20 +192,46 @@ class SourceWriter:
         return pack(rows.fetchall())
 
 
-def vector_key(plain: str, fingerprint: str) -> bytes:
-    """The name of a cached vector: the embedded text and the model."""
-    return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk and its number in the catalog, which outlives edits elsewhere in its file."""
+
+    rowid: int
+    chunk: Chunk
 
 
-def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """The numbers of those of the vectors that are cached."""
-    found: dict[bytes, int] = {}
-    for start in range(0, len(keys), 500):
-        part = list(keys[start : start + 500])
-        marks = ",".join("?" * len(part))
-        query = f"SELECT key, id FROM vectors WHERE key IN ({marks})"
-        found.update(db.execute(query, part).fetchall())
-    return found
+def read_chunks(db: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[StoredChunk]:
+    """The chunks that a condition holds for, in the order of sources and places.
+
+    Raises sqlite3.DatabaseError if a row is not what was written.
+    """
+    own = ", ".join(f"c.{column}" for column in _OWN)
+    rows = db.execute(
+        f"SELECT c.rowid, c.crc, s.name, h.heading, c.mentions, {own} FROM chunks c"
+        " JOIN sources s ON s.id = c.source JOIN sections h ON h.id = c.section"
+        f" WHERE {where} ORDER BY s.name, c.ordinal",
+        values,
+    )
+    return [_stored(*row) for row in rows]
+
+
+def _stored(
+    rowid: int, written: int, source: str, heading: str, mentions: str, *own: Any
+) -> StoredChunk:
+    chunk = Chunk(
+        source=source,
+        heading=tuple(json.loads(heading)),
+        mentions=tuple(json.loads(mentions)),
+        **dict(zip(_OWN, own, strict=True)),
+    )
+    if crc(chunk) != written:
+        raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
+    return StoredChunk(rowid, chunk)
+
+
+def _place(chunk: Chunk, sections: Sections) -> tuple[Any, ...]:
+    """The values of `PLACE`."""
+    return (sections[chunk.heading], *_placed(chunk))
 
 
 def crc(chunk: Chunk) -> int:

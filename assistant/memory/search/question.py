@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from assistant.memory.index.catalog import Catalog, Term
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.postings import Term
 from assistant.memory.text.dates import periods
 from assistant.memory.text.period import Period
 
@@ -65,7 +66,7 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
     chunks = len(catalog.layout())
     words = _WORD.findall(text)
     telling = [word for word in words if word.casefold() not in _STOP_WORDS]
-    found = catalog.terms(" ".join(telling))
+    found = catalog.words.terms(" ".join(telling))
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = _names(text, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
@@ -104,7 +105,7 @@ def _names(text: str, catalog: Catalog) -> list[Term]:
     names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
     if 2 * len(names) > len(text.split()):
         return []
-    return catalog.terms(" ".join(names))
+    return catalog.words.terms(" ".join(names))
 
 
 def _share_unknown(names: list[Term]) -> float:
@@ -128,7 +129,7 @@ def _without(text: str, common: set[str], catalog: Catalog) -> str:
             term.text
             for part in _WORD.findall(word)
             if part.casefold()[:3] in starts
-            for term in catalog.terms(part)
+            for term in catalog.words.terms(part)
         }
         return not stems & common
 

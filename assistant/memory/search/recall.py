@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from assistant.errors import UsageError
 from assistant.memory.base import Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.catalog import Layout, Postings, Rows
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.columns import Layout, Rows
+from assistant.memory.index.postings import Postings
+from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
 from assistant.memory.search.lexical import Grains
 from assistant.memory.search.question import Question, read
@@ -61,22 +62,22 @@ class Recaller:
 
     def __init__(
         self,
-        index: Synchronizer,
+        store: IndexStore,
         embedder: Embedder,
         settings: MemorySettings,
         today: Callable[[], date] = date.today,
         weights: Weights = ranking.WEIGHTS,
     ) -> None:
-        self.index = index
+        self.store = store
         self._settings = settings
         self._today = today
         self._weights = weights
-        self._scanner = Scanner(index, embedder)
+        self._scanner = Scanner(store, embedder)
         self._view: _View | None = None
 
     def recall(self, query: Query) -> Recall:
         """The passages worth their tokens, best first. Raises UsageError if `as_of` is no date."""
-        question = read(query.text, self.index.catalog, self._today())
+        question = read(query.text, self.store.catalog, self._today())
         if not question.words:
             return Recall(query.text, 0, ())
         ranked = self.rank(question, query)
@@ -97,15 +98,15 @@ class Recaller:
 
     def rank(self, question: Question, query: Query) -> Ranked:
         """Score the candidates for a question with every signal."""
-        catalog, view = self.index.catalog, self._current_view()
+        catalog, view = self.store.catalog, self._current_view()
         eligible = _eligible(view.layout, query)
         if not eligible.any():
             return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
         exact = query.as_of is not None
         asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
         with asked as similarity:
-            postings = catalog.postings(question.searched)
-            headings = catalog.heading_postings(question.searched)
+            postings = catalog.words.in_chunks(question.searched)
+            headings = catalog.words.in_headings(question.searched)
             worded = lexical.likeliest(view.grains, question.searched, postings, WORDED)
             similarity.include(worded)
             positions = np.union1d(similarity.known(), worded)
@@ -120,7 +121,7 @@ class Recaller:
         return self._ranked(view.layout, positions, matrix)
 
     def _current_view(self) -> _View:
-        catalog = self.index.catalog
+        catalog = self.store.catalog
         layout = catalog.layout()
         if self._view is None or self._view.layout is not layout:
             self._view = _View(layout, Grains.of(layout), TraitColumns(catalog, layout))
@@ -133,7 +134,7 @@ class Recaller:
 
     def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
-        stored = self.index.catalog.chunks(rows)
+        stored = self.store.catalog.chunks(rows)
         found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], strict=True)
         return [
             Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights))

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.catalog import Catalog, Layout, Rows
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.columns import Layout, Rows
+from assistant.memory.index.store import IndexStore
 
 SCANNED = 2000
 """A memory of so many chunks is scanned whole."""
@@ -70,14 +71,14 @@ class Similarity:
         return compared.question
 
     def _vectors(self, positions: Rows) -> Vectors:
-        return self._catalog.vectors(self._layout.vector[positions].tolist())
+        return self._catalog.vectors.read(self._layout.vector[positions].tolist())
 
 
 class Scanner:
     """Compares questions with an index."""
 
-    def __init__(self, index: Synchronizer, embedder: Embedder) -> None:
-        self._index = index
+    def __init__(self, store: IndexStore, embedder: Embedder) -> None:
+        self._store = store
         self._embedder = embedder
         self._kept: tuple[Layout, Vectors] | None = None
         self._aside = ThreadPoolExecutor(1, "similarity")
@@ -92,7 +93,7 @@ class Scanner:
         """
         compared = self._aside.submit(self._compared, question, layout, limit, exact)
         try:
-            yield Similarity(self._index.catalog, layout, compared)
+            yield Similarity(self._store.catalog, layout, compared)
         finally:
             wait([compared])
 
@@ -100,13 +101,13 @@ class Scanner:
         question = self._embedder.embed([text])[0]
         if exact or len(layout) <= SCANNED:
             return _Compared(question, np.arange(len(layout)), self._all(layout) @ question)
-        rows, cosines = self._index.dense.nearest(question, limit)
+        rows, cosines = self._store.dense.nearest(question, limit)
         return _Compared(question, layout.positions(rows), cosines)
 
     def _all(self, layout: Layout) -> Vectors:
         """All vectors; those of a small memory are kept until it changes."""
         if self._kept is not None and self._kept[0] is layout:
             return self._kept[1]
-        vectors = self._index.catalog.all_vectors()[1]
+        vectors = self._store.catalog.all_vectors()[1]
         self._kept = (layout, vectors) if len(layout) <= SCANNED else None
         return vectors

@@ -1,9 +1,11 @@
 """The index follows the files: real files, real SQLite, real Chroma."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,9 +16,13 @@ import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.store import SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.vector_cache import cache_path
 from assistant.settings import IndexSettings
 from assistant.workspace import Workspace
+from tests.memory.index.reading import of_source
 
 Open = Callable[..., Synchronizer]
 
@@ -58,11 +64,21 @@ def many(count: int) -> str:
 
 
 def plains(index: Synchronizer, source: str = "MEMORY.md") -> list[str]:
-    return [stored.chunk.plain for stored in index.catalog.of_source(source)]
+    return [stored.chunk.plain for stored in of_source(index.store.catalog, source)]
 
 
 def ids(index: Synchronizer) -> list[str]:
-    return [s.chunk.id for name in index.catalog.sources() for s in index.catalog.of_source(name)]
+    return [
+        s.chunk.id
+        for name in index.store.catalog.sources()
+        for s in of_source(index.store.catalog, name)
+    ]
+
+
+def cached(path: Path) -> int:
+    """The vectors in a cache that is not open."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return int(db.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
 
 def agrees(index: Synchronizer, workspace: Workspace) -> None:
@@ -70,14 +86,14 @@ def agrees(index: Synchronizer, workspace: Workspace) -> None:
     for source in workspace.sources():
         text = (workspace.root / source).read_bytes().decode().removeprefix("\ufeff")
         lines = text.replace("\r\n", "\n").split("\n")
-        for stored in index.catalog.of_source(source):
+        for stored in of_source(index.store.catalog, source):
             chunk = stored.chunk
             assert text[chunk.start_char : chunk.end_char] == chunk.text
             span = "\n".join(lines[chunk.start_line - 1 : chunk.end_line])
             assert chunk.text.replace("\r\n", "\n") in span
-    index.dense.drain()
-    assert index.dense.count() == index.catalog.count()
-    assert index.catalog.outbox_size == 0
+    index.store.dense.drain()
+    assert index.store.dense.count() == index.store.catalog.count()
+    assert index.store.catalog.outbox.size == 0
 
 
 def test_a_file_is_found_changed_and_gone(workspace: Workspace, start: Open) -> None:
@@ -90,7 +106,7 @@ def test_a_file_is_found_changed_and_gone(workspace: Workspace, start: Open) -> 
     (workspace.root / "memory" / "people.md").unlink()
     assert set(index.refresh().changed) == {"MEMORY.md", "memory/people.md"}
     assert plains(index) == ["tea", "cake"]
-    assert list(index.catalog.sources()) == ["MEMORY.md"]
+    assert list(index.store.catalog.sources()) == ["MEMORY.md"]
     agrees(index, workspace)
 
 
@@ -100,11 +116,11 @@ def test_nothing_changed_costs_nothing(
     index = start()
     write(workspace, many(20))
     index.refresh()
-    generation, embedded = index.catalog.generation, hashing.embedded
+    generation, embedded = index.store.catalog.generation, hashing.embedded
     os.utime(workspace.root / "MEMORY.md", (1, 1))
     for _ in range(3):
         assert index.refresh().changed == ()
-    assert index.catalog.generation == generation
+    assert index.store.catalog.generation == generation
     assert hashing.embedded == embedded
 
 
@@ -129,13 +145,13 @@ def test_a_line_at_the_top_embeds_itself_alone(
     index = start()
     write(workspace, many(5000))
     index.refresh()
-    rows = {s.chunk.id: s.rowid for s in index.catalog.of_source("MEMORY.md")}
-    total, made = index.catalog.embedded_total, hashing.embedded
+    rows = {s.chunk.id: s.rowid for s in of_source(index.store.catalog, "MEMORY.md")}
+    total, made = index.store.catalog.vectors.embedded_total, hashing.embedded
     write(workspace, "- a new line\n\n" + many(5000))
     assert index.refresh().embedded <= 12
-    assert index.catalog.embedded_total - total <= 12
+    assert index.store.catalog.vectors.embedded_total - total <= 12
     assert hashing.embedded - made <= 12
-    after = {s.chunk.id: s.rowid for s in index.catalog.of_source("MEMORY.md")}
+    after = {s.chunk.id: s.rowid for s in of_source(index.store.catalog, "MEMORY.md")}
     assert {id_: after[id_] for id_ in rows} == rows
     agrees(index, workspace)
 
@@ -149,7 +165,7 @@ def test_ranges_are_exact_with_a_mark_and_either_newline(
     index.refresh()
     write(workspace, "\ufeff- first 🙂" + newline + many(30).replace("\n", newline) + "- no end")
     index.refresh()
-    assert index.catalog.count() == 32
+    assert index.store.catalog.count() == 32
     agrees(index, workspace)
 
 
@@ -159,7 +175,7 @@ def test_a_renamed_heading_embeds_nothing(workspace: Workspace, start: Open) -> 
     index.refresh()
     write(workspace, "## Drinks\n\n- green\n- black\n")
     assert index.refresh().embedded == 0
-    assert index.catalog.of_source("MEMORY.md")[0].chunk.heading == ("Drinks",)
+    assert of_source(index.store.catalog, "MEMORY.md")[0].chunk.heading == ("Drinks",)
     agrees(index, workspace)
 
 
@@ -168,7 +184,7 @@ def test_the_same_text_is_embedded_once(workspace: Workspace, start: Open) -> No
     write(workspace, "## A\n\n- tea\n- tea\n\n## B\n\n- tea\n")
     write(workspace, "- tea\n", "memory/more.md")
     assert index.refresh().embedded == 1
-    assert index.catalog.count() == 4
+    assert index.store.catalog.count() == 4
     agrees(index, workspace)
 
 
@@ -212,7 +228,7 @@ def test_a_deleted_index_is_made_again_with_the_same_ids(workspace: Workspace, s
     index = start()
     write(workspace, many(120))
     index.refresh()
-    index.dense.drain()
+    index.store.dense.drain()
     before = ids(index)
     while workspace.index.exists():  # Chroma's own threads may still write
         shutil.rmtree(workspace.index, ignore_errors=True)
@@ -228,8 +244,8 @@ def test_a_deleted_chroma_is_filled_again_without_embedding(
     index = start()
     write(workspace, many(120))
     index.refresh()
-    index.dense.drain()
-    made, total = hashing.embedded, index.catalog.embedded_total
+    index.store.dense.drain()
+    made, total = hashing.embedded, index.store.catalog.vectors.embedded_total
     if not alive:
         index.close()
     shutil.rmtree(workspace.index / "chroma")
@@ -237,11 +253,11 @@ def test_a_deleted_chroma_is_filled_again_without_embedding(
         index = start()
     notices = index.refresh().notices
     query = hashing.embed(["fact 7"])[0]
-    assert len(index.dense.nearest(query, 5)[0]) == 5
+    assert len(index.store.dense.nearest(query, 5)[0]) == 5
     agrees(index, workspace)
     assert any("filled again" in notice for notice in (*notices, *index.refresh().notices))
     assert hashing.embedded == made + 1
-    assert index.catalog.embedded_total == total
+    assert index.store.catalog.vectors.embedded_total == total
 
 
 def test_a_rebuild_embeds_nothing_and_keeps_the_ids(workspace: Workspace, start: Open) -> None:
@@ -263,7 +279,7 @@ def test_damage_to_any_file_is_mended_and_told(
     index = start()
     write(workspace, many(300))
     index.refresh()
-    index.dense.drain()
+    index.store.dense.drain()
     before = ids(index)
     index.close()
     path = workspace.index / name
@@ -291,8 +307,70 @@ def test_an_index_from_elsewhere_is_not_used(workspace: Workspace, start: Open, 
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: "other"}))
     index = start()
     done = index.refresh()
-    assert done.embedded == 1
+    assert (done.changed, done.embedded) == (("MEMORY.md",), 0)  # the vectors lie elsewhere
     assert "made again" in done.notices[0]
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_deleted_index_comes_back_with_no_embedding(
+    workspace: Workspace, start: Open, hashing: HashingEmbedder, alive: bool
+) -> None:
+    index = start()
+    write(workspace, many(50))
+    index.refresh()
+    before, made = ids(index), hashing.embedded
+    if not alive:
+        index.close()
+    shutil.rmtree(workspace.index)
+    if not alive:
+        index = start()
+    assert index.refresh().changed == ("MEMORY.md",)
+    assert (ids(index), hashing.embedded) == (before, made)
+    agrees(index, workspace)
+
+
+@pytest.mark.parametrize("how", ["gone", "garbled", "another's"])
+def test_vectors_that_are_lost_are_made_again_and_told(
+    workspace: Workspace, start: Open, hashing: HashingEmbedder, how: str
+) -> None:
+    index = start()
+    write(workspace, many(50))
+    index.refresh()
+    before, made = ids(index), hashing.embedded
+    index.close()
+    vectors = cache_path(workspace.root)
+    if how == "garbled":
+        vectors.write_bytes(b"no database" * 999)
+    else:
+        vectors.unlink()
+    if how == "another's":
+        other = Catalog(workspace.root / "other.db", vectors)
+        other.vectors.put([b"k" * 16] * 1, hashing.embed(["x"]), 1)
+        other.close()
+        made += 1
+    index = start()
+    assert "made again" in index.refresh().notices[0]
+    assert (ids(index), hashing.embedded) == (before, 2 * made - (how == "another's"))
+    agrees(index, workspace)
+
+
+def test_the_cache_of_vectors_is_private_bounded_and_reached_by_a_scrub(
+    workspace: Workspace, start: Open
+) -> None:
+    index = start()
+    write(workspace, many(1500))
+    index.refresh()
+    vectors = cache_path(workspace.root)
+    assert vectors.stat().st_mode & 0o077 == vectors.parent.stat().st_mode & 0o077 == 0
+    write(workspace, "- tea\n")
+    index.close()
+    index = start()
+    index.refresh()
+    index.close()
+    assert cached(vectors) == 1 + SPARE_VECTORS
+    index = start()
+    index.scrub()
+    assert cached(vectors) == 1
 
 
 def test_another_model_makes_another_index(workspace: Workspace, start: Open) -> None:
@@ -302,7 +380,7 @@ def test_another_model_makes_another_index(workspace: Workspace, start: Open) ->
     index.close()
     index = start(HashingEmbedder(32))
     assert index.refresh().embedded == 1
-    assert index.catalog.all_vectors()[1].shape == (1, 32)
+    assert index.store.catalog.all_vectors()[1].shape == (1, 32)
     agrees(index, workspace)
 
 
@@ -329,12 +407,14 @@ def test_a_search_sees_what_chroma_was_not_told_yet(
     index = start()
     write(workspace, many(200))
     index.refresh()
-    index.dense.drain()
+    index.store.dense.drain()
     for number in range(20):
         write(workspace, many(200) + f"- pangolin number {number}\n")
         index.refresh()
-        rows, cosines = index.dense.nearest(hashing.embed([f"pangolin number {number}"])[0], 3)
-        (best, *_) = index.catalog.chunks(rows.tolist())
+        rows, cosines = index.store.dense.nearest(
+            hashing.embed([f"pangolin number {number}"])[0], 3
+        )
+        (best, *_) = index.store.catalog.chunks(rows.tolist())
         assert best.chunk.plain == f"pangolin number {number}"
         assert cosines[0] == pytest.approx(1.0, abs=1e-3)
     agrees(index, workspace)
@@ -347,9 +427,9 @@ def test_chroma_and_the_scan_agree(
     index = start(embedder)
     index.refresh()
     query = embedder.embed(["whom did number 42 meet?"])[0]
-    rows, cosines = index.dense._by_scan(query, 10)
-    index.dense.drain()
-    again, approximate = index.dense.nearest(query, 10)
+    rows, cosines = index.store.dense._by_scan(query, 10)
+    index.store.dense.drain()
+    again, approximate = index.store.dense.nearest(query, 10)
     assert again.tolist() == rows.tolist()
     np.testing.assert_allclose(cosines, approximate, atol=2e-3)
 
@@ -373,7 +453,7 @@ def test_a_kill_while_indexing_costs_no_more_than_a_slice(
     assert done.returncode == -signal.SIGKILL
     index = start()
     assert index.refresh().embedded == 2000 - 1024
-    assert index.catalog.embedded_total == 2000
+    assert index.store.catalog.vectors.embedded_total == 2000
     agrees(index, workspace)
 
 
@@ -381,9 +461,9 @@ def test_a_purge_leaves_nothing_of_a_fact(workspace: Workspace, start: Open) -> 
     index = start()
     write(workspace, "- tea\n- the xylophone stands in the attic\n")
     index.refresh()
-    index.dense.drain()
+    index.store.dense.drain()
     write(workspace, "- tea\n")
-    index.purge()
+    index.scrub()
     everything = b"".join(p.read_bytes() for p in workspace.index.rglob("*") if p.is_file())
     assert b"xylophon" not in everything.lower()
     agrees(index, workspace)
@@ -394,7 +474,7 @@ def test_the_index_is_private_and_has_a_size(workspace: Workspace, start: Open) 
     index.refresh()
     assert workspace.index.stat().st_mode & 0o077 == 0
     assert (workspace.index / "catalog.db").stat().st_mode & 0o077 == 0
-    assert index.size() > 4096
+    assert index.store.size() > 4096
 
 
 def test_the_index_in_the_way_of_a_file_is_a_storage_error(

@@ -37,15 +37,15 @@ def catalog(workspace: Workspace) -> Iterator[Catalog]:
     (workspace.root / "MEMORY.md").write_text(FILE, encoding="utf-8")
     index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
     index.refresh()
-    yield index.catalog
+    yield index.store.catalog
     index.close()
 
 
 def match(catalog: Catalog, words: str, names: frozenset[str] = frozenset()) -> Match:
-    terms = catalog.terms(words)
+    terms = catalog.words.terms(words)
     grains = Grains.of(catalog.layout())
     everything = np.arange(len(grains.layout))
-    postings, headings = catalog.postings(terms), catalog.heading_postings(terms)
+    postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
     return lexical.match(grains, terms, postings, headings, names, everything)
 
 
@@ -76,7 +76,7 @@ def test_the_section_of_a_turn_is_all_that_was_said_there(catalog: Catalog) -> N
 
 
 def test_names_are_counted_where_they_stand(catalog: Catalog) -> None:
-    (name,) = catalog.terms("Haarlem")
+    (name,) = catalog.words.terms("Haarlem")
     assert match(catalog, "tulips Haarlem", frozenset({name.text})).names.tolist() == [
         0, 0, 1, *[0] * 7,
     ]  # fmt: skip
@@ -87,11 +87,11 @@ def test_rare_words_tell_more() -> None:
 
 
 def test_candidates_hold_a_word_or_stand_beside_a_turn_that_does(catalog: Catalog) -> None:
-    terms = catalog.terms("beans ladder")
+    terms = catalog.words.terms("beans ladder")
     grains = Grains.of(catalog.layout())
-    found = lexical.likeliest(grains, terms, catalog.postings(terms), 100)
+    found = lexical.likeliest(grains, terms, catalog.words.in_chunks(terms), 100)
     assert sorted(found.tolist()) == [0, 1, ANN, ANN + 1, ANN + 2]
-    best = lexical.likeliest(grains, terms, catalog.postings(terms), 2)
+    best = lexical.likeliest(grains, terms, catalog.words.in_chunks(terms), 2)
     assert sorted(best.tolist()) == [0, 1]
     assert not len(lexical.likeliest(grains, [], {}, 5))
 

@@ -5,19 +5,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.index.catalog import Catalog, Stat, vector_key
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.rows import Stat
+from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.search import near_pairs
 from assistant.memory.text.chunks import chunk
 
 
 def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Catalog:
-    opened = Catalog(directory / "catalog.db")
+    opened = Catalog(directory / "catalog.db", directory / "vectors.db")
     text = "".join(f"- {each}\n" for each in texts)
     chunks = chunk(text, "MEMORY.md", count_tokens=len, max_tokens=200)
-    unit = np.array(vectors, np.float32)
+    unit = np.array(vectors, np.float32).reshape(len(texts), len(vectors[0]) if vectors else 1)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     keys = [vector_key(each.plain, "e") for each in chunks]
-    opened.put_vectors(keys, unit, embedded=len(keys))
+    opened.vectors.put(keys, unit, embedded=len(keys))
     opened.replace_source("MEMORY.md", Stat(1, 1, 1, 1), "d", chunks, "e")
     return opened
 
@@ -28,7 +30,11 @@ def words(found: list[tuple[object, object, float]]) -> list[set[str]]:
 
 @pytest.mark.parametrize("texts", [[], ["alone"]])
 def test_of_none_and_one_there_is_no_pair(tmp_path: Path, texts: list[str]) -> None:
-    opened = Catalog(tmp_path / "catalog.db") if not texts else catalog(tmp_path, texts, [[1, 0]])
+    opened = (
+        Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
+        if not texts
+        else catalog(tmp_path, texts, [[1, 0]])
+    )
     assert near_pairs.near_pairs(opened, 9) == []
     opened.close()
 
@@ -41,6 +47,20 @@ def test_pairs_come_nearest_first_each_once_and_not_what_is_far_or_struck_out(
     found = near_pairs.near_pairs(opened, 9)
     assert words(found) == [{"a", "b"}, {"b", "c"}, {"a", "c"}]
     assert [each[2] for each in found] == sorted((each[2] for each in found), reverse=True)
-    assert words(near_pairs.near_pairs(opened, 9, block=2)) == words(found)
     assert words(near_pairs.near_pairs(opened, 1)) == words(found)[:1]
+    opened.close()
+
+
+def test_in_a_large_memory_twins_are_found_without_comparing_all(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    facts = rng.normal(size=(600, 24))
+    twins = facts[:60] + rng.normal(scale=0.05, size=(60, 24))
+    vectors = [*facts.tolist(), *twins.tolist()]
+    opened = catalog(tmp_path, [f"fact {number}" for number in range(660)], vectors)
+    exact = words(near_pairs.near_pairs(opened, 60))
+    found = words(near_pairs.near_pairs(opened, 60, small=100))
+    assert {frozenset(pair) for pair in exact} == {
+        frozenset((f"fact {n}", f"fact {600 + n}")) for n in range(60)
+    }
+    assert sum(pair in exact for pair in found) >= 57
     opened.close()

@@ -6,7 +6,8 @@ from datetime import date
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.catalog import Catalog, Term
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.postings import Term
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search import question
 from assistant.memory.search.question import Question
@@ -23,7 +24,7 @@ def catalog(workspace: Workspace) -> Iterator[Catalog]:
     (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
     index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
     index.refresh()
-    yield index.catalog
+    yield index.store.catalog
     index.close()
 
 

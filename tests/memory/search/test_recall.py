@@ -33,7 +33,7 @@ def remember(workspace: Workspace) -> Iterator[Remember]:
         index = Synchronizer(workspace, embedder, IndexSettings())
         opened.append(index)
         index.refresh()
-        return Recaller(index, embedder, MemorySettings(**settings), lambda: TODAY)
+        return Recaller(index.store, embedder, MemorySettings(**settings), lambda: TODAY)
 
     yield begin
     for index in opened:
@@ -229,12 +229,15 @@ def test_a_large_memory_answers_a_question_of_which_it_holds_no_word(large: Reca
     assert len(large.recall(Query("zzz")).passages) == 8
 
 
-def test_a_change_of_the_memory_is_seen(
-    remember: Remember, workspace: Workspace, embedder: OnnxEmbedder
-) -> None:
-    recaller = remember("# Memory\n\n- The code is 4711.\n", embedder)
-    assert "4711" in best(recaller, "what is the code")
+def test_a_change_of_the_memory_is_seen(workspace: Workspace, embedder: OnnxEmbedder) -> None:
     memory = workspace.root / "MEMORY.md"
+    memory.write_text("# Memory\n\n- The code is 4711.\n", encoding="utf-8")
+    index = Synchronizer(workspace, embedder, IndexSettings())
+    index.refresh()
+    recaller = Recaller(index.store, embedder, MemorySettings(), lambda: TODAY)
+    assert "4711" in best(recaller, "what is the code")
     memory.write_text("# Memory\n\n- The code is 9000.\n", encoding="utf-8")
-    recaller.index.refresh()
-    assert texts(recaller.recall(Query("what is the code"))) == ["- The code is 9000."]
+    index.refresh()
+    found = texts(recaller.recall(Query("what is the code")))
+    index.close()
+    assert found == ["- The code is 9000."]

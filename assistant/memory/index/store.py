@@ -1,0 +1,186 @@
+"""What of the index is open: the catalog and dense search. Search reads here, `sync` writes.
+
+The store knows whom its index belongs to, and throws one away that is damaged, copied from
+elsewhere, or of another version or model.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from assistant import storage
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged
+from assistant.memory.index.dense import DenseIndex
+from assistant.memory.index.vector_cache import cache_path
+from assistant.settings import IndexSettings
+from assistant.workspace import Workspace
+
+SPARE_VECTORS = 1000
+"""Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
+DAMAGED = "The index was damaged; it was made again"
+DELETED = "The index was deleted; it was made again"
+
+
+class IndexStore:
+    """The open index of a workspace. One process at a time.
+
+    Read `catalog` and `dense` afresh each time: after damage they are others. `notices` are lines
+    that the owner should know, until somebody takes them.
+    """
+
+    def __init__(self, workspace: Workspace, fingerprint: str, settings: IndexSettings) -> None:
+        """Open or make it, for vectors of the model `fingerprint`. Raises StorageError."""
+        self._workspace = workspace
+        self._fingerprint = fingerprint
+        self._settings = settings
+        self._closed = False
+        self.notices: list[str] = []
+        self.catalog, self.dense = self._open()
+
+    @property
+    def deleted(self) -> bool:
+        """Whether someone deleted the catalog while it was open."""
+        return _inode(self._catalog_path) != self._inode
+
+    def reopen(self, notice: str, *, discard: bool = False) -> None:
+        """Close what there is and open it again, after throwing it away if `discard`."""
+        self.dense.close()
+        with contextlib.suppress(CatalogDamaged):
+            self.catalog.close()
+        if discard:
+            self._discard()
+        self.notices.append(notice)
+        self.catalog, self.dense = self._open()
+
+    def size(self) -> int:
+        """The bytes of the index on disk."""
+        total = 0
+        for directory, _, names in os.walk(self._workspace.index):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
+                    total += Path(directory, name).stat().st_size
+        return total
+
+    def close(self, *, prune: bool) -> None:
+        """Let go of the index, a second time to no effect; `prune` drops vectors nobody needs."""
+        if self._closed:
+            return
+        self._closed = True
+        self.dense.close()
+        with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
+            if prune:
+                self.catalog.vectors.prune(SPARE_VECTORS)
+            self.catalog.close()
+            self._marker.unlink(missing_ok=True)
+
+    # Opening
+
+    @property
+    def _catalog_path(self) -> Path:
+        return self._workspace.index / "catalog.db"
+
+    @property
+    def _marker(self) -> Path:
+        """There while the catalog is open, and after an exit that was not clean."""
+        return self._workspace.index / "catalog.open"
+
+    @property
+    def _manifest(self) -> Path:
+        return self._workspace.index / "manifest.json"
+
+    def _open(self) -> tuple[Catalog, DenseIndex]:
+        storage.private_directory(self._workspace.private)
+        storage.private_directory(self._workspace.index)
+        self._check_manifest()
+        catalog = self._open_catalog()
+        self._inode = _inode(self._catalog_path)
+        name = json.dumps(self._identity(), sort_keys=True)
+        directory = self._workspace.index / "chroma"
+        return catalog, DenseIndex(catalog, directory, self._settings, name, self.notices.append)
+
+    def _open_catalog(self) -> Catalog:
+        """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
+        cache = cache_path(self._workspace.root)
+        unclean = self._mark()
+        try:
+            catalog = Catalog(self._catalog_path, cache, check=unclean)
+        except CatalogDamaged:
+            self.notices.append(DAMAGED)
+            self._discard()
+            for path in cache.parent.glob(f"{cache.name}*"):
+                path.unlink()
+            self._begin()
+            return Catalog(self._catalog_path, cache)
+        if catalog.count() and catalog.fact("vectors") != catalog.vectors.token:
+            catalog.close()
+            self.notices.append("The cached vectors were gone; they are made again")
+            self._discard()
+            self._begin()
+            catalog = Catalog(self._catalog_path, cache)
+        catalog.keep_fact("vectors", catalog.vectors.token)
+        return catalog
+
+    def _mark(self) -> bool:
+        """Set the marker; whether it stood there already."""
+        unclean = self._marker.exists()
+        with storage.reported("written", self._marker):
+            self._marker.touch(mode=storage.PRIVATE_FILE)
+        return unclean
+
+    def _identity(self) -> dict[str, object]:
+        """Where an index belongs: one that was copied from elsewhere is not this one's."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "embedder": self._fingerprint,
+            "machine": _machine(),
+            "user": os.getuid(),
+            "root": str(self._workspace.root),
+        }
+
+    def _check_manifest(self) -> None:
+        """Throw away an index that is not ours."""
+        try:
+            known = json.loads(storage.read(self._manifest))
+        except (FileNotFoundError, ValueError):
+            known = None
+        wanted = self._identity()
+        if known == wanted:
+            return
+        if isinstance(known, dict):
+            ours = ("machine", "user", "root")
+            same = all(known.get(name) == wanted[name] for name in ours)
+            why = "by another version or embedding model" if same else "for another place"
+            self.notices.append(f"The index was made {why}; it was made again")
+        self._discard()
+        storage.replace(self._manifest, json.dumps(wanted).encode())
+
+    def _begin(self) -> None:
+        storage.replace(self._manifest, json.dumps(self._identity()).encode())
+        self._mark()
+
+    def _discard(self) -> None:
+        index = self._workspace.index
+        with storage.reported("deleted", index):
+            for path in (*index.glob("catalog.*"), *index.glob("chroma*"), self._manifest):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return -1
+
+
+def _machine() -> str:
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        return platform.node()

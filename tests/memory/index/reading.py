@@ -1,0 +1,24 @@
+"""What tests read of an index that the product has no need to."""
+
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.rows import StoredChunk
+
+
+def of_source(catalog: Catalog, name: str) -> list[StoredChunk]:
+    """The chunks of a source, in order."""
+    layout = catalog.layout()
+    if name not in layout.sources:
+        return []
+    rows = layout.rowid[layout.source == layout.sources.index(name)]
+    return catalog.chunks(rows.tolist())
+
+
+def headings(catalog: Catalog) -> dict[int, tuple[str, ...]]:
+    """The heading path of every section, by its number in the layout."""
+    layout = catalog.layout()
+    stored = catalog.chunks(layout.rowid.tolist())
+    places = layout.positions(layout.rowid).tolist()
+    return {
+        int(layout.section[place]): each.chunk.heading
+        for place, each in zip(places, stored, strict=True)
+    }
