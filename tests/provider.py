@@ -1,8 +1,9 @@
 """A language-model provider on a real local socket, scripted by the test.
 
-It speaks three wire formats and picks one by the path of the request: OpenAI's chat completions
-(`/chat/completions`), Anthropic's messages (`/messages`) and Ollama's chat (`/api/chat`), each
-streamed. A step of the script is a text, a `Reply`, or `Raw` bytes with any status::
+It speaks the wire formats of `tests.wires`, each streamed, and picks one by the path of the
+request: OpenAI's chat completions (`/chat/completions`), Anthropic's messages (`/messages`),
+Ollama's chat (`/api/chat`) and Gemini's (`:streamGenerateContent`). A step of the script is a
+text, a `Reply`, or `Raw` bytes with any status::
 
     with Provider("Hello!", Reply(tool_calls=(ToolCall("c1", "look"),)), fails(429)) as provider:
         ...  # api_base=provider.url
@@ -10,18 +11,20 @@ streamed. A step of the script is a text, a `Reply`, or `Raw` bytes with any sta
 """
 
 import json
-import re
 import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from assistant.messages import Reply, Usage, estimate_tokens
+from assistant.messages import Reply, estimate_tokens
+from tests.wires import WIRES, anthropic, chunk, ollama, openai, sse, words
+
+__all__ = ["Provider", "Raw", "anthropic", "chunk", "fails", "ollama", "openai", "sse", "words"]
 
 Json = dict[str, Any]
 
@@ -37,6 +40,14 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Drip:
+    """Send these bytes again and again, a moment apart, until the client hangs up."""
+
+    data: bytes
+    moment: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """Reset the connection here."""
 
@@ -45,7 +56,7 @@ class Cut:
 class Raw:
     """A response as it stands: `parts` of the body, sent one by one, then a clean end."""
 
-    parts: tuple[bytes | Pause | Cut, ...]
+    parts: tuple[bytes | Pause | Drip | Cut, ...]
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "text/event-stream"
@@ -75,25 +86,6 @@ def fails(
     """An error response in OpenAI's form; `error` adds to its object (`code=`, `type=`)."""
     body = json.dumps({"error": {"message": message, **error}}).encode()
     return Raw((body,), status, headers or {}, "application/json")
-
-
-def sse(*events: Json | str) -> tuple[bytes, ...]:
-    """Server-sent events, one a part: an object as JSON, a text as it stands."""
-    texts = (event if isinstance(event, str) else json.dumps(event) for event in events)
-    return tuple(f"data: {text}\n\n".encode() for text in texts)
-
-
-def chunk(delta: Json, finish: str | None = None, **more: Any) -> Json:
-    """One object of OpenAI's stream: `chat.completion.chunk`."""
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "test",
-        "choices": [choice],
-        **more,
-    }
 
 
 class Provider:
@@ -195,7 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
-        encode = next((wire for end, wire in WIRES.items() if self.path.endswith(end)), None)
+        path = self.path.partition("?")[0]
+        encode = next((wire for end, wire in WIRES.items() if path.endswith(end)), None)
         if encode is None:
             self._send(fails(404, f"no {self.path} here"))
             return
@@ -218,6 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
                 match part:
                     case Pause(until):
                         self._hold(until)
+                    case Drip():
+                        self._drip(raw, part)
                     case Cut():
                         self._reset()
                         return
@@ -253,6 +248,10 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             self.connection.settimeout(None)
 
+    def _drip(self, raw: Raw, drip: Drip) -> None:
+        while not self.server.provider.closing.wait(drip.moment):
+            self._write(raw, drip.data)
+
     def _reset(self) -> None:
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -270,103 +269,3 @@ def _overflow(size: int, window: int) -> Raw:
         type="invalid_request_error",
         code="context_length_exceeded",
     )
-
-
-def openai(reply: Reply) -> Iterator[bytes]:
-    """The reply as OpenAI streams it; arguments of a tool call come in two pieces."""
-    events: list[Json | str] = [chunk({"role": "assistant", "content": ""})]
-    events += [chunk({"reasoning_content": word}) for word in words(reply.reasoning)]
-    events += [chunk({"content": word}) for word in words(reply.text)]
-    for index, call in enumerate(reply.tool_calls):
-        text = json.dumps(dict(call.arguments))
-        head = {"name": call.name, "arguments": text[:3]}
-        start = {"index": index, "id": call.id, "type": "function", "function": head}
-        rest = {"index": index, "function": {"arguments": text[3:]}}
-        events += [chunk({"tool_calls": [start]}), chunk({"tool_calls": [rest]})]
-    events.append(chunk({}, "tool_calls" if reply.tool_calls else reply.finish_reason))
-    if reply.usage != Usage():
-        events.append(chunk({}) | {"choices": [], "usage": _openai_usage(reply.usage)})
-    yield from sse(*events, "[DONE]")
-
-
-def _openai_usage(usage: Usage) -> Json:
-    return {
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-    }
-
-
-def anthropic(reply: Reply) -> Iterator[bytes]:
-    """The reply as Anthropic streams it: one content block after the other."""
-    usage = reply.usage
-    counts = {
-        "input_tokens": usage.input_tokens - usage.cached_tokens,
-        "cache_read_input_tokens": usage.cached_tokens,
-        "cache_creation_input_tokens": 0,
-        "output_tokens": 0,
-    }
-    message: Json = {"id": "msg_1", "type": "message", "role": "assistant", "model": "test"}
-    message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": counts}
-    yield _named({"type": "message_start", "message": message})
-    for index, (start, deltas) in enumerate(_blocks(reply)):
-        yield _named({"type": "content_block_start", "index": index, "content_block": start})
-        for delta in deltas:
-            yield _named({"type": "content_block_delta", "index": index, "delta": delta})
-        yield _named({"type": "content_block_stop", "index": index})
-    stop = {"stop_reason": "tool_use" if reply.tool_calls else "end_turn", "stop_sequence": None}
-    counts = {"output_tokens": usage.output_tokens}
-    yield _named({"type": "message_delta", "delta": stop, "usage": counts})
-    yield _named({"type": "message_stop"})
-
-
-def _blocks(reply: Reply) -> Iterator[tuple[Json, list[Json]]]:
-    if reply.reasoning:
-        thoughts = [{"type": "thinking_delta", "thinking": word} for word in words(reply.reasoning)]
-        yield {"type": "thinking", "thinking": "", "signature": ""}, thoughts
-    if reply.text:
-        texts = [{"type": "text_delta", "text": word} for word in words(reply.text)]
-        yield {"type": "text", "text": ""}, texts
-    for call in reply.tool_calls:
-        text = json.dumps(dict(call.arguments))
-        parts = [
-            {"type": "input_json_delta", "partial_json": part} for part in (text[:3], text[3:])
-        ]
-        yield {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}, parts
-
-
-def _named(event: Json) -> bytes:
-    return f"event: {event['type']}\n".encode() + sse(event)[0]
-
-
-def ollama(reply: Reply) -> Iterator[bytes]:
-    """The reply as Ollama streams it: a JSON object a line, each tool call whole."""
-    deltas: list[Json] = [{"content": "", "thinking": word} for word in words(reply.reasoning)]
-    deltas += [{"content": word} for word in words(reply.text)]
-    for call in reply.tool_calls:
-        function = {"name": call.name, "arguments": dict(call.arguments)}
-        deltas.append({"content": "", "tool_calls": [{"function": function}]})
-    for delta in deltas:
-        yield _line({"message": {"role": "assistant", **delta}, "done": False})
-    usage = {"prompt_eval_count": reply.usage.input_tokens, "eval_count": reply.usage.output_tokens}
-    last = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
-    yield _line(last | usage)
-
-
-def _line(event: Json) -> bytes:
-    return json.dumps({"model": "test", "created_at": "2026-01-01T00:00:00Z", **event}).encode() + (
-        b"\n"
-    )
-
-
-def words(text: str) -> list[str]:
-    """The pieces a text is streamed in; together they are the text."""
-    return re.findall(r"\s*\S+|\s+$", text)
-
-
-WIRES: Mapping[str, Callable[[Reply], Iterable[bytes]]] = {
-    "/chat/completions": openai,
-    "/messages": anthropic,
-    "/api/chat": ollama,
-}
