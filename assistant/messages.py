@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
+Signed = tuple[Mapping[str, Any], ...]
+"""A provider's own record of what was thought, signed by it; good only as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Message:
     """One message of a request.
 
     A `tool` message answers the call `tool_call_id`. `cache` marks the end of a stable prefix,
-    for providers that take such marks.
+    for providers that take such marks. `reasoning` and `signed` are what the assistant thought
+    before it said this, for providers that want it back.
     """
 
     role: Role
@@ -34,6 +37,8 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     cache: bool = False
+    reasoning: str = ""
+    signed: Signed = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +67,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's whole answer to one request. `reasoning` is kept apart from `text`."""
+    """A model's whole answer to one request. `reasoning` is kept apart from `text`.
+
+    `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, `malformed_call` where the
+    provider could not read a call, `incomplete` where it named none, or one that means a fault of
+    its own, and `too_long` if the answer was cut here.
+    """
 
     text: str = ""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
     finish_reason: str = "stop"
+    signed: Signed = ()
 
 
 def estimate_tokens(text: str) -> int:

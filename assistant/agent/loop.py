@@ -61,6 +61,7 @@ CUT_SHORT = {
     "length": "The answer was cut off at the model's own limit; ask it to go on",
     "content_filter": "The provider's content filter withheld the rest of the answer",
     "incomplete": "The answer broke off without an end; it may not be all of it",
+    "too_long": "The answer had no end and was cut; what came of it is kept",
 }
 """What the owner is told, by the reason why the model stopped."""
 

@@ -23,7 +23,8 @@ from assistant.settings import ModelSettings
 from assistant.tools.schema import tool
 from assistant.tools.toolbox import Toolbox
 from tests.model.validator import faults, wire_faults
-from tests.provider import Cut, Pause, Provider, Raw, chunk, sse
+from tests.provider import Cut, Pause, Provider, Raw
+from tests.wires import chunk, sse
 
 Run = tuple[str, dict[str, Any]]
 END = (chunk({}, "tool_calls"), "[DONE]")
@@ -268,7 +269,69 @@ CASES = [
         text="this",
     ),
     case("arguments not encoded", call({"at": "a"}, index=0, id="c1", name="look"), *END),
-    case("a call of the old kind", chunk({"function_call": {"name": "look"}}), *STOP),
+    case(
+        "a call of the old kind",
+        chunk({"function_call": {"name": "look"}}),
+        chunk({"function_call": {"arguments": '{"at": '}}),
+        chunk({"function_call": {"arguments": '"a"}'}}),
+        chunk({}, "function_call"),
+        "[DONE]",
+        runs=[A],
+    ),
+    case(
+        "a name cut in two",
+        call("", index=0, id="c1", name="lo"),
+        call('{"at": "a"}', index=0, name="ok"),
+        *END,
+        runs=[A],
+    ),
+    case(
+        "a name cut in two, the id with both",
+        call("", index=0, id="c1", name="lo"),
+        call("", index=0, id="c1", name="ok"),
+        call('{"at": "a"}', index=0),
+        *END,
+        runs=[A],
+    ),
+    case(
+        "a name that grows",
+        call("", index=0, id="c1", name="lo"),
+        call("", index=0, id="c1", name="look"),
+        call('{"at": "a"}', index=0),
+        *END,
+        runs=[A],
+    ),
+    case(
+        "two calls of no arguments, told apart by nothing",
+        call("", index=0, name="look"),
+        call("", index=0, name="leap"),
+        *END,
+        runs=[("look", {"at": ""}), ("leap", {})],
+    ),
+    case(
+        "raw line breaks in the arguments",
+        call('{"at": "a\n\tb"}', index=0, id="c1", name="look"),
+        *END,
+        runs=[("look", {"at": "a\n\tb"})],
+    ),
+    case(
+        "trailing commas in the arguments",
+        call('{"at": "a,}",\n}', index=0, id="c1", name="look"),
+        *END,
+        runs=[("look", {"at": "a,}"})],
+    ),
+    case("JSON cut behind a comma", call('{"at": "a",', index=0, id="c1", name="look"), *END),
+    case(
+        "the same words again and again",
+        *[chunk({"content": "the same words "}) for _ in range(150)],
+        *STOP,
+        text="the same words " * 149,
+    ),
+    case(
+        "a reply that was not streamed, as one event",
+        bare([{"index": 0, "message": {"content": "Whole"}, "finish_reason": "stop"}]),
+        "[DONE]",
+    ),
     case("arguments that are a list", call('["a"]', index=0, id="c1", name="look"), *END),
     case("arguments that are a text", call('"a"', index=0, id="c1", name="look"), *END),
     case(
@@ -306,12 +369,17 @@ def test_no_wrong_call_runs_and_the_transcript_stays_valid(given: Case) -> None:
         ran.append(("look", {"at": at}))
         return f"nothing at {at}"
 
+    def leap() -> str:
+        """Leap."""
+        ran.append(("leap", {}))
+        return "leapt"
+
     def prompt(specs: Sequence[ToolSpec]) -> list[Message]:
         return [Message("system", "Be brief."), *messages(group(log.entries))]
 
     with Provider(Raw(given.parts), respond=lambda _: "Done.") as provider:
         model = LitellmModel(ModelSettings(name="openai/test", api_base=provider.url))
-        agent = Agent(model, prompt, Toolbox([tool(look)]), log)
+        agent = Agent(model, prompt, Toolbox([tool(look), tool(leap)]), log)
         log.append(UserEntry("Where is it?"))
         broke = False
         try:

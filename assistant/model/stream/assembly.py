@@ -1,208 +1,109 @@
 """A streamed reply, put together from its deltas: text, reasoning and tool calls."""
 
-import json
-import re
-import uuid
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from assistant.messages import Reply, ToolCall, Usage
+from assistant.messages import Reply, Usage
 from assistant.model.base import ReasoningPiece, TextPiece
+from assistant.model.stream.calls import CallDelta, Calls
+from assistant.model.stream.characters import GrowingText
+from assistant.model.stream.ending import ENDED, TOO_LONG, ending
+from assistant.model.stream.signed import SignedThinking
 from assistant.model.stream.thinking import ThinkingFilter
 
-ENDED = frozenset({"stop", "tool_calls", "function_call"})
-"""The finish reasons of a reply that came to its own end."""
-TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What OpenAI and Anthropic take as the name of a tool."""
-SURROGATE = re.compile("[\ud800-\udfff]")
+MOST_CHARACTERS = 1_000_000
+"""Of one answer, with its reasoning and its calls: twice what the longest models write at once."""
 
-
-@dataclass(frozen=True, slots=True)
-class CallDelta:
-    """A piece of a tool call, as the wire has it: any part may be missing."""
-
-    index: int | None = None
-    id: str | None = None
-    name: str | None = None
-    arguments: str = ""
+Shown = Iterator[TextPiece | ReasoningPiece]
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One chunk of a stream."""
+    """One chunk of a stream. `blocks` are pieces of a signed record of the reasoning."""
 
     text: str = ""
     reasoning: str = ""
     calls: tuple[CallDelta, ...] = ()
+    blocks: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Its characters; none in a chunk that only keeps the stream alive."""
+        arguments = sum(len(call.arguments) + len(call.name or "") for call in self.calls)
+        return len(self.text) + len(self.reasoning) + arguments
 
 
 class Assembly:
     """One reply in the making.
 
-    A provider may merge parallel calls under one index (Ollama), repeat an id, leave it out, or
-    cut the JSON. So a delta opens a new call if it brings a name and its id is a new one or, when
-    it has none, if the call before it is already whole; and a call is only ever run if its name
-    and its arguments are sound. `taken` are the ids of the calls before this reply: each call
-    gets an id of its own.
+    `tools` are the names that calls may have, `taken` the ids that they may not. `unopened`, once
+    it is over, says that the reasoning was closed without having been opened; given at the start,
+    that this model is known to do so.
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
-        self._thinking = ThinkingFilter()
-        self._text = _Text()
-        self._reasoning = _Text()
-        self._calls: list[_Call] = []
+    def __init__(
+        self, tools: Collection[str] = (), taken: Iterable[str] = (), *, unopened: bool = False
+    ) -> None:
+        self._thinking = ThinkingFilter(unopened=unopened)
+        self._text = GrowingText()
+        self._reasoning = GrowingText()
+        self._signed = SignedThinking()
+        self._calls = Calls(tools, taken)
+        self._size = 0
+        self.unopened = False
 
-    def add(self, delta: Delta) -> Iterator[TextPiece | ReasoningPiece]:
+    def add(self, delta: Delta) -> Shown:
         """Take a chunk in; yields what can be shown of it."""
+        self._size += delta.size
+        self._signed.add(delta.blocks)
         inline, text = self._thinking.feed(delta.text)
+        if self._thinking.turned and not self.unopened:
+            self.unopened = True
+            self._reasoning.parts += self._text.parts
+            self._text = GrowingText()
         if thought := self._reasoning.add(delta.reasoning + inline):
             yield ReasoningPiece(thought)
         if shown := self._text.add(text):
             yield TextPiece(shown)
         for call in delta.calls:
-            self._add_call(call)
+            self._calls.add(call)
 
-    def finish(self) -> Iterator[TextPiece | ReasoningPiece]:
+    def finish(self) -> Shown:
         """What was still held back: half a tag, or half a character whose other half never came."""
         inline, text = self._thinking.finish()
+        if self._thinking.turned and not self.unopened:  # it was closed nowhere: it is the reply
+            text = self._reasoning.whole + self._reasoning.flush() + text
+            self._reasoning = GrowingText()
         if thought := self._reasoning.add(inline) + self._reasoning.flush():
             yield ReasoningPiece(thought)
         if shown := self._text.add(text) + self._text.flush():
             yield TextPiece(shown)
 
     @property
-    def empty(self) -> bool:
-        """Nothing came."""
-        return not (self._text.parts or self._reasoning.parts or self._calls)
+    def wordless(self) -> bool:
+        """Nothing came that the owner is told, or that is done: reasoning at most."""
+        return not (self._text.parts or self._calls)
+
+    @property
+    def too_long(self) -> bool:
+        """More came than an answer can have; no more should be read."""
+        return self._size > MOST_CHARACTERS
 
     def reply(self, finish_reason: str | None, usage: Usage) -> Reply:
-        """The whole reply. Without a finish reason it is taken as cut: `incomplete`."""
-        ended = finish_reason in ENDED
+        """The whole reply, by the provider's word for its end; None: it broke off."""
+        reason = TOO_LONG if self.too_long else ending(finish_reason)
+        calls = tuple(self._calls.sound(ended=reason in ENDED))
         return Reply(
             _or_nothing(self._text.whole),
             _or_nothing(self._reasoning.whole),
-            tuple(self._sound(call, ended) for call in self._calls),
+            calls,
             usage,
-            finish_reason or "incomplete",
+            "tool_calls" if calls and reason in ENDED else reason,
+            self._signed.blocks,
         )
-
-    def _add_call(self, delta: CallDelta) -> None:
-        call = self._open(delta)
-        if call is None:
-            index = delta.index if delta.index is not None else len(self._calls)
-            call = _Call(index, delta.id or "", delta.name or "")
-            self._calls.append(call)
-        call.id = call.id or delta.id or ""
-        call.name = call.name or delta.name or ""
-        call.arguments.append(delta.arguments)
-
-    def _open(self, delta: CallDelta) -> "_Call | None":
-        """The call this delta goes on with, or None if it begins another."""
-        same = [call for call in self._calls if delta.index in (None, call.index)]
-        if not same:
-            return None
-        last = same[-1]
-        if delta.id and (named := [call for call in same if call.id == delta.id]):
-            return named[-1]
-        if not delta.name or not last.name:
-            return last
-        return None if last.whole or (delta.id and last.id) else last
-
-    def _sound(self, call: "_Call", ended: bool) -> ToolCall:
-        identity = call.id if call.id and call.id not in self._taken else f"call_{uuid.uuid4().hex}"
-        self._taken.add(identity)
-        if not TOOL_NAME.fullmatch(call.name):
-            name = re.sub(r"[^A-Za-z0-9_-]+", "_", call.name)[:64] or "unnamed"
-            return ToolCall(identity, name, fault=f"there is no tool named {call.name!r}")
-        try:
-            return ToolCall(identity, call.name, decode_arguments(call.text, ended=ended))
-        except ValueError as error:
-            return ToolCall(identity, call.name, fault=str(error))
 
 
 def _or_nothing(text: str) -> str:
     """Providers refuse a message of white space alone."""
     return text if text.strip() else ""
-
-
-def decode_arguments(text: str, *, ended: bool = True) -> dict[str, Any]:
-    """The arguments of a call. No text means none, if the reply has `ended` of itself.
-
-    Raises ValueError, one line for the model, unless they are one JSON object.
-    """
-    if not text.strip():
-        if not ended:
-            raise ValueError("the reply was cut off before the arguments; send the call again")
-        return {}
-    try:
-        value: Any = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the arguments are not valid JSON ({error}); send the call again") from (
-            error
-        )
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ValueError("the arguments must be one JSON object; send the call again")
-    if SURROGATE.search(clean := json.dumps(value, ensure_ascii=False)):
-        value = json.loads(mend(clean))
-    return dict(value)
-
-
-def mend(text: str) -> str:
-    """The text with surrogate pairs joined and lone surrogates, which no file takes, replaced."""
-    if not SURROGATE.search(text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-@dataclass(slots=True)
-class _Call:
-    index: int
-    id: str
-    name: str
-    arguments: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return mend("".join(self.arguments))
-
-    @property
-    def whole(self) -> bool:
-        """Its arguments are already one JSON object: what follows cannot belong to them."""
-        try:
-            return bool(self.text.strip()) and decode_arguments(self.text) is not None
-        except ValueError:
-            return False
-
-
-@dataclass(slots=True)
-class _Text:
-    """A text that grows; a character cut in two is held back until its other half is there."""
-
-    parts: list[str] = field(default_factory=list)
-    held: str = ""
-
-    def add(self, piece: str) -> str:
-        text = self.held + piece
-        self.held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return self._keep(mend(text[: len(text) - len(self.held)]))
-
-    def flush(self) -> str:
-        held, self.held = self.held, ""
-        return self._keep(mend(held))
-
-    @property
-    def whole(self) -> str:
-        return "".join(self.parts)
-
-    def _keep(self, text: str) -> str:
-        if text:
-            self.parts.append(text)
-        return text
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")

@@ -19,7 +19,7 @@ from typing import Any
 
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.stream.assembly import decode_arguments
+from assistant.model.stream.arguments import decode_arguments
 from assistant.quoting import without_calls
 
 OPEN = re.compile(r"<tool_call(?:\s+name\s*=\s*[\"']?(?P<name>[\w.-]+)[\"']?)?\s*>", re.IGNORECASE)

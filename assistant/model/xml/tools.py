@@ -11,7 +11,8 @@ from assistant.errors import ModelError
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec
 from assistant.model.failures import NO_TOOLS
-from assistant.model.stream.assembly import ENDED, TOOL_NAME
+from assistant.model.stream.calls import TOOL_NAME
+from assistant.model.stream.ending import ENDED
 from assistant.model.xml.form import (
     AGAIN,
     Block,
