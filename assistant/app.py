@@ -14,7 +14,7 @@ from assistant.memory.base import JournalEntry, Memory, Origin, Passage, Progres
 from assistant.memory.door import open_memory
 from assistant.memory.text.words import plain
 from assistant.model import select
-from assistant.model.litellm_model import warm_up
+from assistant.model.litellm_library import warm_up
 from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import listing, purge, transcript
 from assistant.session.extraction import origin_in_turn

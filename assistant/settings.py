@@ -26,8 +26,16 @@ class ModelSettings(_Section):
     """Tokens the model can take. Unset: what the provider reports, else 32,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
     """The longest reply to ask for, in tokens. Unset: the provider's own limit."""
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """How much the model is to think. Unset: as its provider has it."""
+    thinking: bool | None = None
+    """Turn thinking on or off. Unset: as its provider has it."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """How long to wait for the next piece of a reply."""
+    """How long the connection may be silent."""
+    first_token_seconds: float = Field(default=300.0, gt=0)
+    """How long to wait for the first word, whatever else the connection carries."""
+    answer_seconds: float = Field(default=1800.0, gt=0)
+    """How long one answer may take in all."""
     tool_calls: Literal["all", "one"] = "all"
     """Run all tool calls of a reply in order, or only the first."""
     tool_format: Literal["auto", "native", "xml"] = "auto"

@@ -11,12 +11,12 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.model.http.told import Told
+from assistant.model.wording import CHOOSE, Endpoint, cure, detail_of, message
 
 OVERFLOW = re.compile(
     r"prompt is too long|request_too_large|exceed(s|ed)? (the )?(model'?s? )?(maximum )?context"
@@ -44,24 +44,6 @@ NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 """A provider's way of saying that its model cannot call tools."""
-UNKNOWN_PROVIDER = "LLM Provider NOT provided"
-"""litellm's words for a name whose provider it cannot tell."""
-CHOOSE = "choose another model with `assistant config set model.name …`"
-DETAIL_LENGTH = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a model is reached. `key_name` is the environment variable of its key, if any."""
-
-    model: str
-    api_base: str | None = None
-    key_name: str = ""
-
-    @property
-    def is_ollama(self) -> bool:
-        """Served by Ollama, which has its own ways to fail and be helped."""
-        return self.model.startswith(("ollama/", "ollama_chat/"))
 
 
 def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
@@ -71,12 +53,23 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
     status = _status(chain)
     kind = _kind(chain, status, text)
     wish = retry_after(_headers(chain)) if kind in RETRY_NAMED else None
-    detail = _detail(str(getattr(error, "original_exception", None) or error))
+    detail = detail_of(str(getattr(error, "original_exception", None) or error))
     return ModelError(
-        _message(kind, endpoint, status, chain, detail),
-        _cure(kind, endpoint, wish, detail),
+        message(kind, endpoint, status, chain, detail),
+        cure(kind, endpoint, wish, detail),
         kind=kind,
         retry_after=wish,
+    )
+
+
+def classify_told(told: Told, endpoint: Endpoint) -> ModelError:
+    """An error that came in the middle of an answer, as if it had come at its start."""
+    detail = detail_of(told.message)
+    kind = _by_words(told.message, told.status) or _by_status(told.status)
+    return ModelError(
+        message(kind, endpoint, told.status, (), detail),
+        cure(kind, endpoint, None, detail),
+        kind=kind,
     )
 
 
@@ -92,12 +85,41 @@ def missing_key(endpoint: Endpoint) -> ModelError:
     )
 
 
-def silent(endpoint: Endpoint) -> ModelError:
-    """The stream ended without a word and without a finish."""
+def broke_off(endpoint: Endpoint) -> ModelError:
+    """The stream ended before the first word of the reply, and without a finish."""
     return ModelError(
-        f"{endpoint.model} sent an answer that cannot be read: the stream was empty",
+        f"{endpoint.model} broke off before the first word of its answer",
+        cure(ModelFailure.CONNECTION, endpoint, None, ""),
+        kind=ModelFailure.CONNECTION,
+    )
+
+
+def silent(endpoint: Endpoint) -> ModelError:
+    """What came was no stream that could be read."""
+    return ModelError(
+        f"{endpoint.model} sent an answer that cannot be read: it is no stream",
         f"Check that {endpoint.api_base or 'the provider'} speaks this model's format",
         kind=ModelFailure.PROTOCOL,
+    )
+
+
+LIMITS = {
+    "first_token": ("did not begin to answer in time", "model.first_token_seconds"),
+    "answer": ("did not come to the end of its answer in time", "model.answer_seconds"),
+}
+"""What is said of an answer that ran into a limit, and the setting that is the limit."""
+
+
+def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
+    """The answer ran into a limit of `Watch` and was ended there."""
+    if limit not in LIMITS:
+        said = f"{endpoint.model} sent an answer that cannot be read: too much without a word"
+        return ModelError(said, f"If it happens again, {CHOOSE}", kind=ModelFailure.PROTOCOL)
+    said, setting = LIMITS[limit]
+    return ModelError(
+        f"{endpoint.model} {said}",
+        f"Try again, or raise it: `assistant config set {setting} …`",
+        kind=ModelFailure.TIMEOUT,
     )
 
 
@@ -149,6 +171,10 @@ def _kind(chain: Sequence[BaseException], status: int | None, text: str) -> Mode
         transport = _transport(chain)
         if transport is not None:
             return transport
+    return _by_words(text, status) or _by_status(status)
+
+
+def _by_words(text: str, status: int | None) -> ModelFailure | None:
     if UNKNOWN_MODEL.search(text) and status in (400, 404, None):
         return ModelFailure.NOT_FOUND
     if MISSING_KEY.search(text):
@@ -157,7 +183,7 @@ def _kind(chain: Sequence[BaseException], status: int | None, text: str) -> Mode
         return ModelFailure.BILLING
     if OVERFLOW.search(text) and status in (400, 413, 422, 429, 500, None):
         return ModelFailure.OVERFLOW
-    return _by_status(status)
+    return None
 
 
 def _transport(chain: Sequence[BaseException]) -> ModelFailure | None:
@@ -191,90 +217,3 @@ def _by_status(status: int | None) -> ModelFailure:
             return ModelFailure.BAD_REQUEST
         case _:
             return ModelFailure.SERVER
-
-
-def _message(
-    kind: ModelFailure,
-    endpoint: Endpoint,
-    status: int | None,
-    chain: Sequence[BaseException],
-    detail: str,
-) -> str:
-    model, code = endpoint.model, f" ({status})" if status else ""
-    where = f" at {endpoint.api_base}" if endpoint.api_base else ""
-    match kind:
-        case ModelFailure.AUTH:
-            return f"{model} did not accept the key{code}: {detail}"
-        case ModelFailure.BILLING:
-            return f"{model} wants to be paid first{code}: {detail}"
-        case ModelFailure.RATE_LIMIT:
-            return f"{model} gets too many requests{code}: {detail}"
-        case ModelFailure.OVERFLOW:
-            return f"the conversation is too long for {model}: {detail}"
-        case ModelFailure.NOT_FOUND:
-            if UNKNOWN_PROVIDER in detail:
-                return f"{model!r} names no provider that is known"
-            return f"there is no model {model}{where}: {detail}"
-        case ModelFailure.CONNECTION:
-            return f"{model} cannot be reached{where}: {_detail(str(chain[-1]))}"
-        case ModelFailure.TIMEOUT:
-            return f"{model} did not answer in time{where}"
-        case ModelFailure.PROTOCOL:
-            return f"{model} sent an answer that cannot be read: {detail}"
-        case ModelFailure.BAD_REQUEST:
-            return f"{model} refused the request{code}: {detail}"
-        case _:
-            return f"{model} failed{code}: {detail}"
-
-
-def _cure(kind: ModelFailure, endpoint: Endpoint, wish: float | None, detail: str) -> str:
-    match kind:
-        case ModelFailure.AUTH:
-            key = endpoint.key_name or "the provider's key"
-            return f"Check {key} in the environment, or {CHOOSE}"
-        case ModelFailure.BILLING:
-            return f"Check the account at the provider, or {CHOOSE}"
-        case ModelFailure.RATE_LIMIT:
-            return f"Try again in {wish:.0f} s" if wish else "Wait a moment and try again"
-        case ModelFailure.OVERFLOW:
-            return "Use /compact, or start a new session"
-        case ModelFailure.NOT_FOUND:
-            return _cure_unknown(endpoint, detail)
-        case ModelFailure.CONNECTION if endpoint.is_ollama:
-            return "Is Ollama running? Start it with `ollama serve`"
-        case ModelFailure.CONNECTION:
-            return "Check the network, and `model.api_base` in `assistant config show`"
-        case ModelFailure.TIMEOUT:
-            return "Try again, or raise it: `assistant config set model.timeout_seconds …`"
-        case ModelFailure.BAD_REQUEST | ModelFailure.PROTOCOL:
-            return f"If it happens again, {CHOOSE}"
-        case _:
-            return f"Try again later, or {CHOOSE}"
-
-
-def _cure_unknown(endpoint: Endpoint, detail: str) -> str:
-    if endpoint.is_ollama:
-        return f"Fetch it with `ollama pull {endpoint.model.partition('/')[2]}`"
-    if UNKNOWN_PROVIDER in detail:
-        return "Name it as provider/model: `assistant config set model.name ollama_chat/qwen3`"
-    return CHOOSE.capitalize()
-
-
-def _detail(text: str) -> str:
-    """The provider's own words in one line, out of litellm's wrapping."""
-    found = re.search(r'"(?:message|error)":\s*("(?:[^"\\]|\\.)*")', text)
-    if found:
-        text = _unquoted(found[1])
-    text = re.sub(
-        r"^(?:[\w.]+(?:Error|Timeout): )+|^\[Errno -?\d+\] |\b\w+Exception(?: \w+)? - ", "", text
-    )
-    lines: list[Any] = text.strip().splitlines() or ["no reason given"]
-    line = re.sub(r"\s+", " ", lines[0]).rstrip(". ")
-    return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 1] + "…"
-
-
-def _unquoted(literal: str) -> str:
-    try:
-        return str(json.loads(literal))
-    except json.JSONDecodeError:
-        return literal.strip('"')

@@ -1,70 +1,47 @@
-"""Any language model that litellm knows, as a `ChatModel`. The one place that imports litellm."""
+"""Any language model that litellm knows, as a `ChatModel`."""
 
 import contextlib
-import gc
-import importlib
-import json
-import logging
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import re
+from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
-from itertools import takewhile
 from typing import Any
 
-from assistant.errors import ModelError
-from assistant.messages import Message, ToolCall, Usage
+from assistant.errors import ModelError, ModelFailure
+from assistant.messages import Message, Usage
 from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
-from assistant.model.failures import Endpoint, classify, missing_key, silent
-from assistant.model.stream.assembly import Assembly, CallDelta, Delta
+from assistant.model.effort import thinking_parameters
+from assistant.model.failures import (
+    broke_off,
+    classify,
+    classify_told,
+    cut_off,
+    missing_key,
+    silent,
+)
+from assistant.model.http.watch import Limits, Watch
+from assistant.model.litellm_library import preload
+from assistant.model.outgoing import Style, Thoughts, lacks_signed, wire_messages, wire_tool
+from assistant.model.stream.assembly import Assembly
+from assistant.model.stream.chunks import Finish, delta_of, tapped
+from assistant.model.wording import Endpoint
 from assistant.settings import ModelSettings
 
 Json = dict[str, Any]
 
-QUIET = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches its price map when imported
-    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",  # else a list of headers at the first call
-    "LITELLM_MODE": "PRODUCTION",  # else it reads keys from any .env above it
-}
-LATE = ("litellm.proxy.openai_files_endpoints.common_utils", "openai.resources")
-"""What litellm imports only at its first call: 0.6 s between Enter and the request."""
-MOST_MARKS = 4
-"""Anthropic takes at most four cache marks a request."""
-
-
-def warm_up() -> None:
-    """Import ahead all that the first call will need. For a thread of its own."""
-    preload()
-    with _uncollected():
-        for name in LATE:
-            importlib.import_module(name)
-
-
-def preload() -> Any:
-    """Import litellm (about 4 s) and make it silent and local; returns the module."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    with _uncollected():
-        import litellm
-
-    if "LITELLM_LOG" not in os.environ:
-        logging.getLogger("LiteLLM").disabled = True
-    litellm.suppress_debug_info = True
-    litellm.telemetry = False
-    litellm.disable_hf_tokenizer_download = True
-    return litellm
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep Python's collector from walking all that an import makes, again and again: it finds
-    nothing to collect, and takes a fifth of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
+"""Models that think between their calls, and want to be shown again what they thought."""
+WANTS_THOUGHTS = re.compile(
+    r"reasoning_content\W.{0,60}(missing|required|must be)|missing.{0,20}reasoning_content",
+    re.IGNORECASE,
+)
+WANTS_NO_THOUGHTS = re.compile(
+    r"(unsupported|unknown|unexpected|unrecognized|extra|not (permitted|allowed|supported))"
+    r".{0,80}reasoning_content"
+    r"|reasoning_content\W.{0,80}(un(supported|known|expected|recognized)|not |extra)",
+    re.IGNORECASE,
+)
+"""A provider's ways of saying that it must be, or must not be, sent what was thought."""
 
 
 class LitellmModel:
@@ -83,6 +60,11 @@ class LitellmModel:
         self._on_ollama = Endpoint(self.name).is_ollama
         self._settings = settings
         self._api_key_env = api_key_env
+        self._thoughts: Thoughts = "if any" if THINKERS.search(self.name) else "never"
+        self._unopened = False  # it closes its reasoning without having opened it
+        self._limits = Limits(
+            settings.timeout_seconds, settings.first_token_seconds, settings.answer_seconds
+        )
 
     @cached_property
     def context_window(self) -> int | None:
@@ -112,26 +94,76 @@ class LitellmModel:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
         """Stream the answer over HTTP. Raises ModelError."""
+        try:
+            yield from self._stream(messages, tools)
+        except ModelError as error:
+            if not self._learns_from(error):
+                raise
+            yield from self._stream(messages, tools)
+
+    def _learns_from(self, error: ModelError) -> bool:
+        """Whether the provider refused for a field more or less, which is now known."""
+        if error.kind is not ModelFailure.BAD_REQUEST:
+            return False
+        before = self._thoughts
+        if WANTS_NO_THOUGHTS.search(error.message):
+            self._thoughts = "never"
+        elif WANTS_THOUGHTS.search(error.message):
+            self._thoughts = "always"
+        return self._thoughts != before
+
+    def _stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    ) -> Generator[Piece, None, None]:
         request = self._request(messages, tools)
-        made = Assembly(call.id for message in messages for call in message.tool_calls)
+        ids = (call.id for message in messages for call in message.tool_calls)
+        made = Assembly([tool.name for tool in tools], ids, unopened=self._unopened)
+        finish = Finish()
+        usage: Any = None
+        with (
+            Watch(self._limits) as watch,
+            contextlib.closing(self._chunks(request, watch, finish)) as chunks,
+        ):
+            for chunk in chunks:
+                usage = getattr(chunk, "usage", None) or usage
+                delta = delta_of(chunk)
+                if delta.size:
+                    watch.spoke()
+                yield from made.add(delta)
+                if made.too_long:
+                    break
+        yield from made.finish()
+        if made.wordless and finish.reason is None:
+            raise silent(self._endpoint) if watch.foreign else broke_off(self._endpoint)
+        self._unopened = made.unopened
+        yield made.reply(finish.reason, self._usage(usage))
+
+    def _chunks(self, request: Json, watch: Watch, finish: Finish) -> Generator[Any, None, None]:
+        """The chunks of the response, each read under the watch. Raises ModelError."""
         response: Any = None
         try:
-            response = preload().completion(**request)
-            usage = None
-            for chunk in response:
-                usage = getattr(chunk, "usage", None) or usage
-                yield from made.add(_delta(chunk))
-            yield from made.finish()
-            finish = response.received_finish_reason
-            if made.empty and finish is None:
-                raise silent(self._endpoint)
-            yield made.reply(finish, self._usage(usage))
+            with watch.over_requests():
+                response = tapped(preload().completion(**request), finish)
+            while (chunk := _next(response, watch)) is not None:
+                yield chunk
+            finish.settle(response)
+            if watch.overheard:
+                finish.reason = watch.finish
+            if finish.reason is None and (error := self._ended_by(watch)):
+                raise error
         except (ModelError, GeneratorExit):
             raise
         except Exception as error:
-            raise classify(error, self._endpoint) from error
+            raise self._ended_by(watch) or classify(error, self._endpoint) from error
         finally:
             _close(response)
+
+    def _ended_by(self, watch: Watch) -> ModelError | None:
+        """Why the answer ended in its middle, where that is known: a limit, the provider's word."""
+        if watch.passed:
+            return cut_off(self._endpoint, watch.passed)
+        told = watch.told()
+        return classify_told(told, self._endpoint) if told else None
 
     @cached_property
     def _provider(self) -> str:
@@ -170,10 +202,11 @@ class LitellmModel:
         return info
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Json:
+        style = self._style()
         request: Json = {
             "model": self.name,
             "custom_llm_provider": self._provider,
-            "messages": self._wire(messages),
+            "messages": wire_messages(messages, style),
             "stream": True,
             "stream_options": {"include_usage": True},
             "timeout": self._settings.timeout_seconds,
@@ -183,7 +216,7 @@ class LitellmModel:
             "api_key": self._key(),
         }
         if tools:
-            request["tools"] = [_tool(spec) for spec in tools]
+            request["tools"] = [wire_tool(spec) for spec in tools]
             request["_skip_mcp_handler"] = True  # else it imports mcp to see if they are: 0.6 s
         if self._settings.api_base:
             request["api_base"] = self._settings.api_base
@@ -191,7 +224,18 @@ class LitellmModel:
             request["max_tokens"] = self._settings.max_output_tokens
         if self._on_ollama:
             request["num_ctx"] = self.context_window
+        if not (style.signs and lacks_signed(messages)):
+            request |= thinking_parameters(self._settings, self._provider)
         return request
+
+    def _style(self) -> Style:
+        claude = self._provider == "anthropic" or "claude" in self.name
+        return Style(
+            marks=claude,
+            signs=claude,
+            thoughts=self._thoughts,
+            own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
+        )
 
     def _key(self) -> str | None:
         """The key to send, or None where litellm finds it. Raises ModelError if there is none."""
@@ -209,13 +253,6 @@ class LitellmModel:
         missing = self._missing_keys
         prefixes = tuple(name.partition("_")[0] + "_" for name in missing)
         return not missing or any(name.startswith(prefixes) for name in os.environ)
-
-    def _wire(self, messages: Sequence[Message]) -> list[Json]:
-        sent = [message for message in messages if not _says_nothing(message)]
-        if self._provider != "anthropic" and "claude" not in self.name:
-            return [_message(message, mark=False) for message in one_system_message(sent)]
-        marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
-        return [_message(message, mark=number in marked) for number, message in enumerate(sent)]
 
     def _usage(self, usage: Any) -> Usage:
         if usage is None:
@@ -238,63 +275,10 @@ class LitellmModel:
         return float(cost)
 
 
-def one_system_message(messages: Sequence[Message]) -> list[Message]:
-    """The messages with those of the system at their head made one.
-
-    The chat templates of some open models refuse a second; a prefix cached by its text stays one.
-    """
-    head = list(takewhile(lambda message: message.role == "system", messages))
-    if len(head) < 2:
-        return list(messages)
-    whole = Message("system", "\n\n".join(message.content for message in head))
-    return [whole, *messages[len(head) :]]
-
-
-def _message(message: Message, *, mark: bool) -> Json:
-    content: Any = message.content
-    if mark:
-        block = {"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}
-        content = [block]
-    wire: Json = {"role": message.role, "content": content}
-    if message.tool_calls:
-        wire["content"] = content if message.content.strip() else None
-        wire["tool_calls"] = [_call(call) for call in message.tool_calls]
-    if message.role == "tool":
-        wire["tool_call_id"] = message.tool_call_id
-    return wire
-
-
-def _says_nothing(message: Message) -> bool:
-    return not (message.content.strip() or message.tool_calls or message.role == "tool")
-
-
-def _call(call: ToolCall) -> Json:
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-    function = {"name": call.name, "arguments": arguments}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def _tool(spec: ToolSpec) -> Json:
-    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-    return {"type": "function", "function": function}
-
-
-def _delta(chunk: Any) -> Delta:
-    if not chunk.choices:
-        return Delta()
-    delta = chunk.choices[0].delta
-    calls = tuple(_call_delta(call) for call in delta.tool_calls or ())
-    return Delta(delta.content or "", getattr(delta, "reasoning_content", None) or "", calls)
-
-
-def _call_delta(call: Any) -> CallDelta:
-    function = call.function
-    return CallDelta(
-        call.index,
-        call.id,
-        function.name if function else None,
-        (function.arguments if function else None) or "",
-    )
+def _next(response: Any, watch: Watch) -> Any:
+    """The next chunk; None at the end. Some adapters send the request only now."""
+    with watch.over_requests():
+        return next(response, None)
 
 
 def _close(response: Any) -> None:

@@ -1,5 +1,7 @@
 """Each way a provider fails, by a real server that fails so: one line, its kind and its cure."""
 
+import json
+
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
@@ -7,15 +9,17 @@ from assistant.messages import Message
 from assistant.model.failures import retry_after
 from assistant.model.litellm_model import LitellmModel
 from assistant.settings import ModelSettings
-from tests.provider import Cut, Pause, Provider, Raw, Step, chunk, fails, sse
+from tests.provider import Cut, Pause, Provider, Raw, Step, fails
+from tests.wires import chunk, named, sse
 
 ASK = [Message("user", "Where is it?")]
+GPT = "openai/gpt-4o"
 WIRES = ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "ollama_chat/qwen3", "openrouter/some/one")
 
 
 def failure(name: str, step: Step, timeout: float = 10.0) -> ModelError:
     with Provider(step) as provider:
-        base = provider.root if name.startswith(("anthropic", "ollama")) else provider.url
+        base = provider.root if name.startswith(("anthropic", "ollama", "gemini")) else provider.url
         settings = ModelSettings(name=name, api_base=base, timeout_seconds=timeout)
         with pytest.raises(ModelError) as caught:
             list(LitellmModel(settings).stream(ASK))
@@ -95,13 +99,51 @@ def test_a_stream_that_stalls_times_out(name: str) -> None:
         ((Cut(),), ModelFailure.CONNECTION),
         ((*sse(chunk({"content": "half"})), b'data: {"cho\n\n'), ModelFailure.PROTOCOL),
         ((b"<html>Welcome</html>",), ModelFailure.PROTOCOL),
-        ((), ModelFailure.PROTOCOL),
+        ((), ModelFailure.CONNECTION),
+        ((b": keep-alive\n\n", *sse(chunk({"role": "assistant"}))), ModelFailure.CONNECTION),
+        (sse(chunk({"reasoning_content": "hm"})), ModelFailure.CONNECTION),
         (sse({"error": {"message": "Overloaded", "code": 500}}), ModelFailure.SERVER),
     ],
-    ids=["stall", "reset", "reset at once", "cut JSON", "a web page", "nothing", "error event"],
+    ids=[
+        *("stall", "reset", "reset at once", "cut JSON", "a web page", "nothing", "keep-alives"),
+        *("thoughts alone", "error event"),
+    ],
 )
 def test_a_stream_that_breaks(parts: tuple[bytes | Pause | Cut, ...], kind: ModelFailure) -> None:
     assert failure("openai/gpt-4o", Raw(parts), timeout=0.3).kind is kind
+
+
+TOLD = {"message": "Told you so"}
+ANTHROPIC = {"type": "error", "error": {"type": "overloaded_error", **TOLD}}
+OPENROUTER = chunk({"content": ""}, "error") | {"error": {"code": 502, **TOLD}}
+GEMINI = {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", **TOLD}}
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "kind"),
+    [
+        (GPT, sse({"error": {"code": 429, **TOLD}}), ModelFailure.RATE_LIMIT),
+        (GPT, sse({"error": {"code": "502", **TOLD}}), ModelFailure.SERVER),
+        (GPT, sse({"error": "Told you so"}), ModelFailure.SERVER),
+        (GPT, sse({"error": {"type": "insufficient_quota", **TOLD}}), ModelFailure.BILLING),
+        (GPT, sse({"error": {"code": "invalid_api_key", **TOLD}}), ModelFailure.AUTH),
+        (GPT, sse({"object": "error", "code": 400, **TOLD}), ModelFailure.BAD_REQUEST),
+        (GPT, (b"event: error\n" + sse({"error": TOLD})[0],), ModelFailure.SERVER),
+        (GPT, (json.dumps({"error": {"code": 503, **TOLD}}).encode(),), ModelFailure.SERVER),
+        ("openrouter/some/one", sse(OPENROUTER), ModelFailure.SERVER),
+        ("anthropic/claude-sonnet-4-5", (named(ANTHROPIC),), ModelFailure.SERVER),
+        ("ollama_chat/qwen3", (b'{"error": "Told you so"}\n',), ModelFailure.SERVER),
+        ("gemini/gemini-2.5-flash", sse(GEMINI), ModelFailure.RATE_LIMIT),
+    ],
+)
+@pytest.mark.parametrize("started", [False, True])
+def test_an_error_in_a_stream_is_told_in_the_providers_words(
+    name: str, parts: tuple[bytes, ...], kind: ModelFailure, started: bool
+) -> None:
+    before = sse(chunk({"content": "half"})) if started and name == GPT else ()
+    error = failure(name, Raw((*before, *parts), content_type="text/plain"))
+    assert error.kind is kind
+    assert "Told you so" in error.message and "litellm" not in str(error)
 
 
 @pytest.mark.parametrize("name", WIRES)

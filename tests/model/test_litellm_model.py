@@ -11,12 +11,18 @@ from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 from assistant.model.litellm_model import LitellmModel
 from assistant.settings import ModelSettings
-from tests.provider import Pause, Provider, Raw, anthropic, chunk, ollama, openai, sse
+from tests.provider import Pause, Provider, Raw
+from tests.wires import WIRES, chunk, sse
 
 ASK = [Message("user", "Where is it?")]
 LOOK = ToolSpec("look", "Look around.", {"type": "object", "properties": {"at": {}}})
 CALLS = (ToolCall("c1", "look", {"at": "é ☃"}), ToolCall("c2", "look", {}))
-NAMES = ("openai/test", "anthropic/claude-sonnet-4-5", "ollama/qwen3")
+NAMES = (
+    "openai/test",
+    "anthropic/claude-sonnet-4-5",
+    "ollama/qwen3",
+    "gemini/gemini-2.5-flash",
+)
 TOLD = Reply("Over there, I think.\n", "let me see", CALLS, Usage(100, 20, 40), "tool_calls")
 
 
@@ -68,8 +74,8 @@ def test_closing_the_stream_closes_the_connection(provider: Provider, name: str)
 
 
 def _encoded(name: str, told: Reply) -> list[bytes]:
-    encode = {"openai": openai, "anthropic": anthropic}.get(name.partition("/")[0], ollama)
-    return list(encode(told))
+    paths = ("/chat/completions", "/messages", "/api/chat", ":streamGenerateContent")
+    return list(WIRES[paths[NAMES.index(name)]](told))
 
 
 def test_a_whole_exchange_is_sent_as_the_provider_wants_it(provider: Provider) -> None:
@@ -195,7 +201,8 @@ def test_after_the_warm_up_the_first_call_imports_no_more_of_litellm(provider: P
     provider.enqueue("Hello.")
     script = f"""
 import gc, sys
-from assistant.model.litellm_model import LitellmModel, warm_up
+from assistant.model.litellm_library import warm_up
+from assistant.model.litellm_model import LitellmModel
 from assistant.settings import ModelSettings
 from assistant.messages import Message
 from assistant.model.base import ToolSpec

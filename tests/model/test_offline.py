@@ -175,7 +175,7 @@ def test_nothing_at_hand_is_nothing_offered() -> None:
 
 
 def test_offered_models_are_known_and_call_tools() -> None:
-    from assistant.model.litellm_model import preload
+    from assistant.model.litellm_library import preload
 
     litellm = preload()
     for model in KEYS.values():
