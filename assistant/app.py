@@ -10,8 +10,9 @@ from assistant import config, settings, skills, trust
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
-from assistant.memory.base import JournalEntry, Memory, Origin, Passage, Progress, no_progress
+from assistant.memory.base import JournalEntry, Origin, Passage, Progress, no_progress
 from assistant.memory.door import open_memory
+from assistant.memory.protocol import Keeper, Memory
 from assistant.memory.text.words import plain
 from assistant.model import select
 from assistant.model.litellm_library import warm_up
@@ -61,7 +62,7 @@ class Chat:
 
     place: Workspace
     settings: Settings
-    memory: Memory
+    memory: Keeper
     conversation: Conversation
 
     def use_model(self, name: str) -> None:

@@ -36,7 +36,8 @@ from assistant.events import (
     TurnFinished,
     TurnStarted,
 )
-from assistant.memory.base import Memory, Query, Recall
+from assistant.memory.base import Query, Recall
+from assistant.memory.protocol import Memory
 from assistant.messages import Message, Usage
 from assistant.model.base import ChatModel
 from assistant.secrets.redactor import Redactor

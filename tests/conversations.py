@@ -9,11 +9,8 @@ from assistant.errors import LedgerError, MemoryFailure
 from assistant.events import Event, TurnFailed, TurnFinished
 from assistant.memory.base import (
     Fact,
-    Forgotten,
     Held,
     JournalEntry,
-    MemoryStatus,
-    Pair,
     Passage,
     Query,
     Recall,
@@ -43,7 +40,9 @@ class ListMemory:
         found = found[: query.k or 8]
         return Recall(query.text, sum(each.tokens for each in found), tuple(found))
 
-    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
         if self.failure:
             raise self.failure
         self.writes += 1
@@ -70,38 +69,11 @@ class ListMemory:
         line = number + 1
         return Passage(f"f{number}", f"- {text}", "MEMORY.md", line, line, 0, len(text))
 
-    def locate(self, target: str) -> tuple[Passage, ...]:
-        raise NotImplementedError
-
-    def forget(self, passages: Sequence[Passage], *, purge: bool = False) -> Forgotten:
-        raise NotImplementedError
-
-    def status(self) -> MemoryStatus:
-        raise NotImplementedError
-
-    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        raise NotImplementedError
-
-    def undo(self) -> JournalEntry:
-        raise NotImplementedError
-
     def waiting(self) -> tuple[Held, ...]:
         return tuple(Held(f"h{number}", "", fact) for number, fact in enumerate(self.held))
 
-    def review(self, id: str, *, accept: bool, text: str | None = None) -> Remembered | None:
-        raise NotImplementedError
-
     def erased(self) -> tuple[JournalEntry, ...]:
         return ()
-
-    def restore(self, ids: Sequence[str], *, dismiss: bool = False) -> tuple[Remembered, ...]:
-        raise NotImplementedError
-
-    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        raise NotImplementedError
-
-    def rebuild(self) -> MemoryStatus:
-        raise NotImplementedError
 
     def close(self) -> None:
         """Nothing to let go of."""

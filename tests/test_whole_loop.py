@@ -15,8 +15,8 @@ import pytest
 
 from assistant.conversation import Conversation
 from assistant.events import Compacted, FactsCaptured, Recalled, ToolFinished, TurnFinished
-from assistant.memory.base import Memory
 from assistant.memory.door import open_in_process
+from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.litellm_model import LitellmModel
 from assistant.session import transcript
@@ -38,14 +38,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
-def memory(workspace: Workspace) -> Iterator[Memory]:
+def memory(workspace: Workspace) -> Iterator[Keeper]:
     opened = open_in_process(workspace, Settings())
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def opened(workspace: Workspace, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Opened:
+def opened(workspace: Workspace, memory: Keeper, monkeypatch: pytest.MonkeyPatch) -> Opened:
     monkeypatch.setenv("OPENAI_API_KEY", "test")
 
     def make(provider: Provider, *, window: int = 8_000, session: str = "") -> Conversation:

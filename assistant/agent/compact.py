@@ -16,7 +16,8 @@ from assistant.agent.window import Window
 from assistant.display import counted
 from assistant.errors import LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacted, Compacting, Event, FactsCaptured, Retrying
-from assistant.memory.base import Fact, Memory, Passage, Query, Remembered
+from assistant.memory.base import Fact, Passage, Query, Remembered
+from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
 from assistant.session.compaction import batches, bounded, by_lines, split, summary_request

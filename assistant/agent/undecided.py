@@ -1,7 +1,7 @@
 """What memory leaves to its owner: facts that wait for a review, facts that a save erased."""
 
 from assistant.errors import MemoryFailure, StorageError
-from assistant.memory.base import Memory
+from assistant.memory.protocol import Memory
 
 
 def undecided(memory: Memory) -> list[str]:

@@ -13,8 +13,9 @@ from assistant import config, workspace
 from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
 from assistant.errors import UsageError
-from assistant.memory.base import Memory, Progress, no_progress
+from assistant.memory.base import Progress, no_progress
 from assistant.memory.door import open_memory
+from assistant.memory.protocol import Keeper
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 PATIENCE = 2.0
@@ -36,7 +37,7 @@ class Globals:
         return workspace.find(self.directory)
 
     @contextlib.contextmanager
-    def memory(self) -> Iterator[Memory]:
+    def memory(self) -> Iterator[Keeper]:
         """The chosen workspace's memory, with progress on standard error for a person."""
         with ProgressLine() as progress:
             self.progress = progress

@@ -1,11 +1,11 @@
-"""The `Memory` protocol and its values: what the rest of the program knows of memory.
+"""The values that memory takes and gives: what the rest of the program knows of it.
 
-Imports nothing heavy: the command-line client lives on this module and the wire alone.
+Imports nothing heavy: the command-line client lives on these, the protocol and the wire alone.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from assistant.messages import estimate_tokens
 
@@ -224,65 +224,3 @@ def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], 
         else:
             others.append(each)
     return taken, others
-
-
-class Memory(Protocol):
-    """The one door to long-term memory, in this process or over the daemon's socket."""
-
-    def recall(self, query: Query) -> Recall:
-        """The best passages for a query; fresh with the files as they are now."""
-
-    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
-        """Write facts, in order; each can be recalled when this returns.
-
-        Raises LedgerError if a `replaces` names no fact or more than one.
-        """
-
-    def locate(self, target: str) -> tuple[Passage, ...]:
-        """The facts that an id, `FILE:LINE` or words name, best first.
-
-        Words name the facts that say just this, else those that hold them, else the likeliest. A
-        wrong id or line names none.
-        """
-
-    def forget(self, passages: Sequence[Passage], *, purge: bool = False) -> Forgotten:
-        """Remove exactly these passages from their files and every derived store.
-
-        Raises LedgerError if a file no longer holds the bytes of a passage.
-        """
-
-    def status(self) -> MemoryStatus:
-        """The state of memory, fresh with the files."""
-
-    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        """The latest acknowledged writes, newest first."""
-
-    def undo(self) -> JournalEntry:
-        """Reverse the latest write that still stands; returns what was reversed.
-
-        Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
-        """
-
-    def waiting(self) -> tuple[Held, ...]:
-        """The facts that wait for the owner's review, oldest first."""
-
-    def review(self, id: str, *, accept: bool, text: str | None = None) -> Remembered | None:
-        """Write a fact that waits, or `text` in its place; or drop it, and return None.
-
-        Raises LedgerError if nothing waits under this id: it names the very words that were shown.
-        """
-
-    def erased(self) -> tuple[JournalEntry, ...]:
-        """The writes whose facts an editor's stale save took away, until the owner decides."""
-
-    def restore(self, ids: Sequence[str], *, dismiss: bool = False) -> tuple[Remembered, ...]:
-        """Write erased facts again, or never offer them again. Raises LedgerError for other ids."""
-
-    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        """The nearest pairs of current facts, nearest first: what `memory tidy` looks at."""
-
-    def rebuild(self) -> MemoryStatus:
-        """Drop the derived index and make it again; cached vectors are used."""
-
-    def close(self) -> None:
-        """Let go of the index or the connection."""

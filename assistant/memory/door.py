@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from assistant import config
 from assistant.errors import DaemonError
-from assistant.memory.base import Memory, Notify, Origin, Progress, no_notices, no_progress
+from assistant.memory.base import Notify, Origin, Progress, no_notices, no_progress
 from assistant.memory.daemon import client
+from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def open_memory(
     no_daemon: bool = False,
     progress: Progress = no_progress,
     notify: Notify = no_notices,
-) -> Memory:
+) -> Keeper:
     """Memory over the workspace's daemon, started if need be, or in this process.
 
     `raw` are the settings of `config.load`; `notify` takes what the owner should know. Raises
@@ -56,7 +57,7 @@ def open_in_process(
     settings: "Settings",
     progress: Progress = no_progress,
     notify: Notify = no_notices,
-) -> Memory:
+) -> Keeper:
     """Memory in this process, which owns the index until `close`; a live daemon is seen off.
 
     Raises DaemonError if the owner keeps it, EmbedderError, StorageError.

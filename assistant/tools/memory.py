@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assistant.memory.base import Fact, Memory, Origin, Query, Recall, Remembered
+from assistant.memory.base import Fact, Origin, Query, Recall, Remembered
+from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.schema import tool

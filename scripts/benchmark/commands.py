@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant.memory.base import Memory, Query
+from assistant.memory.base import Query
 from assistant.memory.daemon import owner
 from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import Fact, facts, write_single
@@ -71,7 +72,7 @@ def edit(report: Report, place: Workspace, items: list[Fact], encoder: float) ->
     )  # fmt: skip
 
 
-def insert(memory: Memory, path: Path, fact: str) -> float:
+def insert(memory: Keeper, path: Path, fact: str) -> float:
     """Seconds from saving a file with a new line at its top until recall returns that line."""
     head, gap, rest = path.read_text(encoding="utf-8").partition("\n- ")
     beside = path.with_suffix(".new")

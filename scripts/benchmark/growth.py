@@ -11,10 +11,11 @@ from pathlib import Path
 from unittest import mock
 
 from assistant import app
-from assistant.memory.base import Memory, Query
+from assistant.memory.base import Query
 from assistant.memory.daemon import client
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.sync import Synchronizer
+from assistant.memory.protocol import Keeper
 from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller
 from assistant.settings import IndexSettings, MemorySettings
@@ -85,7 +86,7 @@ def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> 
     )  # fmt: skip
 
 
-def settle(place: Workspace, memory: Memory) -> None:
+def settle(place: Workspace, memory: Keeper) -> None:
     """Ask once, and return when the daemon has opened Chroma behind that answer."""
     memory.recall(Query("ready"))
     status = client.daemon_status(place)

@@ -9,9 +9,9 @@ from pathlib import Path
 from assistant.conversation import Conversation
 from assistant.errors import UsageError
 from assistant.events import Recalled
-from assistant.memory.base import Memory
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
+from assistant.memory.protocol import Keeper
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings import Settings
@@ -35,7 +35,7 @@ class Room:
     """A workspace with its memory."""
 
     place: Workspace
-    memory: Memory
+    memory: Keeper
 
     def turn(self, message: str, history: Sequence[str] = ()) -> Turn:
         """Have a conversation that begins with `history`, message and reply by turns."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from assistant.errors import DaemonError, ToolError
 from assistant.memory.daemon import wire
+from assistant.memory.daemon.operations import OPERATIONS
 from assistant.memory.text.chunks import chunk
 from assistant.model.base import ToolSpec
 from assistant.model.xml.form import Block, CallFilter, parse, render_result
@@ -64,11 +65,14 @@ def patches(text: str) -> None:
 
 
 def protocol(text: str) -> None:
-    for data in (text.encode("utf-8", "surrogatepass"), json.dumps({"op": text}).encode()):
+    for data in (
+        text.encode("utf-8", "surrogatepass"),
+        json.dumps({"id": "", "op": "recall", "params": text}).encode(),
+    ):
         try:
-            message = wire.parse(data)
-            wire.parameters(str(message.get("op")), message.get("params"))
-        except DaemonError:
+            asked = wire.parse(data, wire.Request)
+            OPERATIONS[asked.op].parameters(asked.params)
+        except (DaemonError, KeyError):
             pass
 
 

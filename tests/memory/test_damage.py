@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.base import Memory, Query
+from assistant.memory.base import Query
 from assistant.memory.daemon import client, owner
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local import LocalMemory
+from assistant.memory.protocol import Keeper
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 
@@ -76,14 +77,14 @@ def end_daemon(workspace: Workspace) -> None:
         os.kill(status.pid, signal.SIGKILL)
 
 
-def ids(memory: Memory) -> list[str]:
+def ids(memory: Keeper) -> list[str]:
     """The ids of some facts, each the best for its own words."""
     best = [memory.recall(Query(fact)).passages[0] for fact in ASKED]
     assert [passage.text for passage in best] == [f"- {fact}" for fact in ASKED]
     return [passage.id for passage in best]
 
 
-def told(memory: Memory) -> tuple[str, ...]:
+def told(memory: Keeper) -> tuple[str, ...]:
     """The notices, once there is one."""
     deadline = time.monotonic() + PATIENCE
     while not (notices := memory.status().notices) and time.monotonic() < deadline:

@@ -28,10 +28,11 @@ from hypothesis.stateful import (
 )
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Memory, Passage, Query
+from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.daemon import client
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local import LocalMemory
+from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunk
 from assistant.memory.text.words import plain
 from assistant.settings import Settings
@@ -125,7 +126,7 @@ class Histories(RuleBasedStateMachine):
         self.memory.close()
         self.folder.cleanup()
 
-    def opened(self) -> Memory:
+    def opened(self) -> Keeper:
         return LocalMemory(self.workspace, Settings(), self.embedder)
 
     def killed(self) -> None:
@@ -390,7 +391,7 @@ class Writing:
 class DaemonHistories(Histories):
     """The memory behind a daemon, which is killed for real."""
 
-    def opened(self) -> Memory:
+    def opened(self) -> Keeper:
         return client.connect(self.workspace, {})
 
     def killed(self) -> None:

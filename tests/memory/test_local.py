@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.memory.base import Fact, Memory, Query
+from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local import LocalMemory
+from assistant.memory.protocol import Keeper
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 from tests.memory.memory_contract import FACTS, MemoryContract, remember
@@ -21,7 +22,7 @@ def local(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]
 
 class TestLocalMemory(MemoryContract):
     @pytest.fixture
-    def memory(self, local: LocalMemory) -> Memory:
+    def memory(self, local: LocalMemory) -> Keeper:
         return local
 
 

@@ -26,7 +26,9 @@ class ListMemory:
         )
         return Recall(query.text, 0, found[: query.k])
 
-    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
         (fact,) = facts
         if fact.replaces == "MEMORY.md:99":
             raise LedgerError("MEMORY.md:99 names no fact", "Recall it first")

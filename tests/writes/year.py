@@ -11,9 +11,10 @@ import numpy as np
 
 from assistant.agent.compact import KNOWN_EACH
 from assistant.conversation import Conversation
-from assistant.memory.base import Fact, Memory, Query, Recall, Remembered
+from assistant.memory.base import Fact, Query, Recall, Remembered
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
+from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunks_of
 from assistant.memory.text.words import plain
 from assistant.memory.writing.ledger import Ledger
@@ -149,7 +150,7 @@ def _figures(world: World, memory: LocalMemory, place: Workspace, talker: Talker
     )
 
 
-def _asked(world: World, memory: Memory) -> tuple[int, int]:
+def _asked(world: World, memory: Keeper) -> tuple[int, int]:
     """Of the questions about what has changed: how many recall answers with what is outdated,
     and how many without what is true."""
     stale = unanswered = 0
@@ -187,7 +188,9 @@ class _Around:
         self.real = real
         self._batches = 0
 
-    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
         done = self._write(facts)
         self._batches += 1
         if self._batches % 3 == 0:

@@ -8,10 +8,11 @@ from assistant.cli.memory.shown import one_line
 from assistant.cli.options import at_terminal
 from assistant.display import counted
 from assistant.errors import LedgerError, UsageError
-from assistant.memory.base import Memory, Passage
+from assistant.memory.base import Passage
+from assistant.memory.protocol import Keeper
 
 
-def the_very(memory: Memory, target: str) -> Passage:
+def the_very(memory: Keeper, target: str) -> Passage:
     """The one fact that has this id, stands at this `FILE:LINE`, or says just this.
 
     Raises LedgerError if there is none, or more than one; what is like it is named.
@@ -25,7 +26,7 @@ def the_very(memory: Memory, target: str) -> Passage:
     raise LedgerError(f"{said}: {like}", "Name one by FILE:LINE, or choose it without --yes")
 
 
-def choice(memory: Memory, target: str) -> Passage | None:
+def choice(memory: Keeper, target: str) -> Passage | None:
     """The fact that the owner picks at the terminal from those the target may mean, or none.
 
     Raises LedgerError if there are none, and UsageError without a terminal.
@@ -42,7 +43,7 @@ def choice(memory: Memory, target: str) -> Passage | None:
     )
 
 
-def _found(memory: Memory, target: str) -> tuple[Passage, ...]:
+def _found(memory: Keeper, target: str) -> tuple[Passage, ...]:
     found = memory.locate(target)
     if not found:
         raise LedgerError(f"memory holds nothing for {target!r}", "Try `assistant recall` first")

@@ -11,7 +11,8 @@ from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time
 from assistant.errors import UsageError
-from assistant.memory.base import Memory, Progress
+from assistant.memory.base import Progress
+from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace, read_text
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _by_model(place: Workspace, facts: Sequence[str], progress: Progress) -> Seq
     return asker(facts)
 
 
-def _asked(memory: Memory, questions: "Sequence[Question]", progress: Progress) -> "list[Outcome]":
+def _asked(memory: Keeper, questions: "Sequence[Question]", progress: Progress) -> "list[Outcome]":
     from assistant.upkeep.evaluate import examine
 
     outcomes = []

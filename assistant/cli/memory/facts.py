@@ -23,7 +23,8 @@ from assistant.cli.options import (
     reads_lines,
 )
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Memory, Query, Recall
+from assistant.memory.base import Fact, Query, Recall
+from assistant.memory.protocol import Keeper
 
 ALL = 1 << 31
 """More entries than any journal has."""
@@ -90,7 +91,7 @@ def recall(
 ) -> None:
     """Find what memory holds on a question."""
 
-    def ask(memory: Memory, text: str) -> Recall:
+    def ask(memory: Keeper, text: str) -> Recall:
         return memory.recall(Query(text, k, budget, as_of, everything, why))
 
     _check_date(as_of)

@@ -12,7 +12,8 @@ from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, print_json
 from assistant.display import local_time, spelled
 from assistant.errors import LedgerError, ModelError, SessionError
-from assistant.memory.base import Fact, Held, JournalEntry, Memory, Origin, Pair
+from assistant.memory.base import Fact, Held, JournalEntry, Origin, Pair
+from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def tidy(
 # Review
 
 
-def _decide(memory: Memory, place: Workspace, waiting: Sequence[Held]) -> None:
+def _decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
     """Ask the owner about each, in order."""
     for held in waiting:
         _show_held(memory, place, held)
@@ -124,7 +125,7 @@ def _decide(memory: Memory, place: Workspace, waiting: Sequence[Held]) -> None:
                 show_written(written)
 
 
-def _show_held(memory: Memory, place: Workspace, held: Held) -> None:
+def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
     """A fact that waits, what it would replace, and what it was taken from."""
     typer.echo(
         typer.style(held.id, bold=True) + typer.style(f"  {local_time(held.time)}", dim=True)
@@ -188,7 +189,7 @@ def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]
         return propose(pairs)
 
 
-def _offer(memory: Memory, proposals: "Sequence[Proposal]") -> None:
+def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
     """Show each proposal; at a terminal, carry out those that the owner accepts."""
     for number, proposal in enumerate(proposals, start=1):
         typer.echo(typer.style(f"\n{number} of {len(proposals)}: {proposal.kind}", bold=True))
@@ -206,7 +207,7 @@ def _offer(memory: Memory, proposals: "Sequence[Proposal]") -> None:
         typer.echo("Run this in a terminal to accept any of them.", err=True)
 
 
-def _apply(memory: Memory, proposal: "Proposal") -> None:
+def _apply(memory: Keeper, proposal: "Proposal") -> None:
     """Carry out what was shown, if the facts still say it; the next one may well be possible."""
     try:
         if proposal.kind == "merge":

@@ -7,15 +7,13 @@ listens, or what kept it from that. It loads nothing heavy before.
 import asyncio
 import contextlib
 import faulthandler
-import json
 import logging
 import logging.handlers
 import os
 import resource
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import assistant
 from assistant.errors import AssistantError
@@ -36,23 +34,24 @@ logger = logging.getLogger(__name__)
 
 def main(descriptor: int) -> None:
     """Become a daemon and serve until there is a reason to leave."""
-    order = json.load(sys.stdin)
+    order = wire.parse(sys.stdin.buffer.read(), wire.Order)
     if os.fork():
         os._exit(0)
     with os.fdopen(descriptor, "wb") as ready:
         try:
-            _serve(Workspace(Path(order["workspace"])), order["digest"], order["settings"], ready)
+            _serve(order, ready)
         except AssistantError as error:
             logger.warning("not started: %s", type(error).__name__)
             with contextlib.suppress(ValueError, BrokenPipeError):  # the parent knows already
-                ready.write(wire.line(error=wire.error(error)))
+                ready.write(wire.line(wire.refusal(None, error)))
 
 
-def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[bytes]) -> None:
+def _serve(order: wire.Order, ready: IO[bytes]) -> None:
+    workspace = Workspace(Path(order.workspace))
     _detach(sockets.log_path(workspace.root))
-    settings = validate(raw)
+    settings = validate(order.settings)
     held = claim(workspace)
-    hello = wire.Hello(wire.PROTOCOL, assistant.__version__, digest, str(workspace.root))
+    hello = wire.Hello(wire.PROTOCOL, assistant.__version__, order.digest, order.workspace)
 
     def opener(progress: Progress, notify: Notify) -> Served:
         from assistant.memory import opening  # heavy: while the daemon already listens
@@ -66,7 +65,7 @@ def _serve(workspace: Workspace, digest: str, raw: Mapping[str, Any], ready: IO[
 
     def tell() -> None:
         logger.info("listening as process %d", os.getpid())
-        ready.write(wire.line())
+        ready.write(wire.line(wire.Answer()))
         ready.close()
 
     server = Server(opener, hello, held, settings.daemon.idle_seconds)

@@ -10,30 +10,15 @@ import fcntl
 import os
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Concatenate
 
 import assistant
 from assistant import config
 from assistant.errors import DaemonError
-from assistant.memory.base import (
-    DaemonStatus,
-    Fact,
-    Forgotten,
-    Held,
-    JournalEntry,
-    MemoryStatus,
-    Notify,
-    Pair,
-    Passage,
-    Progress,
-    Query,
-    Recall,
-    Remembered,
-    no_notices,
-    no_progress,
-)
-from assistant.memory.daemon import sockets, wire
+from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
+from assistant.memory.daemon import operations, sockets, wire
+from assistant.memory.daemon.operations import Operation, P, R
 from assistant.workspace import Workspace
 
 SILENCE_SECONDS = 60.0
@@ -70,8 +55,18 @@ def daemon_status(workspace: Workspace) -> DaemonStatus | None:
         return None
     finally:
         channel.close()
-    found: DaemonStatus = wire.decode(DaemonStatus, answer.get("result"))
-    return found
+    return wire.parse(answer.value, DaemonStatus)
+
+
+def _asks(operation: Operation[P, R]) -> Callable[Concatenate["DaemonMemory", P], R]:
+    """The method of a client that has the daemon do this."""
+
+    def ask(memory: "DaemonMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        ident = os.urandom(8).hex()
+        message = operation.request(ident, *args, **kwargs)
+        return operation.result(memory.answered(ident, message))
+
+    return ask
 
 
 class DaemonMemory:
@@ -92,44 +87,19 @@ class DaemonMemory:
         self._channel: _Channel | None = None
         self._lock = threading.Lock()
 
-    def recall(self, query: Query) -> Recall:
-        return self._call("recall", query=query)  # type: ignore[no-any-return]
-
-    def remember(self, facts: Sequence[Fact]) -> tuple[Remembered, ...]:
-        return self._call("remember", facts=tuple(facts))  # type: ignore[no-any-return]
-
-    def locate(self, target: str) -> tuple[Passage, ...]:
-        return self._call("locate", target=target)  # type: ignore[no-any-return]
-
-    def forget(self, passages: Sequence[Passage], *, purge: bool = False) -> Forgotten:
-        return self._call("forget", passages=tuple(passages), purge=purge)  # type: ignore[no-any-return]
-
-    def status(self) -> MemoryStatus:
-        return self._call("status")  # type: ignore[no-any-return]
-
-    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        return self._call("log", limit=limit)  # type: ignore[no-any-return]
-
-    def undo(self) -> JournalEntry:
-        return self._call("undo")  # type: ignore[no-any-return]
-
-    def waiting(self) -> tuple[Held, ...]:
-        return self._call("waiting")  # type: ignore[no-any-return]
-
-    def review(self, id: str, *, accept: bool, text: str | None = None) -> Remembered | None:
-        return self._call("review", id=id, accept=accept, text=text)  # type: ignore[no-any-return]
-
-    def erased(self) -> tuple[JournalEntry, ...]:
-        return self._call("erased")  # type: ignore[no-any-return]
-
-    def restore(self, ids: Sequence[str], *, dismiss: bool = False) -> tuple[Remembered, ...]:
-        return self._call("restore", ids=tuple(ids), dismiss=dismiss)  # type: ignore[no-any-return]
-
-    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        return self._call("pairs", limit=limit)  # type: ignore[no-any-return]
-
-    def rebuild(self) -> MemoryStatus:
-        return self._call("rebuild")  # type: ignore[no-any-return]
+    recall = _asks(operations.RECALL)
+    remember = _asks(operations.REMEMBER)
+    waiting = _asks(operations.WAITING)
+    erased = _asks(operations.ERASED)
+    locate = _asks(operations.LOCATE)
+    forget = _asks(operations.FORGET)
+    undo = _asks(operations.UNDO)
+    review = _asks(operations.REVIEW)
+    restore = _asks(operations.RESTORE)
+    status = _asks(operations.STATUS)
+    log = _asks(operations.LOG)
+    pairs = _asks(operations.PAIRS)
+    rebuild = _asks(operations.REBUILD)
 
     def close(self) -> None:
         """Let go of the connection; the daemon stays."""
@@ -141,18 +111,17 @@ class DaemonMemory:
         with self._lock:
             self._connected()
 
-    def _call(self, op: str, **params: Any) -> Any:
-        ident = os.urandom(8).hex()
-        message = wire.request(ident, op, params)
+    def answered(self, ident: str, message: bytes) -> bytes:
+        """The result of a request. Raises what the daemon raised, and DaemonError."""
         with self._lock:
             answer = self._ask(ident, message)
-        if "error" in answer:
-            raise wire.raised(answer["error"])
-        for notice in answer.get("notices", ()):
+        if answer.error:
+            raise wire.raised(answer.error)
+        for notice in answer.notices:
             self._notify(notice)
-        return wire.result(op, answer.get("result"))
+        return answer.value
 
-    def _ask(self, ident: str, message: bytes) -> dict[str, Any]:
+    def _ask(self, ident: str, message: bytes) -> wire.Answer:
         for _ in range(ATTEMPTS):
             try:
                 return self._connected().ask(ident, message)
@@ -183,11 +152,9 @@ class DaemonMemory:
             return None
         channel = _Channel(connection, self._progress)
         try:
-            if channel.ask("hello", self._hello()).get("result") is True:
+            if channel.ask("hello", self._hello()).value == b"true":
                 return channel
-            from assistant.memory.daemon import (
-                owner,  # loads subprocess and more: not on the warm path
-            )
+            from assistant.memory.daemon import owner  # not on the warm path
 
             owner.wait_until_gone(connection)
         except ConnectionError:
@@ -213,7 +180,7 @@ class DaemonMemory:
     def _hello(self) -> bytes:
         root = str(self._workspace.root)
         hello = wire.Hello(wire.PROTOCOL, assistant.__version__, self._digest, root)
-        return wire.request("hello", wire.HELLO, {"hello": hello})
+        return wire.request("hello", wire.HELLO, wire.Greeting(hello))
 
 
 class _Channel:
@@ -225,15 +192,15 @@ class _Channel:
         self._lines = connection.makefile("rb")
         self._progress = progress
 
-    def ask(self, ident: str, message: bytes) -> dict[str, Any]:
+    def ask(self, ident: str, message: bytes) -> wire.Answer:
         """The answer, with `result` or `error`. Raises ConnectionError when the daemon is gone."""
         try:
             self._connection.sendall(message)
             while True:
                 answer = self._receive()
-                if told := answer.get("progress"):
-                    self._progress(*told)
-                elif answer.get("id") == ident and "progress" not in answer:
+                if answer.progress:
+                    self._progress(*answer.progress)
+                elif answer.id == ident and answer.progress is not None:
                     return answer
         except TimeoutError as error:
             raise DaemonError(
@@ -245,11 +212,11 @@ class _Channel:
         self._lines.close()
         self._connection.close()
 
-    def _receive(self) -> dict[str, Any]:
+    def _receive(self) -> wire.Answer:
         line = self._lines.readline()
         if not line.endswith(b"\n"):
             raise ConnectionResetError("the memory daemon is gone")
-        return wire.parse(line)
+        return wire.parse(line, wire.Answer)
 
 
 @contextlib.contextmanager

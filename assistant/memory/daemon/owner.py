@@ -74,7 +74,7 @@ def ask_to_yield(workspace: Workspace) -> bool:
     if connection is None:
         return False
     with connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        connection.sendall(wire.line(id="yield", op=wire.YIELD, params={}))
+        connection.sendall(wire.request("yield", wire.YIELD, {}))
         wait_until_gone(connection)
     return True
 

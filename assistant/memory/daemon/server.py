@@ -15,19 +15,21 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import assistant
 from assistant.errors import AssistantError, DaemonError
-from assistant.memory.base import DaemonStatus, Memory, MemoryStatus, Notify, Progress
+from assistant.memory.base import DaemonStatus, MemoryStatus, Notify, Progress
 from assistant.memory.daemon import sockets, wire
+from assistant.memory.daemon.operations import OPERATIONS, Operation
 from assistant.memory.daemon.owner import Claim
+from assistant.memory.protocol import Keeper
 
 
-class Served(Memory, Protocol):
-    """Memory as it is served. Its writes also take a keyword `request`, the request's id."""
+class Served(Keeper, Protocol):
+    """Memory as it is served."""
 
     def refresh(self) -> None:
         """Bring the index up to the files ahead of the next question."""
@@ -161,38 +163,38 @@ class Server:
             line = await _read_line(reader, writer)
             if self._is_leaving():
                 break
-            ident: Any = None
+            ident = None
             try:
-                message = wire.parse(line)
-                ident = message.get("id")
-                greeted |= await self._handle(writer, ident, message, greeted)
+                request = wire.parse(line, wire.Request)
+                ident = request.id
+                greeted |= await self._handle(writer, request, greeted)
             except AssistantError as error:
-                await _send(writer, id=ident, error=wire.error(error))
+                await _send(writer, wire.refusal(ident, error))
         await self._gone.wait()  # the end of the connection says that the index is free
 
     async def _handle(
-        self, writer: asyncio.StreamWriter, ident: Any, message: dict[str, Any], greeted: bool
+        self, writer: asyncio.StreamWriter, request: wire.Request, greeted: bool
     ) -> bool:
         """Do what one line asks; true if it was a hello that suits."""
-        match message:
-            case {"op": wire.HELLO, "params": params}:
-                suits = self._suits(params)
-                await _send(writer, id=ident, result=suits)
+        match request.op:
+            case wire.HELLO:
+                suits = self._suits(request.params)
+                await _send(writer, wire.result(request.id, suits))
                 return suits
-            case {"op": wire.ABOUT}:
-                await _send(writer, id=ident, result=self._about())
-            case {"op": wire.YIELD}:
+            case wire.ABOUT:
+                await _send(writer, wire.result(request.id, self._about()))
+            case wire.YIELD:
                 self._leave("asked to yield")
                 await self._gone.wait()
-            case {"op": str(op), "id": str(), "params": params} if greeted:
-                await self._answer(writer, ident, op, wire.parameters(op, params))
+            case op if greeted and op in OPERATIONS:
+                await self._answer(writer, request, OPERATIONS[op])
             case _:
                 raise DaemonError("the memory daemon was asked before it was greeted, or amiss")
         return False
 
-    def _suits(self, params: Any) -> bool:
+    def _suits(self, params: bytes) -> bool:
         """Whether this daemon is what the client needs; if not, it leaves."""
-        suits: bool = params == {"hello": asdict(self._hello)}
+        suits = wire.parse(params, wire.Greeting).hello == self._hello
         if not suits:
             self._leave("a client needs another version or other settings")
         return suits
@@ -202,34 +204,38 @@ class Server:
         return DaemonStatus(os.getpid(), assistant.__version__, _resident_bytes(), uptime)
 
     async def _answer(
-        self, writer: asyncio.StreamWriter, ident: str, op: str, params: dict[str, Any]
+        self,
+        writer: asyncio.StreamWriter,
+        request: wire.Request,
+        operation: Operation[..., Any],
     ) -> None:
-        self._waiting[writer] = ident
+        self._waiting[writer] = request.id
         self._all_answered.clear()
         self._connections[writer] = time.monotonic()
         try:
-            work = self._loop.run_in_executor(self._worker, self._perform, ident, op, params)
+            work = self._loop.run_in_executor(
+                self._worker, self._perform, operation, request.params
+            )
             while not (await asyncio.wait({work}, timeout=ALIVE_SECONDS))[0]:
                 self._tell(writer, None)
             notices, self._notices = self._notices, []
-            await _send(writer, id=ident, result=work.result(), notices=notices)
+            await _send(writer, wire.result(request.id, work.result(), tuple(notices)))
         finally:
             self._last_used = time.monotonic()
             del self._waiting[writer]
             if not self._waiting:
                 self._all_answered.set()
 
-    def _perform(self, ident: str, op: str, params: dict[str, Any]) -> Any:
-        """Run an operation, on the worker's thread; whatever fails in it becomes an answer."""
-        once = {"request": ident} if op in wire.WRITES else {}
+    def _perform(self, operation: Operation[..., Any], params: bytes) -> Any:
+        """Do what was asked, on the worker's thread; whatever fails in it becomes an answer."""
         try:
-            done = getattr(self._opened(), op)(**params, **once)
+            done = operation.perform(self._opened(), params)
         except AssistantError:
             raise
         except BaseException as error:  # Chroma's Rust panics are no Exception
-            logger.exception("%s failed", op)
+            logger.exception("%s failed", operation.name)
             raise DaemonError(
-                f"{op} failed in the memory daemon: {type(error).__name__}: {error}",
+                f"{operation.name} failed in the memory daemon: {type(error).__name__}: {error}",
                 f"Its log is {sockets.log_path(Path(self._hello.workspace))}",
             ) from error
         return replace(done, daemon=self._about()) if isinstance(done, MemoryStatus) else done
@@ -265,7 +271,7 @@ class Server:
 
     def _tell(self, writer: asyncio.StreamWriter, progress: tuple[str, int, int] | None) -> None:
         if writer.transport.get_write_buffer_size() < SLOW_BYTES and not writer.is_closing():
-            writer.write(wire.line(id=self._waiting[writer], progress=progress))
+            writer.write(wire.line(wire.Answer(self._waiting[writer], progress)))
 
 
 async def _read_line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
@@ -273,13 +279,13 @@ async def _read_line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         return await reader.readuntil(b"\n")
     except asyncio.LimitOverrunError as overrun:
         error = DaemonError(f"a request is longer than {wire.MAX_REQUEST:,} bytes")
-        await _send(writer, id=None, error=wire.error(error))
+        await _send(writer, wire.refusal(None, error))
         raise ConnectionAbortedError from overrun
 
 
-async def _send(writer: asyncio.StreamWriter, **message: Any) -> None:
+async def _send(writer: asyncio.StreamWriter, answer: wire.Answer) -> None:
     """Send one line. Raises TimeoutError if the client does not take it, ConnectionError."""
-    writer.write(wire.line(**message))
+    writer.write(wire.line(answer))
     async with asyncio.timeout(SLOW_SECONDS):
         await writer.drain()
 

@@ -1,22 +1,18 @@
 """How a daemon is started: detached, and waited for until it listens."""
 
-import json
 import os
 import selectors
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import assistant
 from assistant import config, storage
 from assistant.errors import DaemonError
 from assistant.memory.daemon import sockets, wire
 from assistant.workspace import Workspace
-
-if TYPE_CHECKING:
-    pass
 
 START_SECONDS = 60.0
 """How long a daemon may take until it listens; it loads nothing heavy before."""
@@ -30,7 +26,7 @@ def start(workspace: Workspace, raw: Mapping[str, Any], digest: str) -> None:
     log = sockets.log_path(workspace.root)
     storage.private_directory(log.parent)
     settings = {name: raw[name] for name in config.MEMORY_SECTIONS if name in raw}
-    order = wire.line(workspace=str(workspace.root), digest=digest, settings=settings)
+    order = wire.line(wire.Order(str(workspace.root), digest, settings))
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as ready, log.open("ab") as output:
         try:
@@ -66,6 +62,5 @@ def _await_ready(ready: int, log: Path) -> None:
             word += piece
     if not word.endswith(b"\n"):
         raise DaemonError("the memory daemon could not start", f"Its log is {log}")
-    told = json.loads(word)
-    if "error" in told:
-        raise wire.raised(told["error"])
+    if failure := wire.parse(word, wire.Answer).error:
+        raise wire.raised(failure)

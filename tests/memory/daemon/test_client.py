@@ -13,9 +13,10 @@ import pytest
 
 import assistant
 from assistant.errors import ConfigError, DaemonError, EmbedderError
-from assistant.memory.base import Fact, Memory, Query
+from assistant.memory.base import Fact, Query
 from assistant.memory.daemon import client, owner, sockets, wire
 from assistant.memory.door import open_in_process
+from assistant.memory.protocol import Keeper
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 from tests.memory.memory_contract import FACTS, MemoryContract, found, remember
@@ -49,7 +50,7 @@ def pid(workspace: Workspace) -> int:
     return status.pid
 
 
-def test_status_tells_of_the_daemon(memory: Memory, workspace: Workspace) -> None:
+def test_status_tells_of_the_daemon(memory: Keeper, workspace: Workspace) -> None:
     daemon = memory.status().daemon
     assert daemon is not None
     assert daemon.pid == pid(workspace) != os.getpid()
@@ -89,7 +90,7 @@ def _pid_of_started(workspace: Workspace) -> int:
 
 
 def test_a_dead_daemon_is_replaced_and_its_stale_socket_too(
-    memory: Memory, workspace: Workspace
+    memory: Keeper, workspace: Workspace
 ) -> None:
     remember(memory, FACTS[0])
     dead = pid(workspace)
@@ -128,15 +129,15 @@ def test_a_daemon_with_other_settings_is_replaced(workspace: Workspace) -> None:
         memory.close()
 
 
-def test_a_daemon_of_another_protocol_is_seen_off(memory: Memory, workspace: Workspace) -> None:
+def test_a_daemon_of_another_protocol_is_seen_off(memory: Keeper, workspace: Workspace) -> None:
     """As after an upgrade: it answers no, lets go of the index, and a fresh one is started."""
     first = pid(workspace)
     newer = wire.Hello(wire.PROTOCOL + 1, "9.9", "", str(workspace.root))
     connection = sockets.connect(workspace.root)
     assert connection is not None
     with connection, connection.makefile("rb") as lines:
-        connection.sendall(wire.line(id="1", op=wire.HELLO, params={"hello": newer}))
-        assert wire.parse(lines.readline()) == {"id": "1", "result": False}
+        connection.sendall(wire.request("1", wire.HELLO, wire.Greeting(newer)))
+        assert lines.readline() == b'{"id":"1","result":false}\n'
         owner.wait_until_gone(connection)
     assert client.daemon_status(workspace) is None
     assert memory.status().daemon is not None
@@ -172,7 +173,7 @@ def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
 
 
 def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
-    memory: Memory, workspace: Workspace
+    memory: Keeper, workspace: Workspace
 ) -> None:
     remember(memory, FACTS[0])
     watching = sockets.connect(workspace.root)
@@ -185,7 +186,7 @@ def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
 
 
 def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
-    memory: Memory, workspace: Workspace
+    memory: Keeper, workspace: Workspace
 ) -> None:
     remember(memory, FACTS[0])
     local = open_in_process(workspace, Settings())
@@ -219,7 +220,7 @@ def test_what_the_owner_should_know_comes_with_the_answer(workspace: Workspace) 
     assert "AGENTS.md" in told[0]
 
 
-def test_a_client_may_be_used_by_several_threads(memory: Memory) -> None:
+def test_a_client_may_be_used_by_several_threads(memory: Keeper) -> None:
     remember(memory, *FACTS)
     answers: list[list[str]] = []
 
@@ -234,7 +235,7 @@ def test_a_client_may_be_used_by_several_threads(memory: Memory) -> None:
     assert sorted(answer[0] for answer in answers) == sorted(FACTS * 10)
 
 
-def test_a_too_long_request_is_refused_and_the_connection_lives(memory: Memory) -> None:
+def test_a_too_long_request_is_refused_and_the_connection_lives(memory: Keeper) -> None:
     with pytest.raises(DaemonError, match="bytes long"):
         memory.remember([Fact("x" * 2_000_000)])
     assert memory.status().chunks == 0
@@ -258,7 +259,7 @@ def test_a_request_interrupted_halfway_is_not_answered_to_the_next(workspace: Wo
         each.close()
 
 
-def test_a_warm_client_loads_nothing_heavy(memory: Memory, workspace: Workspace) -> None:
+def test_a_warm_client_loads_nothing_heavy(memory: Keeper, workspace: Workspace) -> None:
     remember(memory, FACTS[0])
     script = (
         "import sys\n"

@@ -1,6 +1,7 @@
 """The daemon answers its owner, whatever comes over its socket or happens around it."""
 
 import contextlib
+import json
 import os
 import resource
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,6 +24,7 @@ import assistant
 from assistant.errors import DaemonError
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, owner, sockets, wire
+from assistant.memory.daemon.operations import OPERATIONS
 from assistant.workspace import Workspace
 from tests.memory.memory_contract import FACTS, found, remember
 
@@ -62,6 +65,11 @@ def dial(workspace: Workspace) -> socket.socket:
     assert connection is not None
     connection.settimeout(20)
     return connection
+
+
+def answer(lines: IO[bytes]) -> wire.Answer:
+    """The next line of the daemon."""
+    return wire.parse(lines.readline(), wire.Answer)
 
 
 def ended(connection: socket.socket) -> bool:
@@ -174,9 +182,9 @@ def test_garbage_gets_an_error_and_the_connection_lives(
     with dial(workspace) as connection, connection.makefile("rb") as lines:
         connection.sendall(garbage)
         for _ in range(garbage.count(b"\n")):
-            assert wire.raised(wire.parse(lines.readline())["error"]).__class__ is DaemonError
-        connection.sendall(wire.line(id="a", op=wire.ABOUT, params={}))
-        assert wire.parse(lines.readline())["result"]["pid"] == daemon
+            assert wire.raised(answer(lines).error).__class__ is DaemonError
+        connection.sendall(wire.request("a", wire.ABOUT, {}))
+        assert json.loads(answer(lines).value)["pid"] == daemon
 
 
 @settings(
@@ -186,8 +194,8 @@ def test_garbage_gets_an_error_and_the_connection_lives(
     st.lists(
         st.binary(max_size=50)
         | st.builds(
-            lambda op, params: wire.line(id="1", op=op, params=params),
-            st.sampled_from(sorted(wire.OPERATIONS - {"rebuild"} | {"about", "close", "locate"})),
+            lambda op, params: wire.request("1", op, params),
+            st.sampled_from(sorted(OPERATIONS.keys() - {"rebuild"} | {"about", "close"})),
             st.dictionaries(
                 st.sampled_from(["query", "facts", "target", "passages", "limit"]),
                 st.none() | st.integers() | st.text(max_size=3) | st.just({"text": "x", "k": -1}),
@@ -204,7 +212,7 @@ def test_fuzzed_lines_never_end_the_daemon(
         wire.PROTOCOL, assistant.__version__, client.config.memory_digest({}), str(workspace.root)
     )
     with dial(workspace) as connection:
-        connection.sendall(wire.line(id="0", op=wire.HELLO, params={"hello": hello}))
+        connection.sendall(wire.request("0", wire.HELLO, wire.Greeting(hello)))
         for line in lines:
             connection.sendall(line)
         connection.shutdown(socket.SHUT_WR)
@@ -215,7 +223,7 @@ def test_a_client_that_reads_nothing_keeps_nobody_waiting(
     daemon: int, memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
     silent = [dial(workspace) for _ in range(20)]
-    about = wire.line(id="a", op=wire.ABOUT, params={})
+    about = wire.request("a", wire.ABOUT, {})
     for connection in silent:
         connection.setblocking(False)
         try:

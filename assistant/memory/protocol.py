@@ -1,0 +1,98 @@
+"""What can be asked of long-term memory, in this process or over the daemon's socket.
+
+Two groups ask: a conversation, which recalls and remembers, and whoever looks after memory. These
+annotations are the schema of the daemon's wire, too (`daemon/operations.py`).
+
+A `request` names a write: whoever asks the same again under the same name, because the answer was
+lost, is told what was done the first time, and nothing is written twice.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from assistant.memory.base import (
+    Fact,
+    Forgotten,
+    Held,
+    JournalEntry,
+    MemoryStatus,
+    Pair,
+    Passage,
+    Query,
+    Recall,
+    Remembered,
+)
+
+
+class Memory(Protocol):
+    """Memory as a conversation needs it."""
+
+    def recall(self, query: Query) -> Recall:
+        """The best passages for a query; fresh with the files as they are now."""
+
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        """Write facts, in order; each can be recalled when this returns.
+
+        Raises LedgerError if a `replaces` names no fact or more than one.
+        """
+
+    def waiting(self) -> tuple[Held, ...]:
+        """The facts that wait for the owner's review, oldest first."""
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        """The writes whose facts an editor's stale save took away, until the owner decides."""
+
+    def close(self) -> None:
+        """Let go of the index or the connection."""
+
+
+class Keeper(Memory, Protocol):
+    """Memory as those need it who look after it: its owner's commands, and upkeep."""
+
+    def locate(self, target: str) -> tuple[Passage, ...]:
+        """The facts that an id, `FILE:LINE` or words name, best first.
+
+        Words name the facts that say just this, else those that hold them, else the likeliest. A
+        wrong id or line names none.
+        """
+
+    def forget(
+        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
+    ) -> Forgotten:
+        """Remove exactly these passages from their files and every derived store.
+
+        Raises LedgerError if a file no longer holds the bytes of a passage.
+        """
+
+    def undo(self, *, request: str | None = None) -> JournalEntry:
+        """Reverse the latest write that still stands; returns what was reversed.
+
+        Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
+        """
+
+    def review(
+        self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
+    ) -> Remembered | None:
+        """Write a fact that waits, or `text` in its place; or drop it, and return None.
+
+        Raises LedgerError if nothing waits under this id: it names the very words that were shown.
+        """
+
+    def restore(
+        self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        """Write erased facts again, or never offer them again. Raises LedgerError for other ids."""
+
+    def status(self) -> MemoryStatus:
+        """The state of memory, fresh with the files."""
+
+    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
+        """The latest acknowledged writes, newest first."""
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        """The nearest pairs of current facts, nearest first: what `memory tidy` looks at."""
+
+    def rebuild(self) -> MemoryStatus:
+        """Drop the derived index and make it again; cached vectors are used."""
