@@ -23,7 +23,7 @@ from assistant.memory.embedding.embedder import Vectors, normalized
 MANIFEST = "manifest.json"
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
-MANIFEST_VERSION = 1
+MANIFEST_VERSION = 2
 TEXTS_AT_ONCE = 1024
 """Texts tokenized and sorted together: bounds memory on long inputs."""
 BATCH_TOKENS = 256
@@ -75,9 +75,9 @@ def read_manifest(directory: Path) -> ModelManifest | None:
 class OnnxEmbedder:
     """A compiled model on onnxruntime. Thread-safe."""
 
-    def __init__(self, directory: Path, manifest: ModelManifest) -> None:
+    def __init__(self, directory: Path, manifest: ModelManifest, graph: str = GRAPH) -> None:
         self._manifest = manifest
-        self._session = _open_session(directory / GRAPH)
+        self._session = _open_session(directory / graph)
         self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
         self._special = self._tokenizer.num_special_tokens_to_add(False)
         self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
@@ -156,7 +156,12 @@ def _open_session(path: Path) -> "InferenceSession":
     options.enable_mem_pattern = False  # every batch has another shape
     options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path),
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=["SkipLayerNormFusion"],  # the fused step is the slower one
+        )
     except Exception as error:  # onnxruntime's errors have no base of their own
         raise EmbedderError(
             f"the compiled embedding model {path} cannot be loaded: {error}",

@@ -1,5 +1,6 @@
 """A model as sentence-transformers runs it: what a compiled one is held against."""
 
+import importlib.util
 import os
 import threading
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.onnx import ModelManifest
 
@@ -17,8 +19,23 @@ if TYPE_CHECKING:
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
+def missing() -> EmbedderError | None:
+    """What to raise if sentence-transformers is not installed: only other models need it."""
+    if importlib.util.find_spec("sentence_transformers"):
+        return None
+    return EmbedderError(
+        "any embedding model but the default needs sentence-transformers, which is not installed",
+        "Install `assistant[models]`, or go back to it: `assistant config set embedding.model ''`",
+    )
+
+
 def open_original(source: Path) -> "SentenceTransformer":
-    """The model by sentence-transformers, offline, on the CPU, no code of the model's own run."""
+    """The model by sentence-transformers, offline, on the CPU, no code of the model's own run.
+
+    Raises EmbedderError if sentence-transformers is not installed.
+    """
+    if absent := missing():
+        raise absent
     os.environ.update(OFFLINE)  # read when huggingface_hub is imported
     from sentence_transformers import SentenceTransformer
 

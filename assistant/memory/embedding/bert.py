@@ -1,0 +1,168 @@
+"""A BERT sentence encoder as an ONNX graph, from its weights alone: no torch, no transformers.
+
+So the first answer does not wait for torch to be imported, and the default model does not need it
+at all. The encoder is BERT's (Devlin et al., 2018: learned positions, exact GELU, normalisation
+after each sum); its last layer is averaged over the tokens of a text and scaled to length 1.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
+
+INPUTS = ("input_ids", "attention_mask")
+OUTPUT = "sentence_embedding"
+OPSET = 17
+"""The first with LayerNormalization."""
+IR_VERSION = 8
+"""The form of file that came with this opset."""
+LEAST = np.float32(np.finfo(np.float32).min)
+Floats = NDArray[np.float32]
+
+
+def write(source: Path, target: Path) -> int:
+    """Write the graph of the model in `source` to the file `target`; returns its dimension.
+
+    The graph takes `INPUTS`, both of shape (texts, tokens).
+    """
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    graph = _Graph()
+    encoder = _Encoder(graph, load_file(source / "model.safetensors"), config)
+    graph.give(OUTPUT, encoder.sentences())
+    onnx.save(graph.model(encoder.width), target)
+    return encoder.width
+
+
+class _Encoder:
+    """The model, step by step; tokens are of shape (texts, tokens, width)."""
+
+    def __init__(self, graph: "_Graph", weights: dict[str, Floats], config: dict[str, Any]) -> None:
+        self._graph = graph
+        self._weights = weights
+        self._layers: int = config["num_hidden_layers"]
+        self._heads: int = config["num_attention_heads"]
+        self.width: int = config["hidden_size"]
+        self._epsilon: float = config["layer_norm_eps"]
+        op, ints = graph.op, graph.ints
+        self._mask = op("Cast", "attention_mask", to=TensorProto.FLOAT)
+        missing = op("Sub", graph.floats(np.float32(1)), self._mask)
+        shut = op("Mul", missing, graph.floats(LEAST))
+        self._shut = op("Unsqueeze", shut, ints(1, 2))
+
+    def sentences(self) -> str:
+        """One vector a text."""
+        op, ints = self._graph.op, self._graph.ints
+        tokens = self._embedded()
+        for layer in range(self._layers):
+            tokens = self._layer(f"encoder.layer.{layer}.", tokens)
+        kept = op("Unsqueeze", self._mask, ints(2))
+        total = op("ReduceSum", op("Mul", tokens, kept), ints(1), keepdims=0)
+        mean = op("Div", total, op("ReduceSum", kept, ints(1), keepdims=0))
+        return op("LpNormalization", mean, axis=1, p=2)
+
+    def _embedded(self) -> str:
+        """Words and positions, and the type that all tokens of a text alone have."""
+        op, ints = self._graph.op, self._graph.ints
+        words, positions, types = (
+            self._weights[f"embeddings.{name}_embeddings.weight"]
+            for name in ("word", "position", "token_type")
+        )
+        found = op("Gather", self._graph.floats(words), "input_ids")
+        length = op("Slice", op("Shape", "input_ids"), ints(1), ints(2))
+        places = op("Slice", self._graph.floats(positions + types[0]), ints(0), length)
+        return self._norm("embeddings.LayerNorm", op("Add", found, places))
+
+    def _layer(self, name: str, tokens: str) -> str:
+        """Attention, then two dense steps; each is added to what it was given."""
+        op = self._graph.op
+        mixed = self._dense(f"{name}attention.output.dense", self._attention(name, tokens))
+        tokens = self._norm(f"{name}attention.output.LayerNorm", op("Add", mixed, tokens))
+        inner = self._gelu(self._dense(f"{name}intermediate.dense", tokens))
+        outer = self._dense(f"{name}output.dense", inner)
+        return self._norm(f"{name}output.LayerNorm", op("Add", outer, tokens))
+
+    def _attention(self, name: str, tokens: str) -> str:
+        """Each token's mix of all tokens' values, by how well its query fits their keys."""
+        op = self._graph.op
+        query, key, value = (
+            self._heads_of(self._dense(f"{name}attention.self.{part}", tokens), order)
+            for part, order in (
+                ("query", (0, 2, 1, 3)),
+                ("key", (0, 2, 3, 1)),
+                ("value", (0, 2, 1, 3)),
+            )
+        )
+        root = np.float32((self.width // self._heads) ** 0.5)
+        fit = op("Div", op("MatMul", query, key), self._graph.floats(root))
+        shares = op("Softmax", op("Add", fit, self._shut), axis=-1)
+        mixed = op("Transpose", op("MatMul", shares, value), perm=(0, 2, 1, 3))
+        return op("Reshape", mixed, self._graph.ints(0, 0, self.width))
+
+    def _heads_of(self, tokens: str, order: Sequence[int]) -> str:
+        """Each head's share of the numbers of a token: (texts, tokens, heads, share), reordered."""
+        shape = self._graph.ints(0, 0, self._heads, self.width // self._heads)
+        return self._graph.op("Transpose", self._graph.op("Reshape", tokens, shape), perm=order)
+
+    def _dense(self, name: str, tokens: str) -> str:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        product = self._graph.op("MatMul", tokens, self._graph.floats(weight.T))
+        return self._graph.op("Add", product, self._graph.floats(bias))
+
+    def _norm(self, name: str, tokens: str) -> str:
+        parts = (self._graph.floats(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return self._graph.op("LayerNormalization", tokens, *parts, epsilon=self._epsilon)
+
+    def _gelu(self, tokens: str) -> str:
+        """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
+        op = self._graph.op
+        root, one, half = (self._graph.floats(np.float32(each)) for each in (2**0.5, 1, 0.5))
+        bent = op("Add", op("Erf", op("Div", tokens, root)), one)
+        return op("Mul", op("Mul", tokens, bent), half)
+
+
+class _Graph:
+    """A graph as it grows: each operation and constant gets a name, by which others take it."""
+
+    def __init__(self) -> None:
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: list[onnx.TensorProto] = []
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Add an operation; the name of what it gives."""
+        name = f"{kind}_{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
+        return name
+
+    def floats(self, values: Floats | np.float32) -> str:
+        """Add a constant; its name."""
+        return self._constant(np.asarray(values, dtype=np.float32))
+
+    def ints(self, *values: int) -> str:
+        """Add a row of integers, such as a shape; its name."""
+        return self._constant(np.array(values, dtype=np.int64))
+
+    def give(self, name: str, what: str) -> None:
+        """Let the graph return something under this name."""
+        self._nodes.append(helper.make_node("Identity", [what], [name]))
+
+    def model(self, width: int) -> onnx.ModelProto:
+        """The whole, checked."""
+        tensor = helper.make_tensor_value_info
+        inputs = [tensor(name, TensorProto.INT64, ["texts", "tokens"]) for name in INPUTS]
+        outputs = [tensor(OUTPUT, TensorProto.FLOAT, ["texts", width])]
+        graph = helper.make_graph(self._nodes, "encoder", inputs, outputs, self._constants)
+        opset = helper.make_opsetid("", OPSET)
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+        onnx.checker.check_model(model)
+        return model
+
+    def _constant(self, values: NDArray[Any]) -> str:
+        name = f"constant_{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(values, name))
+        return name
