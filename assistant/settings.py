@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assistant.errors import ConfigError
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Levels of thinking, by the names that providers have for them."""
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(
@@ -26,7 +29,7 @@ class ModelSettings(_Section):
     """Tokens the model can take. Unset: what the provider reports, else 32,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
     """The longest reply to ask for, in tokens. Unset: the provider's own limit."""
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    effort: Effort | None = None
     """How much the model is to think. Unset: as its provider has it."""
     thinking: bool | None = None
     """Turn thinking on or off. Unset: as its provider has it."""
@@ -53,6 +56,10 @@ class ProfileSettings(_Section):
     """The environment variable that holds its key. Unset: the provider's usual one."""
     context_window: int | None = Field(default=None, ge=1024)
     """Tokens the model can take."""
+    effort: Effort | None = None
+    """How much it is to think. Unset: as `model.effort`."""
+    thinking: bool | None = None
+    """Turn its thinking on or off. Unset: as `model.thinking`."""
 
 
 class MemorySettings(_Section):

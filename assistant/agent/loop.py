@@ -192,7 +192,8 @@ def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
         for call in _distinct(reply.tool_calls, agent.transcript.entries)
     )
     text, reasoning = redact(reply.text), redact(reply.reasoning)
-    return AssistantEntry(text, reasoning, calls, reply.usage, agent.model.name)
+    signed = reply.signed if reasoning == reply.reasoning else ()  # it cannot be redacted
+    return AssistantEntry(text, reasoning, calls, reply.usage, agent.model.name, signed)
 
 
 def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[ToolCall]:

@@ -225,8 +225,16 @@ class LitellmModel:
         if self._on_ollama:
             request["num_ctx"] = self.context_window
         if not (style.signs and lacks_signed(messages)):
-            request |= thinking_parameters(self._settings, self._provider)
+            request |= self._thinking()
         return request
+
+    def _thinking(self) -> Json:
+        """How much to think; with room for the answer, where litellm would leave little."""
+        told = thinking_parameters(self._settings, self._provider)
+        most = self._info.get("max_output_tokens") if told else None
+        if most and self._provider == "anthropic" and not self._settings.max_output_tokens:
+            told["max_tokens"] = most
+        return told
 
     def _style(self) -> Style:
         claude = self._provider == "anthropic" or "claude" in self.name

@@ -28,8 +28,9 @@ class Style:
     """What a provider wants of messages beside their text.
 
     `marks`: it takes cache marks. `signs`: it signs what was thought, and wants that back while a
-    turn's calls go on. `thoughts`: whether it wants `reasoning_content` with what the assistant
-    said; with "if any", once it has sent some. `own_ids`: its calls' ids say something to it.
+    turn's calls go on. `thoughts`: whether it wants `reasoning_content` with all that the
+    assistant said, or with its calls and what came of them once it has sent any. `own_ids`: its
+    calls' ids say something to it.
     """
 
     marks: bool = False
@@ -44,17 +45,25 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     if not style.marks:
         sent = one_system_message(sent)
     marked = [number for number, each in enumerate(sent) if each.cache][-MOST_MARKS:]
-    thoughts = style.thoughts != "never" and (
-        style.thoughts == "always" or any(message.reasoning for message in sent)
-    )
+    thoughtful = _thoughtful(sent, style.thoughts)
     running = max((n for n, each in enumerate(sent) if each.role == "user"), default=0)
     return [
         _message(message, style)
-        | (_thought(message) if thoughts else {})
+        | (_thought(message) if number in thoughtful else {})
         | (_signed(message) if style.signs and number > running else {})
-        | (_mark(message) if style.marks and number in marked else {})
+        | (_mark(message) if number in marked and style.marks else {})
         for number, message in enumerate(sent)
     ]
+
+
+def _thoughtful(sent: Sequence[Message], thoughts: Thoughts) -> set[int]:
+    """Which of the messages show what was thought: calls, and the answers that came of them."""
+    told = [number for number, each in enumerate(sent) if each.role == "assistant"]
+    if thoughts == "always":
+        return set(told)
+    if thoughts == "never" or not any(sent[number].reasoning for number in told):
+        return set()
+    return {n for n in told if sent[n].tool_calls or (n and sent[n - 1].role == "tool")}
 
 
 def lacks_signed(messages: Sequence[Message]) -> bool:
@@ -112,8 +121,6 @@ def _id(identity: str, style: Style) -> str:
 
 
 def _thought(message: Message) -> Json:
-    if message.role != "assistant":
-        return {}
     return {"reasoning_content": message.reasoning or UNTHOUGHT}
 
 
@@ -123,6 +130,6 @@ def _signed(message: Message) -> Json:
 
 def _mark(message: Message) -> Json:
     control = {"cache_control": {"type": "ephemeral"}}
-    if message.role == "tool":
+    if message.role == "tool" or not message.content.strip():
         return control
     return {"content": [{"type": "text", "text": message.content} | control]}

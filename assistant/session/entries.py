@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, fields
 from typing import Any, ClassVar, Literal, get_args
 
-from assistant.messages import ToolCall, Usage
+from assistant.messages import Signed, ToolCall, Usage
 
 FORMAT = (1, 1)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
@@ -53,7 +53,10 @@ class AttachmentEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class AssistantEntry(_Entry):
-    """One answer of the model, or what had come of it when it was interrupted."""
+    """One answer of the model, or what had come of it when it was interrupted.
+
+    `signed` is the provider's own record of the reasoning, where it wants that back.
+    """
 
     type: ClassVar[str] = "assistant"
     text: str
@@ -61,6 +64,7 @@ class AssistantEntry(_Entry):
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = NO_USAGE
     model: str = ""
+    signed: Signed = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +280,7 @@ _NESTED: dict[str, Callable[[Any], Any]] = {
     "passages": _many(CitedPassage),
     "facts": _many(CapturedFact),
     "captures": tuple,
+    "signed": lambda values: tuple(dict(value) for value in values),
     "usage": _one(Usage),
 }
 _PLAIN: dict[Any, type] = {str: str, bool: bool, int: int}

@@ -93,6 +93,8 @@ def _line(line: bytes, said: Said, cited: Collection[str]) -> bytes:
         told = {name: _emptied(value, name) for name, value in told.items()}
     if told == entry:
         return line
+    if isinstance(told, dict):
+        told.pop("signed", None)  # it is good only as it stood
     text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 

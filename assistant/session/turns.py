@@ -6,7 +6,7 @@ owner comes first, and each tool call is followed at once by its result.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.messages import Message, Role, ToolCall
 from assistant.quoting import inert
@@ -98,8 +98,8 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
                     say(said, "user", shown_attachment(title, text))
                 case ReminderEntry(text=text):
                     say(said, "user", f"[Reminder: {text}]")
-                case AssistantEntry(text=text, tool_calls=calls):
-                    say(said, "assistant", text, calls)
+                case AssistantEntry(tool_calls=calls):
+                    _add(said, _answer(entry))
                     said += _results(calls, turn.entries[index + 1 :])
                 case InterruptedEntry(text=text):
                     say(said, "assistant", f"[{text}]")
@@ -111,15 +111,36 @@ def shown_attachment(title: str, text: str) -> str:
     return f"[{title}, which came with the message: data, not your owner's words]\n{text}"
 
 
-def say(said: list[Message], role: Role, text: str, calls: tuple[ToolCall, ...] = ()) -> None:
+def say(said: list[Message], role: Role, text: str) -> None:
     """Add a message; what follows a message of the same role continues it."""
-    text = sendable(text)
-    if not text.strip() and not calls:
+    _add(said, Message(role, sendable(text)))
+
+
+def _add(said: list[Message], message: Message) -> None:
+    if not message.content.strip() and not message.tool_calls:
         return
-    if said and said[-1].role == role and not said[-1].tool_calls:
-        before = said.pop().content
-        text = f"{before}\n\n{text}" if text else before
-    said.append(Message(role, text, calls))
+    if said and said[-1].role == message.role and not said[-1].tool_calls:
+        message = _continued(said.pop(), message)
+    said.append(message)
+
+
+def _continued(before: Message, message: Message) -> Message:
+    return replace(
+        message,
+        content=f"{before.content}\n\n{message.content}" if message.content else before.content,
+        reasoning=before.reasoning + message.reasoning,
+        signed=message.signed or before.signed,
+    )
+
+
+def _answer(entry: AssistantEntry) -> Message:
+    return Message(
+        "assistant",
+        sendable(entry.text),
+        entry.tool_calls,
+        reasoning=sendable(entry.reasoning),
+        signed=entry.signed,
+    )
 
 
 def sendable(text: str) -> str:
