@@ -1,11 +1,12 @@
 """Distractors: notes that read like a person's, from a seed, that answer none of the questions.
 
-The first n are the same however many are made. Their words and sentences lie in tests/recall/bulk.
+The first n are the same however many are made. What they are made of lies in tests/recall/bulk: a
+file for each kind of notes, with the words for each slot, an empty line, and the sentences.
 """
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import islice
 
@@ -19,9 +20,9 @@ _SLOT = re.compile(r"{(\w+)}")
 _LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
 
 
-def files(count: int) -> dict[str, str]:
+def files(count: int, kind: str) -> dict[str, str]:
     """Files of a memory that hold `count` distractors, under dated headings."""
-    notes = sentences()
+    notes = sentences(kind)
     found = {}
     for start in range(0, count, PER_FILE):
         some = list(islice(notes, min(PER_FILE, count - start)))
@@ -29,10 +30,10 @@ def files(count: int) -> dict[str, str]:
     return found
 
 
-def sentences() -> Iterator[str]:
+def sentences(kind: str) -> Iterator[str]:
     """Distractors without end, none twice."""
-    filler = Filler(random.Random(SEED))
-    forms = (SUITES / "bulk" / "sentences.txt").read_text(encoding="utf-8").splitlines()
+    words, forms = _read(kind)
+    filler = Filler(random.Random(SEED), words)
     seen = set()
     while True:
         made = filler.fill(filler.draw.choice(forms))
@@ -42,11 +43,12 @@ def sentences() -> Iterator[str]:
 
 
 class Filler:
-    """Fills the slots of a sentence: `{place}` with a word of the list, `{serial}` with a code."""
+    """Fills the slots of a sentence: `{place}` with a word of its list, `{serial}` with a code,
+    `{n90}` with a number up to 90."""
 
-    def __init__(self, draw: random.Random) -> None:
+    def __init__(self, draw: random.Random, words: Mapping[str, Sequence[str]]) -> None:
         self.draw = draw
-        self._words = _words()
+        self._words = words
         self._codes: Mapping[str, Callable[[], str]] = {
             "name": lambda: f"{self._word('first')} {self._word('last')}",
             "hour": lambda: str(draw.randint(7, 21)),
@@ -71,11 +73,11 @@ class Filler:
         return _SLOT.sub(lambda slot: self._slot(slot[1]), form)
 
     def _slot(self, name: str) -> str:
+        if name in self._words:
+            return self._word(name)
         if name in self._codes:
             return self._codes[name]()
-        if name[0] == "n" and name[1:].isdigit():
-            return str(self.draw.randint(2, int(name[1:])))
-        return self._word(name)
+        return str(self.draw.randint(2, int(name.removeprefix("n"))))
 
     def _word(self, kind: str) -> str:
         return self.draw.choice(self._words[kind])
@@ -94,10 +96,12 @@ class Filler:
         return name if self.draw.random() < 0.6 else re.sub(r"(?=[A-Z])", "_", name).lower()
 
 
-def _words() -> dict[str, list[str]]:
-    lines = (SUITES / "bulk" / "words.txt").read_text(encoding="utf-8").splitlines()
-    kinds = (line.split(": ", 1) for line in lines)
-    return {kind: words.split("|") for kind, words in kinds}
+def _read(kind: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The words of each slot, and the sentences."""
+    text = (SUITES / "bulk" / f"{kind}.txt").read_text(encoding="utf-8")
+    words, forms = text.split("\n\n")
+    slots = (line.split(": ", 1) for line in words.splitlines())
+    return {slot: choices.split("|") for slot, choices in slots}, forms.splitlines()
 
 
 def _markdown(notes: list[str], start: int) -> str:

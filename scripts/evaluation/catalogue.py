@@ -17,21 +17,44 @@ UNRELATED_TALK = (
 class Plan:
     """A row group of the report: the questions of a suite, asked of the workspaces of some.
 
-    `bulk` chunks of distractors are added to the memory.
+    So many chunks of distractors are added to the memory, of the kind of notes that `bulk` says.
     """
 
     name: str
     suite: str
     workspaces: tuple[str, ...]
     probes: tuple[Probe, ...]
-    bulk: int = 0
+    distractors: int = 0
+    bulk: str = "notes"
 
     def files(self) -> Mapping[str, str]:
         """The memory's files."""
-        return suites.workspace(*self.workspaces) | bulk.files(self.bulk)
+        return suites.workspace(*self.workspaces) | bulk.files(self.distractors, self.bulk)
 
 
 FACTS = ("facts",)
+LANGUAGES = (
+    "german",
+    "spanish",
+    "french",
+    "russian",
+    "chinese",
+    "japanese",
+    "korean",
+    "arabic",
+    "hindi",
+)
+
+FOREIGN = 500
+"""Notes in a language beside the 73 that are asked for."""
+
+
+def _language(name: str) -> Plan:
+    """Notes in a language among English ones, asked in that language and in English."""
+    suite = f"languages/{name}"
+    return Plan(name, suite, ("facts", suite), (probes.ranked(),), FOREIGN, name)
+
+
 PLANS = (
     Plan("facts", "facts", FACTS, (probes.turn(), probes.ranked())),
     Plan("new topic", "facts", FACTS, (probes.turn(UNRELATED_TALK),)),
@@ -39,5 +62,6 @@ PLANS = (
     Plan("follow-ups", "followups", FACTS, (probes.turn(),)),
     Plan("procedures", "procedures", ("facts", "procedures"), (probes.whole(),)),
     Plan("strings", "strings", ("strings",), (probes.ranked(),)),
-    Plan("strings, many", "strings", ("strings",), (probes.ranked(),), bulk=19_000),
+    Plan("strings, many", "strings", ("strings",), (probes.ranked(),), distractors=19_000),
+    *map(_language, LANGUAGES),
 )

@@ -57,7 +57,7 @@ def rows(
     plans: Sequence[Plan], embedder: Embedder, settings: Settings, *, kinds: bool = False
 ) -> Iterator[Row]:
     """Measure the plans one after another; those of one memory share a room."""
-    for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.bulk)):
+    for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors)):
         sharing = list(group)
         tell(f"indexing {sharing[0].name} …")
         with opened(sharing[0].files(), embedder, settings) as room:
