@@ -11,7 +11,7 @@ from assistant.settings import Settings
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from assistant.memory.local import LocalMemory
+    from assistant.memory.local.memory import LocalMemory
 
 
 def open_local(
@@ -27,7 +27,7 @@ def open_local(
     """
     with ThreadPoolExecutor(1) as loader:
         loading = loader.submit(compile.load, settings.embedding, progress)
-        from assistant.memory.local import LocalMemory  # 0.2 s, on the other core
+        from assistant.memory.local.memory import LocalMemory  # 0.2 s, on the other core
 
         embedder = loading.result()
     redactor = Standing()

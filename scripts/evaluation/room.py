@@ -10,7 +10,7 @@ from assistant.conversation import Conversation
 from assistant.errors import UsageError
 from assistant.events import Recalled
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.local import LocalMemory
+from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript

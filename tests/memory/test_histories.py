@@ -31,7 +31,7 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.daemon import client
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.memory.local import LocalMemory
+from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunk
 from assistant.memory.text.words import plain

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.memory.local import LocalMemory
+from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.settings import Settings
 from assistant.workspace import Workspace

@@ -1,0 +1,207 @@
+"""The one door to memory, in the process that owns the index.
+
+Before each answer the index is brought up to the files; after each write too, so that a fact can
+be recalled when `remember` returns. Operations run one at a time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+
+from assistant.errors import AssistantError
+from assistant.memory.base import (
+    Fact,
+    Forgotten,
+    Held,
+    JournalEntry,
+    MemoryStatus,
+    Notify,
+    Pair,
+    Passage,
+    Progress,
+    Query,
+    Recall,
+    Remembered,
+    no_notices,
+    no_progress,
+)
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.local.answers import Answers
+from assistant.memory.local.freshness import Freshness, Notices
+from assistant.memory.local.redaction import Redaction
+from assistant.memory.search.locating import Locator
+from assistant.memory.search.near_pairs import near_pairs
+from assistant.memory.search.recall import Recaller
+from assistant.memory.text.words import plain
+from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.review import Review
+from assistant.secrets.redactor import Redactor
+from assistant.settings import Settings
+from assistant.workspace import Workspace
+
+DOUBTFUL = frozenset({"tool", "recalled"})
+"""Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
+and what the assistant makes of recalled facts is memory listening to itself."""
+
+
+class LocalMemory:
+    """`Keeper` in this process. Safe to use from several threads.
+
+    It must own the index (`owner.py`). `let_go` is called when it is closed. Secrets that
+    `redactor` knows are neither written nor indexed: their stand-ins are, and passages say those.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        embedder: Embedder,
+        progress: Progress = no_progress,
+        notify: Notify = no_notices,
+        let_go: Callable[[], None] | None = None,
+        today: Callable[[], date] = date.today,
+        redactor: Callable[[], Redactor] = Redactor,
+    ) -> None:
+        self._embedder = embedder
+        self._progress = progress
+        self._let_go = let_go
+        self._closed = False
+        self._notices = Notices(notify)
+        self._redaction = Redaction(workspace, redactor)
+        self._ledger = Ledger(workspace, today, self._redaction.text)
+        self._review = Review(workspace, self._ledger)
+        self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
+        self._fresh = Freshness(self._index, self._notices, progress)
+        self._recaller = Recaller(self._index.store, embedder, settings.memory)
+        self._locator = Locator(self._index.store, self._recaller)
+        self._answers = Answers(self._index.store, self._ledger, self._locator)
+
+    def recall(self, query: Query) -> Recall:
+        found = self._fresh.read(lambda: self._recaller.recall(query))
+        return self._answers.recall(query, found)
+
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        with self._fresh.lock:
+            facts = list(map(self._redaction.fact, facts))
+            sure = [fact for fact in facts if fact.origin.kind not in DOUBTFUL]
+            replaced = self._fresh.read(lambda: self._replaced(sure))
+            done = self._ledger.remember(sure, request=request, replaced=replaced)
+            written = iter(self._fresh.read(lambda: list(map(self._answers.remembered, done))))
+            return tuple(
+                self._hold(fact) if fact.origin.kind in DOUBTFUL else next(written)
+                for fact in facts
+            )
+
+    def locate(self, target: str) -> tuple[Passage, ...]:
+        return self._fresh.read(lambda: self._locator.locate(target))
+
+    def forget(
+        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
+    ) -> Forgotten:
+        with self._fresh.lock:
+            own = list(map(self._redaction.verbatim, passages))
+            forgotten = self._ledger.forget(own, purge=purge, request=request)
+            self._fresh.refresh()
+            if purge:
+                self._review.purge([plain(passage.text) for passage in passages])
+                self._index.scrub()
+            return replace(forgotten, removed=tuple(passages))
+
+    def undo(self, *, request: str | None = None) -> JournalEntry:
+        with self._fresh.lock:
+            undone = self._ledger.undo(request=request)
+            self._fresh.refresh()
+            return undone
+
+    def waiting(self) -> tuple[Held, ...]:
+        with self._fresh.lock:
+            return self._review.waiting()
+
+    def review(
+        self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
+    ) -> Remembered | None:
+        with self._fresh.lock:
+            if not accept:
+                self._review.refuse(id)
+                return None
+            words = None if text is None else self._redaction.text(text)
+            written = self._review.accept(id, words, request=request)
+            return self._fresh.read(lambda: self._answers.remembered(written))
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        return self._fresh.read(self._ledger.erased)
+
+    def restore(
+        self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        with self._fresh.lock:
+            if dismiss:
+                self._ledger.dismiss(ids)
+                return ()
+            written = self._ledger.restore(ids, request=request)
+            return self._fresh.read(lambda: tuple(map(self._answers.remembered, written)))
+
+    def status(self) -> MemoryStatus:
+        def look() -> MemoryStatus:
+            notices = filter(None, [self._embedder.notice, *self._notices.all()])
+            waiting = len(self._review.waiting())
+            return self._answers.status(self._embedder.fingerprint, waiting, tuple(notices))
+
+        return self._fresh.read(look)
+
+    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
+        with self._fresh.lock:
+            return self._ledger.log(limit)
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        catalog = self._fresh.read(lambda: self._index.store.catalog)
+        near = near_pairs(catalog, limit, self._progress)
+        return tuple(self._answers.pair(*each) for each in near)
+
+    def rebuild(self) -> MemoryStatus:
+        with self._fresh.lock:
+            self._fresh.rebuild()
+            return self.status()
+
+    def refresh(self) -> None:
+        """Bring the index up to the files ahead of the next question."""
+        self._fresh.refresh()
+
+    def close(self) -> None:
+        with self._fresh.lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._index.close()
+            finally:
+                if self._let_go is not None:
+                    self._let_go()
+
+    # Parts
+
+    def _observe(self, source: str, text: str) -> None:
+        """See whether a stale save took facts away; recall goes on if that fails."""
+        try:
+            self._ledger.observe(source)
+        except AssistantError as error:
+            self._notices.add(str(error))
+
+    def _hold(self, fact: Fact) -> Remembered:
+        """Let a fact wait for the owner; it is in no file and no recall until then."""
+        if known := self._ledger.stated(fact.text):
+            return self._answers.remembered(known)
+        (held,) = self._review.hold([fact])
+        return Remembered("waiting", held.id, "", 0, held.fact.text)
+
+    def _replaced(self, facts: Sequence[Fact]) -> dict[str, Passage]:
+        """The passages that `replaces` names; the ledger refuses what is not among them."""
+        targets = {fact.replaces for fact in facts if fact.replaces}
+        named = {target: self._locator.named(target) or () for target in targets}
+        replaced = {target: found[0] for target, found in named.items() if len(found) == 1}
+        for passage in replaced.values():
+            self._redaction.check_open(passage)
+        return replaced
