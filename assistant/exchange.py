@@ -4,7 +4,6 @@ With them a save by an editor in the instant before we replace a file is noticed
 """
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import functools
@@ -24,6 +23,8 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 @functools.cache
 def _swap_call() -> Callable[[bytes, bytes], int] | None:
+    import ctypes  # not for clients, who write nothing
+
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin" and hasattr(library, "renamex_np"):
         return lambda one, other: int(library.renamex_np(one, other, _SWAP))
@@ -39,6 +40,8 @@ def swap(one: Path, other: Path) -> bool:
         return False
     if call(os.fsencode(one), os.fsencode(other)) == 0:
         return True
+    import ctypes
+
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
         return False

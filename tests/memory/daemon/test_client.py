@@ -259,27 +259,35 @@ def test_a_request_interrupted_halfway_is_not_answered_to_the_next(workspace: Wo
         each.close()
 
 
-def test_a_warm_client_loads_nothing_heavy(memory: Keeper, workspace: Workspace) -> None:
+WARM = """
+import sys
+sys.argv = ["assistant", "-w", sys.argv[1], "recall", "dentist"]
+from assistant.cli.main import run
+try:
+    run()
+finally:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
+
+
+def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
+    memory: Keeper, workspace: Workspace
+) -> None:
     remember(memory, FACTS[0])
-    script = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from assistant.memory.daemon import client\n"
-        "from assistant.memory.base import Query\n"
-        "from assistant.workspace import Workspace\n"
-        "memory = client.connect(Workspace(Path(sys.argv[1])), {})\n"
-        "assert len(memory.recall(Query('dentist')).passages) == 1\n"
-        "print(*sorted(sys.modules))\n"
-    )
-    told = subprocess.run(
-        [sys.executable, "-c", script, str(workspace.root)],
-        capture_output=True,
-        check=True,
-        cwd=ROOT,
-        text=True,
-    )
-    heavy = {
-        "asyncio", "chromadb", "filelock", "litellm", "logging", "numpy", "onnxruntime",
-        "pydantic", "rich", "sqlite3", "subprocess", "torch", "transformers",
+    command = [sys.executable, "-c", WARM, str(workspace.root)]
+    told = subprocess.run(command, capture_output=True, check=True, cwd=ROOT, text=True)
+    assert FACTS[0] in told.stdout
+    loaded = set(told.stderr.split())
+    foreign = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
+    assert foreign - {"__main__", "_distutils_hack"} <= {
+        "assistant", "typer", "annotated_doc", "shellingham", "msgspec", "typing_extensions",
     }  # fmt: skip
-    assert heavy & set(told.stdout.split()) == set()
+    ours = {name.removeprefix("assistant.") for name in loaded if name.startswith("assistant.")}
+    assert {name for name in ours if not name.startswith("cli")} == {
+        "config", "display", "errors", "exchange", "memory", "memory.base", "memory.daemon",
+        "memory.daemon.client", "memory.daemon.operations", "memory.daemon.sockets",
+        "memory.daemon.wire", "memory.door", "memory.protocol", "messages", "storage", "trust",
+        "workspace",
+    }  # fmt: skip
+    slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
+    assert loaded & slow == set()
