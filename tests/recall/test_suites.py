@@ -16,8 +16,8 @@ from scripts.evaluation.suites import HALVES, Asked
 BY_NAME = {plan.name: plan for plan in PLANS}
 ONCE = list({plan.suite: plan for plan in PLANS}.values())
 QUICK = ("facts", "unrelated", "follow-ups", "procedures", "strings")
-SLACK = 0.04
-"""Rounding differs from machine to machine; a change of recall shows more."""
+SLACK = 0.07
+"""Another rounding of the vectors moves a few questions of a hundred across a threshold."""
 
 
 def every(plan: Plan) -> list[Asked]:
