@@ -93,6 +93,18 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class Located:
+    """The facts that a target names, best first.
+
+    `exact`: they have this id, stand on this line, or say just these words. Otherwise they only
+    hold the words, or are like them, and nobody may take them away unasked.
+    """
+
+    passages: tuple[Passage, ...]
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Who a fact comes from: `kind` is an open set (owner, assistant, tool, …).
 

@@ -15,6 +15,7 @@ from assistant.memory.base import (
     Forgotten,
     Held,
     JournalEntry,
+    Located,
     MemoryStatus,
     Pair,
     Passage,
@@ -51,8 +52,8 @@ class Memory(Protocol):
 class Keeper(Memory, Protocol):
     """Memory as those need it who look after it: its owner's commands, and upkeep."""
 
-    def locate(self, target: str) -> tuple[Passage, ...]:
-        """The facts that an id, `FILE:LINE` or words name, best first.
+    def locate(self, target: str) -> Located:
+        """The facts that an id, `FILE:LINE` or words name, and whether exactly those.
 
         Words name the facts that say just this, else those that hold them, else the likeliest. A
         wrong id or line names none.

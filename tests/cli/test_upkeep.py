@@ -192,9 +192,10 @@ def _leave_everywhere(fact: str, place: Workspace, memory: DaemonMemory, home: P
     session.close()
     origin = Origin("owner", session.session, ("e1", "e2"))
     memory.remember([Fact("Ben sails"), Fact("The safe is locked")])
-    memory.remember([Fact(fact, replaces=memory.locate("The safe is locked")[0].id, origin=origin)])
+    (locked,) = memory.locate("The safe is locked").passages
+    memory.remember([Fact(fact, replaces=locked.id, origin=origin)])
     memory.remember([Fact(f"Eve says {fact.lower()}", origin=TOOL)])
-    memory.forget(memory.locate(fact))
+    memory.forget(memory.locate(fact).passages)
     memory.undo()
     memory.rebuild()  # all of it is in Chroma now
     prompts = home / ".local" / "state" / "assistant" / "prompts"

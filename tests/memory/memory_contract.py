@@ -95,24 +95,52 @@ class MemoryContract:
 
     def test_a_fact_is_located_by_id_place_and_words(self, memory: Keeper) -> None:
         ids = remember(memory, *FACTS)
-        line = memory.locate(ids[1])[0].start_line
-        for target in (ids[1], f"MEMORY.md:{line}", "door code", FACTS[1].upper()):
-            assert [passage.id for passage in memory.locate(target)] == [ids[1]], target
-        assert memory.locate("which animals does the sister keep?")[0].id == ids[3]
+        line = memory.locate(ids[1]).passages[0].start_line
+        for target in (ids[1], f"MEMORY.md:{line}", FACTS[1].upper(), f"*{FACTS[1]}*"):
+            found = memory.locate(target)
+            assert ([passage.id for passage in found.passages], found.exact) == ([ids[1]], True)
+        for likeness in ("door code", "which code opens the door of the office?"):
+            found = memory.locate(likeness)
+            assert (found.passages[0].id, found.exact) == (ids[1], False)
         for wrong in ("MEMORY.md:9999", "NOTES.md:1", "0123456789abcdef"):
-            assert memory.locate(wrong) == (), wrong
+            assert memory.locate(wrong).passages == (), wrong
 
     def test_words_locate_every_fact_that_holds_them(self, memory: Keeper) -> None:
         ids = remember(memory, "Ana likes rye bread", "Ben likes rye bread too", "Likes wheat")
-        assert {passage.id for passage in memory.locate("rye bread")} == set(ids[:2])
-        assert [passage.id for passage in memory.locate("ana likes rye bread!")] == [ids[0]]
+        assert {each.id for each in memory.locate("rye bread").passages} == set(ids[:2])
+        assert [each.id for each in memory.locate("ana likes rye bread!").passages] == [ids[0]]
+
+    def test_a_piece_of_a_long_item_goes_by_its_id(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        """It is forgotten, superseded, and superseded by what waits for review."""
+        path = workspace.root / "MEMORY.md"
+        names = ("anchor", "beacon", "cutter")
+        rest = f" lies {'well ' * 190}moored."
+        items = (f"- The first {name}{rest} The second {name}{rest}\n" for name in names)
+        path.write_text("# Memory\n\n" + "".join(items), encoding="utf-8")
+        anchor, beacon, cutter = (self.id_of(memory, f"The second {name}") for name in names)
+        memory.remember([Fact("The anchor is sold", replaces=anchor)])
+        memory.remember([Fact("The beacon is lit", replaces=beacon, origin=Origin("tool"))])
+        done = memory.review(memory.waiting()[0].id, accept=True)
+        memory.forget(memory.locate(cutter).passages)
+        text = path.read_text("utf-8")
+        assert done and done.status == "superseded"
+        for struck in ("The second anchor", "The second beacon"):
+            assert f"moored. ~~{struck}{rest}~~ (superseded" in text
+        assert ["first cutter" in text, "second cutter" in text] == [True, False]
+
+    def id_of(self, memory: Keeper, begins: str) -> str:
+        """The id that recall shows for a passage."""
+        found = memory.recall(Query(begins, k=20, budget=99_999)).passages
+        return next(each.id for each in found if each.text.startswith(begins))
 
     def test_a_forgotten_fact_is_gone_and_undo_restores_every_byte(
         self, memory: Keeper, workspace: Workspace
     ) -> None:
         remember(memory, *FACTS)
         before = (workspace.root / "MEMORY.md").read_bytes()
-        gone = memory.forget(memory.locate("door code"))
+        gone = memory.forget(memory.locate("door code").passages)
         assert [passage.text for passage in gone.removed] == [f"- {FACTS[1]}"]
         assert FACTS[1] not in found(memory, "the door code of the office")
         assert memory.undo().action == "forget"
@@ -123,7 +151,7 @@ class MemoryContract:
         self, memory: Keeper, workspace: Workspace
     ) -> None:
         remember(memory, *FACTS)
-        shown = memory.locate("door code")
+        shown = memory.locate("door code").passages
         path = workspace.root / "MEMORY.md"
         path.write_text(path.read_text("utf-8").replace("4711", "4713"), encoding="utf-8")
         with pytest.raises(LedgerError):
@@ -134,7 +162,7 @@ class MemoryContract:
         self, memory: Keeper, workspace: Workspace
     ) -> None:
         remember(memory, *FACTS, "The safe's combination is zanzibar-17")
-        memory.forget(memory.locate("zanzibar-17"), purge=True)
+        memory.forget(memory.locate("zanzibar-17").passages, purge=True)
         assert not any("zanzibar" in text for text in found(memory, "combination of the safe"))
         memory.close()
         holding = [
@@ -148,7 +176,7 @@ class MemoryContract:
         origin = Origin("assistant", "s1", ("e1", "e2"))
         memory.remember([Fact("Ana breeds sheep")])
         memory.remember([Fact("Ben sails", origin=origin)])
-        memory.forget(memory.locate("Ana breeds sheep"))
+        memory.forget(memory.locate("Ana breeds sheep").passages)
         memory.undo()
         entries = memory.log()
         assert [(entry.action, entry.text) for entry in entries[-2:]] == [
@@ -181,7 +209,7 @@ class MemoryContract:
         before = memory.status()
         after = memory.rebuild()
         assert (after.chunks, after.embedded_total) == (before.chunks, before.embedded_total)
-        assert [memory.locate(fact)[0].id for fact in FACTS] == ids
+        assert [memory.locate(fact).passages[0].id for fact in FACTS] == ids
 
     @pytest.mark.parametrize("save", [Path.write_text, save_by_rename])
     def test_a_line_saved_in_an_editor_is_recalled_at_once(
@@ -221,7 +249,7 @@ class MemoryContract:
     def test_any_query_gets_an_answer(self, memory: Keeper, query: str) -> None:
         remember(memory, *FACTS)
         assert isinstance(memory.recall(Query(query)).tokens, int)
-        memory.locate(query)
+        assert not memory.locate(query).exact
 
     def test_a_file_that_is_no_text_is_named_and_the_rest_recalled(
         self, memory: Keeper, workspace: Workspace
@@ -291,7 +319,7 @@ class MemoryContract:
                 Fact("Drives a Volvo", replaces=gone, origin=tool),
             ]
         )
-        memory.forget(memory.locate(gone))
+        memory.forget(memory.locate(gone).passages)
         done = [memory.review(held.id, accept=True) for held in memory.waiting()]
         assert [each.status for each in done if each] == ["superseded", "stored"]
         assert found(memory, "Where does she live?")[0] == "Lives in Lisbon"
@@ -333,7 +361,7 @@ class MemoryContract:
     ) -> None:
         remember(memory, "Ben sails", "The safe opens with zanzibar-17")
         memory.remember([Fact("the safe opens with ZANZIBAR-17?", origin=Origin("tool"))])
-        memory.forget(memory.locate("zanzibar-17"), purge=True)
+        memory.forget(memory.locate("zanzibar-17").passages, purge=True)
         assert memory.waiting() == ()
         entries = memory.log()
         assert [(entry.action, entry.text) for entry in entries] == [

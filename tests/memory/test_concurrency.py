@@ -43,7 +43,7 @@ def assert_index_is_true(workspace: Workspace) -> None:
     lines = (workspace.root / "MEMORY.md").read_text("utf-8").splitlines()
     assert memory.status().chunks == len(there)
     for text in there:
-        (best,) = memory.locate(text)
+        (best,) = memory.locate(text).passages
         assert lines[best.start_line - 1] == best.text == f"- {text}"
     for text in random.Random(1).sample(there, min(20, len(there))):
         assert f"- {text}" in [found.text for found in memory.recall(Query(text)).passages]
@@ -79,7 +79,7 @@ def work(workspace: Workspace, worker: int, operations: int) -> set[str]:
             assert f"- {wanted}" in texts
         else:
             gone = kept.pop(chance.randrange(len(kept)))
-            (passage,) = memory.locate(gone)
+            (passage,) = memory.locate(gone).passages
             memory.forget([passage])
     memory.close()
     return set(kept)

@@ -157,7 +157,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.expected.current)
     def supersede(self, number: int, fact: str, by_place: bool) -> None:
         old = self.one(number)
-        (passage,) = self.memory.locate(old)
+        (passage,) = self.memory.locate(old).passages
         target = passage.citation if by_place else passage.id
         with self.writing() as write:
             (done,) = self.memory.remember([Fact(fact, replaces=target)])
@@ -173,7 +173,7 @@ class Histories(RuleBasedStateMachine):
     def forget(self, number: int) -> None:
         gone = self.one(number)
         with self.writing() as write:
-            self.memory.forget(self.memory.locate(gone))
+            self.memory.forget(self.memory.locate(gone).passages)
             self.lost.discard(gone)
             write(self.expected.minus(gone))
 
@@ -328,7 +328,7 @@ class Histories(RuleBasedStateMachine):
 
     def reline(self, fact: str, line: str, save: Callable[[Path, str], object]) -> None:
         """Put another line in the place of a fact's."""
-        (passage,) = self.memory.locate(fact)
+        (passage,) = self.memory.locate(fact).passages
         text = self.text(passage.source)
         lines = text.splitlines(keepends=True)
         lines[passage.start_line - 1] = line
@@ -352,7 +352,7 @@ class Histories(RuleBasedStateMachine):
 
     def ids(self) -> dict[str, str]:
         """The facts that stand, by id."""
-        return {self.memory.locate(fact)[0].id: fact for fact in self.expected.current}
+        return {self.memory.locate(fact).passages[0].id: fact for fact in self.expected.current}
 
     def verbatim(self, passage: Passage) -> str:
         """What a passage says, which is the file's own text at the place that it cites."""

@@ -131,7 +131,8 @@ def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
         typer.style(held.id, bold=True) + typer.style(f"  {local_time(held.time)}", dim=True)
     )
     typer.echo(f"  {spelled(held.fact.text)}")
-    for passage in memory.locate(held.fact.replaces) if held.fact.replaces else ():
+    there = memory.locate(held.fact.replaces).passages if held.fact.replaces else ()
+    for passage in there:
         typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
     for line in _sources(place, held.fact.origin):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))

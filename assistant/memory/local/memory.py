@@ -7,6 +7,7 @@ be recalled when `remember` returns. Operations run one at a time.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import chain
 
 from assistant.errors import AssistantError
 from assistant.memory.base import (
@@ -14,6 +15,7 @@ from assistant.memory.base import (
     Forgotten,
     Held,
     JournalEntry,
+    Located,
     MemoryStatus,
     Notify,
     Pair,
@@ -95,7 +97,7 @@ class LocalMemory:
                 for fact in facts
             )
 
-    def locate(self, target: str) -> tuple[Passage, ...]:
+    def locate(self, target: str) -> Located:
         return self._fresh.read(lambda: self._locator.locate(target))
 
     def forget(
@@ -128,7 +130,9 @@ class LocalMemory:
                 self._review.refuse(id)
                 return None
             words = None if text is None else self._redaction.text(text)
-            written = self._review.accept(id, words, request=request)
+            held = [each.fact for each in self._review.waiting() if each.id == id]
+            replaced = self._fresh.read(lambda: self._replaced(held))
+            written = self._review.accept(id, words, request=request, replaced=replaced)
             return self._fresh.read(lambda: self._answers.remembered(written))
 
     def erased(self) -> tuple[JournalEntry, ...]:
@@ -197,11 +201,10 @@ class LocalMemory:
         (held,) = self._review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)
 
-    def _replaced(self, facts: Sequence[Fact]) -> dict[str, Passage]:
-        """The passages that `replaces` names; the ledger refuses what is not among them."""
+    def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
+        """The passages that each `replaces` names; the ledger refuses a fact that names none."""
         targets = {fact.replaces for fact in facts if fact.replaces}
-        named = {target: self._locator.named(target) or () for target in targets}
-        replaced = {target: found[0] for target, found in named.items() if len(found) == 1}
-        for passage in replaced.values():
+        replaced = {target: self._locator.named(target) for target in targets}
+        for passage in chain.from_iterable(replaced.values()):
             self._redaction.check_open(passage)
         return replaced

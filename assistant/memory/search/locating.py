@@ -1,16 +1,21 @@
-"""What an address or words name: an id, `FILE:LINE`, or the words of a fact."""
+"""What an address or words name. An address is a chunk's id or `FILE:LINE`.
+
+The index's chunks are the authority: whatever id recall shows, a piece of a long item too, can be
+forgotten, superseded and reviewed by it.
+"""
 
 import functools
 import re
 
 import numpy as np
 
-from assistant.memory.base import Passage, Query
+from assistant.memory.base import Located, Passage, Query
 from assistant.memory.index.rows import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.memory.text.identity import fact_key
+from assistant.memory.text.words import plain
 
 MOST_LIKELY = 5
 """What words name when no fact holds them literally: so many of the best that recall finds."""
@@ -25,15 +30,20 @@ class Locator:
         self._store = store
         self._recaller = recaller
 
-    def locate(self, target: str) -> tuple[Passage, ...]:
+    def locate(self, target: str) -> Located:
         """The passages that an address names; else the facts that say just these words, else those
         that hold them literally, else the likeliest."""
-        named = self.named(target)
-        return self._worded(_text(target)) if named is None else named
+        words = _text(target)
+        there = self._addressed(words)
+        return self._worded(words) if there is None else Located(there, exact=True)
 
-    def named(self, target: str) -> tuple[Passage, ...] | None:
-        """The passages at `FILE:LINE`, or with an id; None if the target has neither form."""
-        target, catalog = _text(target), self._store.catalog
+    def named(self, address: str) -> tuple[Passage, ...]:
+        """The passages that stand at `FILE:LINE`, or have an id: all the pieces of a long line."""
+        return self._addressed(_text(address)) or ()
+
+    def _addressed(self, target: str) -> tuple[Passage, ...] | None:
+        """The passages at an address; None if the target has not the form of one."""
+        catalog = self._store.catalog
         place = _PLACE.fullmatch(target)
         if place and (place[1] in catalog.sources() or " " not in target):
             there = catalog.at_line(place[1], int(place[2]))
@@ -48,15 +58,15 @@ class Locator:
         there = self._store.catalog.at_line(source, line)
         return next((each for each in there if each.chunk.start_line == line), None)
 
-    def _worded(self, target: str) -> tuple[Passage, ...]:
-        wanted = fact_key(target)
+    def _worded(self, target: str) -> Located:
+        wanted = {fact_key(target), fact_key(plain(target))}
         holding = self._holding(target, wanted)
-        same = [chunk for chunk in holding if fact_key(chunk.plain) == wanted]
+        same = [chunk for chunk in holding if fact_key(chunk.plain) in wanted]
         if holding:
-            return tuple(map(passage, same or holding))
-        return self._recaller.recall(Query(target, k=MOST_LIKELY)).passages
+            return Located(tuple(map(passage, same or holding)), exact=bool(same))
+        return Located(self._recaller.recall(Query(target, k=MOST_LIKELY)).passages)
 
-    def _holding(self, target: str, wanted: str) -> list[Chunk]:
+    def _holding(self, target: str, wanted: set[str]) -> list[Chunk]:
         """The current chunks that hold all of the target's words, side by side."""
         catalog = self._store.catalog
         terms = catalog.words.terms(target)
@@ -66,7 +76,7 @@ class Locator:
         common = functools.reduce(np.intersect1d, rows)
         chunks = [stored.chunk for stored in catalog.chunks(common.tolist())]
         current = [chunk for chunk in chunks if chunk.status == "current"]
-        return [chunk for chunk in current if wanted in fact_key(chunk.plain)]
+        return [each for each in current if any(key in fact_key(each.plain) for key in wanted)]
 
 
 def _text(given: str) -> str:

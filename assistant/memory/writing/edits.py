@@ -2,13 +2,13 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text import superseding
-from assistant.memory.text.chunks import Chunk, chunks_of, passage
+from assistant.memory.text.chunks import Chunk, chunks_of
 from assistant.memory.text.identity import digest
 from assistant.memory.text.words import is_struck
 from assistant.memory.writing.draft import Draft
@@ -22,7 +22,6 @@ from assistant.workspace import MEMORY_FILE
 
 LONG = 200
 """Characters from which on a passage may be a piece of a unit, cut to fit an embedding model."""
-_PLACE = re.compile(r"(.+):(\d+)")
 _HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 
 
@@ -36,35 +35,24 @@ def stated(draft: Draft, sources: Sequence[str], fact: str) -> tuple[str, int] |
     return None
 
 
-def located(draft: Draft, sources: Sequence[str], target: str) -> Passage:
-    """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
-    if found := _PLACE.fullmatch(target):
-        source, line = found[1], int(found[2])
-        if source not in sources:
-            raise LedgerError(f"{source} is no memory file", "Name one of: " + ", ".join(sources))
-        chunks = chunks_of(draft.text(source), source)
-        match = next((each for each in chunks if each.start_line <= line <= each.end_line), None)
-    else:
-        texts = ((source, draft.text(source)) for source in sources if draft.is_text(source))
-        every = (each for source, text in texts for each in chunks_of(text, source))
-        match = next((each for each in every if each.id == target), None)
-    if match is None:
-        raise LedgerError(f"no fact stands at {target}", "`assistant recall` shows FILE:LINE")
-    return passage(match)
+def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
+    """Strike out a fact, which may be in several pieces, with its successor.
 
-
-def strike(draft: Draft, old: Passage, fact: str, day: date) -> Edit:
-    """Strike a fact out, with its successor. Raises LedgerError if it cannot be."""
-    text = draft.text(old.source)
-    start, end = _found(text, old)
+    Raises LedgerError if it cannot be, or has changed since it was shown.
+    """
+    text = draft.text(old[0].source)
+    places = sorted(_place(text, each) for each in old)
+    if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(places)):
+        raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
+    start, end = places[0][0], places[-1][1]
     said = text[start:end]
     note = superseding.note(day, escape(fact))
     result = None if is_struck(said) else superseding.strike(said, note)
     if result is None or not is_struck(result):
         raise LedgerError(
-            f"{old.citation} cannot be superseded", "Name a current list item or paragraph"
+            f"{old[0].citation} cannot be superseded", "Name a current list item or paragraph"
         )
-    return draft.edit(old.source, Splice(start, said, result))
+    return draft.edit(old[0].source, Splice(start, said, result))
 
 
 def removals(
@@ -74,7 +62,7 @@ def removals(
     edits = []
     for each in sorted(passages, key=lambda one: one.start_char, reverse=True):
         text = draft.text(each.source)
-        cut = removal(text, *_found(text, each))
+        cut = removal(text, *_place(text, each))
         headings = _HEADING.findall(text[: cut.at])
         if headings and is_ours(each.source, headings[-1]):
             cut = with_emptied_heading(text, cut, headings[-1])
@@ -129,18 +117,20 @@ def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list
     return made
 
 
-def _found(text: str, passage: Passage) -> tuple[int, int]:
+def _place(text: str, passage: Passage) -> tuple[int, int]:
     """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
     place = passage.start_char, passage.end_char
     unmoved = text[slice(*place)] == passage.text
     if unmoved and stands_alone(text, *place):
         return place
     chunks = chunks_of(text, passage.source)
+    long = [each for each in chunks if len(each.text) >= LONG]
     same = [(each.start_char, each.end_char) for each in chunks if each.text == passage.text]
-    if place in same or (unmoved and any(_holds(each, place) for each in chunks)):
+    if place in same or (unmoved and any(_holds(each, place) for each in long)):
         return place
     if len(same) > 1:
         same = [(each.start_char, each.end_char) for each in chunks if each.id == passage.id]
+    same = same or [place for each in long for place in _occurrences(each, passage.text)]
     if len(same) != 1:
         raise LedgerError(
             f"the fact at {passage.citation} has changed since it was shown",
@@ -150,5 +140,10 @@ def _found(text: str, passage: Passage) -> tuple[int, int]:
 
 
 def _holds(chunk: Chunk, place: tuple[int, int]) -> bool:
-    inside = chunk.start_char <= place[0] and place[1] <= chunk.end_char
-    return inside and len(chunk.text) >= LONG
+    return chunk.start_char <= place[0] and place[1] <= chunk.end_char
+
+
+def _occurrences(chunk: Chunk, words: str) -> Iterator[tuple[int, int]]:
+    """Where a piece of a long chunk stands in the file."""
+    for found in re.finditer(re.escape(words), chunk.text):
+        yield chunk.start_char + found.start(), chunk.start_char + found.end()

@@ -13,7 +13,6 @@ from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.text.words import plain
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import (
-    located,
     removals,
     reversed_edits,
     stated,
@@ -65,13 +64,13 @@ class Ledger:
         facts: Sequence[Fact],
         *,
         request: str | None = None,
-        replaced: Mapping[str, Passage] | None = None,
+        replaced: Mapping[str, Sequence[Passage]] | None = None,
     ) -> tuple[Written, ...]:
         """Write facts in order, all or none; each is one list item under its dated heading.
 
-        A fact that stands in a memory file already is answered with its place. `replaced` gives
-        the passages that the facts' `replaces` were resolved to; others are looked up as
-        `FILE:LINE` or an id. The same `request` again returns what it did and writes nothing.
+        A fact that stands in a memory file already is answered with its place. `replaced` has the
+        passages that the facts' `replaces` name: several if those are pieces of one long item.
+        The same `request` again returns what it did and writes nothing.
         Raises LedgerError for an empty fact, or a `replaces` that names no fact that can be
         superseded; StorageError if a file cannot be read or written.
         """
@@ -222,10 +221,6 @@ class Ledger:
             raise LedgerError(f"{name} is no erased fact", "`assistant memory status` lists them")
         return lost[name]
 
-    def locate(self, target: str) -> Passage:
-        """The passage at `FILE:LINE` or with an id. Raises LedgerError if there is none."""
-        return located(Draft(self._workspace), self._workspace.sources(), target)
-
     def _entry(self, name: str | None) -> JournalEntry:
         write = self._journal.write(name or "")
         assert write is not None, "an undo names what it reversed"
@@ -238,7 +233,7 @@ class Ledger:
         facts: Sequence[Fact],
         action: str,
         request: str | None,
-        replaced: Mapping[str, Passage],
+        replaced: Mapping[str, Sequence[Passage]],
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> tuple[Written, ...]:
         def plan(change: Change) -> tuple[Written, ...]:
@@ -266,21 +261,24 @@ class Ledger:
         return Written("exists", *place, said)
 
     def _add(
-        self, change: Change, base: Write, fact: Fact, replaced: Mapping[str, Passage]
+        self, change: Change, base: Write, fact: Fact, replaced: Mapping[str, Sequence[Passage]]
     ) -> Written:
         if not base.text:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
-        draft, sources = change.draft, self._workspace.sources()
-        old = None
-        if fact.replaces:
-            old = replaced.get(fact.replaces) or located(draft, sources, fact.replaces)
-        same = stated(draft, sources, base.text)
-        if same and (old is None or fact_key(plain(old.text)) == fact_key(base.text)):
+        old = replaced.get(fact.replaces, ()) if fact.replaces else ()
+        if fact.replaces and not old:
+            raise LedgerError(
+                f"no fact stands at {fact.replaces}", "`assistant recall` shows FILE:LINE"
+            )
+        draft = change.draft
+        same = stated(draft, self._workspace.sources(), base.text)
+        given_up = fact_key(" ".join(plain(each.text) for each in old))
+        if same and given_up in ("", fact_key(base.text)):
             return Written("exists", *same, base.text)
         edits = []
         if old:
             edits.append(strike(draft, old, base.text, self._today()))
-            change.verdicts.update(self._given_up([old]))
+            change.verdicts.update(self._given_up(old))
         if not same:
             title = dated(fact.section, self._today())
             place = insertion(draft.text(MEMORY_FILE), title, escape(base.text))

@@ -5,13 +5,13 @@ owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from assistant import storage
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Held, Origin
+from assistant.memory.base import Fact, Held, Origin, Passage
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.ledger import Ledger, Written
 from assistant.memory.writing.markup.items import clean
@@ -43,29 +43,32 @@ class Review:
         lines = storage.held(self._path).splitlines()
         return tuple(self._read(number, line) for number, line in enumerate(lines, start=1))
 
-    def accept(self, name: str, text: str | None = None, *, request: str | None = None) -> Written:
+    def accept(
+        self,
+        name: str,
+        text: str | None = None,
+        *,
+        request: str | None = None,
+        replaced: Mapping[str, Sequence[Passage]] | None = None,
+    ) -> Written:
         """Write a fact that waits, or `text` in its place: what the owner read is what is written.
 
-        Asked twice, it is written once. If what it replaces is gone, it is written by itself.
-        Raises LedgerError if nothing waits under this id: then what was shown is not what waits
-        now.
+        Asked twice, it is written once. `replaced` has the passages that its `replaces` names; if
+        there are none any more, it is written by itself. Raises LedgerError if nothing waits under
+        this id (then what was shown is not what waits now), or those passages cannot be superseded.
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
         with storage.exclusive(self._lock()):
             held = self._find(name)
             fact = held.fact if text is None else _reworded(held.fact, text)
-            written = self._write(fact, request or f"review-{held.id}-{held.time}")
+            there = (replaced or {}).get(fact.replaces or "", ())
+            if not any(passage.status == "current" for passage in there):
+                fact = replace(fact, replaces=None)
+            (written,) = self._ledger.remember(
+                [fact], request=request or f"review-{held.id}-{held.time}", replaced=replaced
+            )
             self._save([each for each in self.waiting() if each.id != name])
-        return written
-
-    def _write(self, fact: Fact, request: str) -> Written:
-        try:
-            (written,) = self._ledger.remember([fact], request=request)
-        except LedgerError:
-            if fact.replaces is None:
-                raise
-            (written,) = self._ledger.remember([replace(fact, replaces=None)], request=request)
         return written
 
     def refuse(self, name: str) -> Held:

@@ -16,6 +16,7 @@ from assistant.memory.base import (
     Forgotten,
     Held,
     JournalEntry,
+    Located,
     MemoryStatus,
     Origin,
     Pair,
@@ -62,7 +63,7 @@ REMEMBERED = st.builds(Remembered, text=TEXT, similar=PASSAGES)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recall": st.builds(Recall, query=TEXT, passages=PASSAGES, near_misses=PASSAGES),
     "remember": st.tuples(REMEMBERED),
-    "locate": PASSAGES,
+    "locate": st.builds(Located, passages=PASSAGES, exact=st.booleans()),
     "forget": st.builds(Forgotten, entry=TEXT, removed=PASSAGES),
     "status": STATUS,
     "log": st.tuples(ENTRY, ENTRY),

@@ -33,7 +33,7 @@ def test_the_same_request_is_one_write(local: LocalMemory) -> None:
     assert [done.id for done in again] == [done.id for done in first]
     assert [done.status for done in again] == ["stored", "stored"]
     assert local.status().chunks == 2
-    shown = local.locate("Ben sails")
+    shown = local.locate("Ben sails").passages
     assert local.forget(shown, request="r2").entry == local.forget(shown, request="r2").entry
     assert local.undo(request="r3") == local.undo(request="r3")
     assert local.status().chunks == 2

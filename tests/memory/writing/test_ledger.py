@@ -17,16 +17,17 @@ from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.text.chunks import chunk
 from assistant.memory.text.identity import fold
-from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.ledger import Written
 from assistant.workspace import Workspace
+from tests.memory.writing.addressed import AddressedLedger
 
 TODAY = date(2026, 11, 21)
 HEADING = "## Remembered -- 2026-11-21"
 
 
 @pytest.fixture
-def ledger(workspace: Workspace) -> Ledger:
-    return Ledger(workspace, lambda: TODAY)
+def ledger(workspace: Workspace) -> AddressedLedger:
+    return AddressedLedger(workspace, lambda: TODAY)
 
 
 def memory(workspace: Workspace) -> str:
@@ -44,11 +45,11 @@ def said(workspace: Workspace, status: str = "current") -> list[str]:
     return [each.plain for each in found if each.status == status]
 
 
-def remember(ledger: Ledger, *texts: str) -> tuple[Written, ...]:
+def remember(ledger: AddressedLedger, *texts: str) -> tuple[Written, ...]:
     return ledger.remember([Fact(text) for text in texts])
 
 
-def test_facts_go_under_their_dated_heading(workspace: Workspace, ledger: Ledger) -> None:
+def test_facts_go_under_their_dated_heading(workspace: Workspace, ledger: AddressedLedger) -> None:
     first, second = remember(ledger, "Likes tea", "Door code 4711")
     (captured,) = ledger.remember([Fact("Has a dog", section="Auto-captured")])
     (third,) = remember(ledger, "Lives in Berlin")
@@ -62,7 +63,7 @@ def test_facts_go_under_their_dated_heading(workspace: Workspace, ledger: Ledger
 
 @pytest.mark.parametrize("again", ["likes TEA.", "Likes  tea", "“Likes tea”", "Likes tea!"])
 def test_the_same_fact_is_answered_with_its_place(
-    workspace: Workspace, ledger: Ledger, again: str
+    workspace: Workspace, ledger: AddressedLedger, again: str
 ) -> None:
     remember(ledger, "Likes tea")
     before = memory(workspace)
@@ -77,7 +78,7 @@ def test_the_same_fact_is_answered_with_its_place(
      "```\nx\n```\n\n- x\n\n  y\n\n- Likes tea\n"],
 )  # fmt: skip
 def test_a_fact_that_any_memory_file_states_is_not_written_again(
-    workspace: Workspace, ledger: Ledger, text: str
+    workspace: Workspace, ledger: AddressedLedger, text: str
 ) -> None:
     write(workspace, text, "memory/people.md")
     (found,) = remember(ledger, "likes tea")
@@ -93,19 +94,21 @@ def test_a_fact_that_any_memory_file_states_is_not_written_again(
      "# Likes tea\n", "- ~~Likes tea~~ (superseded 2026-01-01: Likes coffee)\n"],
 )  # fmt: skip
 def test_what_only_looks_like_the_fact_refuses_nothing(
-    workspace: Workspace, ledger: Ledger, text: str
+    workspace: Workspace, ledger: AddressedLedger, text: str
 ) -> None:
     write(workspace, text, "memory/people.md")
     assert remember(ledger, "Likes tea")[0].status == "stored"
 
 
-def test_near_twins_are_all_stored(workspace: Workspace, ledger: Ledger) -> None:
+def test_near_twins_are_all_stored(workspace: Workspace, ledger: AddressedLedger) -> None:
     facts = [f"The door code of house {n} is {n + 4000}" for n in range(60)]
     assert {each.status for each in remember(ledger, *facts)} == {"stored"}
     assert said(workspace) == facts
 
 
-def test_a_superseded_fact_is_struck_out_in_place(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_superseded_fact_is_struck_out_in_place(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     write(workspace, "# Memory\n\n- Lives in Berlin\n- Likes tea\n")
     (new,) = ledger.remember([Fact("Lives in Lisbon", replaces="MEMORY.md:3")])
     assert new.status == "superseded"
@@ -119,7 +122,9 @@ def test_a_superseded_fact_is_struck_out_in_place(workspace: Workspace, ledger: 
     assert said(workspace) == ["Likes tea", "Lives in Berlin"]
 
 
-def test_a_fact_in_another_file_is_superseded(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_fact_in_another_file_is_superseded(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     write(workspace, "- Bo is 9\n", "memory/people.md")
     old = ledger.locate("memory/people.md:1")
     ledger.remember([Fact("Bo is 10", replaces=old.id)])
@@ -135,7 +140,7 @@ def test_a_fact_in_another_file_is_superseded(workspace: Workspace, ledger: Ledg
     "target", ["MEMORY.md:1", "MEMORY.md:99", "nothing", "x.md:1", "MEMORY.md:7"]
 )
 def test_a_target_that_is_no_current_fact_is_refused(
-    workspace: Workspace, ledger: Ledger, target: str
+    workspace: Workspace, ledger: AddressedLedger, target: str
 ) -> None:
     write(workspace, "# Memory\n\n- a\n\n```\nx\n```\n")
     before = memory(workspace)
@@ -146,14 +151,14 @@ def test_a_target_that_is_no_current_fact_is_refused(
 
 
 def test_a_passage_that_changed_since_it_was_shown_is_left(
-    workspace: Workspace, ledger: Ledger
+    workspace: Workspace, ledger: AddressedLedger
 ) -> None:
     write(workspace, "- Lives in Berlin\n")
     shown = ledger.locate("MEMORY.md:1")
     write(workspace, "- Lives in Bonn...\n")
     for attempt in (
         lambda: ledger.forget([shown]),
-        lambda: ledger.remember([Fact("x", replaces="it")], replaced={"it": shown}),
+        lambda: ledger.remember([Fact("x", replaces="it")], replaced={"it": [shown]}),
     ):
         with pytest.raises(LedgerError, match="changed since"):
             attempt()
@@ -165,7 +170,7 @@ def test_a_passage_that_changed_since_it_was_shown_is_left(
                 "- Lives in Berlin\n\n  - since 2019\n", "```\n- Lives in Berlin\n```\n"],
 )  # fmt: skip
 def test_a_passage_that_became_a_part_of_another_is_left(
-    workspace: Workspace, ledger: Ledger, changed: str
+    workspace: Workspace, ledger: AddressedLedger, changed: str
 ) -> None:
     write(workspace, "- Lives in Berlin\n")
     shown = ledger.locate("MEMORY.md:1")
@@ -175,7 +180,9 @@ def test_a_passage_that_became_a_part_of_another_is_left(
     assert memory(workspace) == changed
 
 
-def test_a_piece_of_a_long_passage_is_removed_alone(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_piece_of_a_long_passage_is_removed_alone(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     sentences = [f"This is sentence number {number} of a long note. " for number in range(100)]
     write(workspace, "- " + "".join(sentences) + "\n- other\n")
     chunks = chunk(memory(workspace), "MEMORY.md", count_tokens=len, max_tokens=300)
@@ -189,12 +196,12 @@ def test_a_piece_of_a_long_passage_is_removed_alone(workspace: Workspace, ledger
     ).replace(" ", "")
 
 
-def test_a_long_fact_is_not_written_twice(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_long_fact_is_not_written_twice(workspace: Workspace, ledger: AddressedLedger) -> None:
     fact = " ".join(f"word{number}" for number in range(1000))
     assert [each.status for each in remember(ledger, fact, fact.upper())] == ["stored", "exists"]
 
 
-def test_a_passage_that_moved_is_found(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_passage_that_moved_is_found(workspace: Workspace, ledger: AddressedLedger) -> None:
     write(workspace, "- Lives in Berlin\n- b\n")
     shown = ledger.locate("MEMORY.md:1")
     write(workspace, "# New\n\n- a\n- Lives in Berlin\n- b\n")
@@ -203,7 +210,7 @@ def test_a_passage_that_moved_is_found(workspace: Workspace, ledger: Ledger) -> 
 
 
 def test_forget_takes_the_item_with_what_is_nested_and_nothing_else(
-    workspace: Workspace, ledger: Ledger
+    workspace: Workspace, ledger: AddressedLedger
 ) -> None:
     write(workspace, "- a\n- b\n  more\n  - nested\n- c\n\ntext\n")
     gone = ledger.forget([ledger.locate("MEMORY.md:2")])
@@ -214,7 +221,7 @@ def test_forget_takes_the_item_with_what_is_nested_and_nothing_else(
 
 
 def test_a_heading_of_ours_goes_with_its_last_fact_but_the_owners_stays(
-    workspace: Workspace, ledger: Ledger
+    workspace: Workspace, ledger: AddressedLedger
 ) -> None:
     write(workspace, "# Memory\n\n## Remembered -- 2026-11-20\n\n- mine\n")
     (fact,) = remember(ledger, "ours")
@@ -224,7 +231,7 @@ def test_a_heading_of_ours_goes_with_its_last_fact_but_the_owners_stays(
     assert memory(workspace) == "# Memory\n\n## Remembered -- 2026-11-20\n\n"
 
 
-def test_undo_walks_back_to_the_first_byte(workspace: Workspace, ledger: Ledger) -> None:
+def test_undo_walks_back_to_the_first_byte(workspace: Workspace, ledger: AddressedLedger) -> None:
     start = "\ufeff# Memory\r\n\r\n- Lives in Berlin\r\nno newline at the end"
     write(workspace, start)
     ledger.remember([Fact("a"), Fact("b")])
@@ -238,14 +245,18 @@ def test_undo_walks_back_to_the_first_byte(workspace: Workspace, ledger: Ledger)
         ledger.undo()
 
 
-def test_undo_keeps_what_the_owner_wrote_elsewhere(workspace: Workspace, ledger: Ledger) -> None:
+def test_undo_keeps_what_the_owner_wrote_elsewhere(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     remember(ledger, "a")
     write(workspace, "intro\n" + memory(workspace) + "- typed under it\n")
     ledger.undo()
     assert memory(workspace) == f"intro\n# Memory\n\n{HEADING}\n\n- typed under it\n"
 
 
-def test_undo_of_forget_finds_its_place_again(workspace: Workspace, ledger: Ledger) -> None:
+def test_undo_of_forget_finds_its_place_again(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     write(workspace, "- a\n- b\n- c\n")
     ledger.forget([ledger.locate("MEMORY.md:2")])
     write(workspace, "new\n\n- a\n- c\n- d\n")
@@ -254,7 +265,7 @@ def test_undo_of_forget_finds_its_place_again(workspace: Workspace, ledger: Ledg
 
 
 def test_undo_of_forget_does_not_double_what_the_owner_put_back(
-    workspace: Workspace, ledger: Ledger
+    workspace: Workspace, ledger: AddressedLedger
 ) -> None:
     ledger.remember([Fact("Likes tea"), Fact("Has a dog")])
     ledger.forget([ledger.locate("MEMORY.md:5")])
@@ -265,7 +276,9 @@ def test_undo_of_forget_does_not_double_what_the_owner_put_back(
     assert ledger.undo().text == "Has a dog"
 
 
-def test_undo_refuses_lines_that_the_owner_changed(workspace: Workspace, ledger: Ledger) -> None:
+def test_undo_refuses_lines_that_the_owner_changed(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     remember(ledger, "a fact")
     changed = memory(workspace).replace("a fact", "my fact")
     write(workspace, changed)
@@ -274,11 +287,13 @@ def test_undo_refuses_lines_that_the_owner_changed(workspace: Workspace, ledger:
     assert memory(workspace) == changed
 
 
-def test_the_same_request_again_writes_nothing(workspace: Workspace, ledger: Ledger) -> None:
+def test_the_same_request_again_writes_nothing(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     facts = [Fact("a"), Fact("A."), Fact("b")]
     first = ledger.remember(facts, request="r1")
     after = memory(workspace)
-    assert Ledger(workspace, lambda: TODAY).remember(facts, request="r1") == first
+    assert AddressedLedger(workspace, lambda: TODAY).remember(facts, request="r1") == first
     shown = [ledger.locate("MEMORY.md:5")]
     gone = ledger.forget(shown, request="r2")
     assert ledger.forget(shown, request="r2") == gone
@@ -289,24 +304,28 @@ def test_the_same_request_again_writes_nothing(workspace: Workspace, ledger: Led
     assert memory(workspace) == after
 
 
-def test_the_journal_tells_who_recorded_a_fact(workspace: Workspace, ledger: Ledger) -> None:
+def test_the_journal_tells_who_recorded_a_fact(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     origin = Origin("assistant", "s1", ("e1", "e2"))
     ledger.remember([Fact("Likes *tea*", origin=origin)])
-    (entry,) = Ledger(workspace).log()
+    (entry,) = AddressedLedger(workspace).log()
     assert (entry.action, entry.source, entry.text) == ("remember", "MEMORY.md", "Likes *tea*")
     assert entry.origin == origin
-    assert Ledger(workspace).recorded("Likes *tea*") == entry
-    assert Ledger(workspace).recorded("never said") is None
+    assert AddressedLedger(workspace).recorded("Likes *tea*") == entry
+    assert AddressedLedger(workspace).recorded("never said") is None
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u200b\u202e"])
-def test_an_empty_fact_is_refused(workspace: Workspace, ledger: Ledger, text: str) -> None:
+def test_an_empty_fact_is_refused(workspace: Workspace, ledger: AddressedLedger, text: str) -> None:
     with pytest.raises(LedgerError, match="nothing to remember"):
         remember(ledger, text)
     assert memory(workspace) == "# Memory\n"
 
 
-def test_a_file_that_is_not_utf8_is_named_and_kept(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_file_that_is_not_utf8_is_named_and_kept(
+    workspace: Workspace, ledger: AddressedLedger
+) -> None:
     path = workspace.root / "MEMORY.md"
     path.write_bytes(b"caf\xe9\n")
     with pytest.raises(StorageError, match=r"MEMORY\.md is not UTF-8"):
@@ -314,9 +333,12 @@ def test_a_file_that_is_not_utf8_is_named_and_kept(workspace: Workspace, ledger:
     assert path.read_bytes() == b"caf\xe9\n"
 
 
-def test_mode_and_symlink_stay(tmp_path: Path, workspace: Workspace, ledger: Ledger) -> None:
+def test_mode_and_symlink_stay(
+    tmp_path: Path, workspace: Workspace, ledger: AddressedLedger
+) -> None:
     path = workspace.root / "MEMORY.md"
-    real = tmp_path / "notes.md"
+    (tmp_path / "elsewhere").mkdir()
+    real = tmp_path / "elsewhere" / "notes.md"
     path.rename(real)
     real.chmod(0o640)
     path.symlink_to(real)
@@ -324,10 +346,10 @@ def test_mode_and_symlink_stay(tmp_path: Path, workspace: Workspace, ledger: Led
     assert path.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert "- a\n" in real.read_text()
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["home", "notes.md", "workspace"]
+    assert list(real.parent.iterdir()) == [real]
 
 
-def test_a_missing_memory_file_is_made(workspace: Workspace, ledger: Ledger) -> None:
+def test_a_missing_memory_file_is_made(workspace: Workspace, ledger: AddressedLedger) -> None:
     (workspace.root / "MEMORY.md").unlink()
     remember(ledger, "a")
     assert memory(workspace) == f"{HEADING}\n\n- a\n"
@@ -336,7 +358,7 @@ def test_a_missing_memory_file_is_made(workspace: Workspace, ledger: Ledger) -> 
 # Purge
 
 
-def test_purge_leaves_no_byte_of_the_words(workspace: Workspace, ledger: Ledger) -> None:
+def test_purge_leaves_no_byte_of_the_words(workspace: Workspace, ledger: AddressedLedger) -> None:
     ledger.remember([Fact("Near it"), Fact("The *safe* code is 8812"), Fact("Below it")])
     ledger.remember([Fact("The code of the safe is 8813 now", replaces="MEMORY.md:6")])
     ledger.undo()
@@ -363,7 +385,7 @@ def test_purge_leaves_no_byte_of_the_words(workspace: Workspace, ledger: Ledger)
 
 
 def _write_many(root: Path, process: int, facts: int) -> None:
-    ledger = Ledger(Workspace(root), lambda: TODAY)
+    ledger = AddressedLedger(Workspace(root), lambda: TODAY)
     for number in range(facts):
         ledger.remember([Fact(f"Process {process} says {number}"), Fact(f"Shared fact {number}")])
 
@@ -391,7 +413,7 @@ def test_processes_that_write_at_once_lose_and_double_nothing(
     expected = [f"Process {p} says {n}" for p in range(processes) for n in range(facts)]
     expected += [f"Shared fact {n}" for n in range(facts)]
     assert sorted(said(workspace)) == sorted(expected)
-    assert len(Ledger(workspace).log(None)) == len(expected)
+    assert len(AddressedLedger(workspace).log(None)) == len(expected)
 
 
 # Any document, any sequence of writes
@@ -411,7 +433,7 @@ OPERATIONS = st.lists(
 )
 
 
-def _perform(ledger: Ledger, text: str, operation: tuple[str, int, str]) -> bool:
+def _perform(ledger: AddressedLedger, text: str, operation: tuple[str, int, str]) -> bool:
     """Do one operation; False if it was refused."""
     action, number, fact = operation
     chunks = chunk(text, "MEMORY.md", count_tokens=len, max_tokens=10_000)
@@ -452,7 +474,7 @@ def test_any_writes_leave_the_rest_and_are_undone_exactly(
     operations: Sequence[tuple[str, int, str]],
 ) -> None:
     workspace = Workspace(tmp_path_factory.mktemp("any"))
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     start = ("\ufeff" if bom else "") + end.join(line.replace("\n", end) for line in lines)
     start += end if ended else ""
     write(workspace, start)

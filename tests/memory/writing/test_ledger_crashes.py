@@ -16,11 +16,11 @@ from assistant import storage
 from assistant.errors import StorageError
 from assistant.memory.base import Fact
 from assistant.memory.text.identity import digest
-from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Edit, Write
 from assistant.workspace import Workspace
 from tests.faults import FailingDisk
+from tests.memory.writing.addressed import AddressedLedger
 
 TODAY = date(2026, 11, 21)
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,16 +34,16 @@ def temporary(workspace: Workspace) -> list[Path]:
     return list(workspace.root.rglob(f"*{storage.TEMPORARY}"))
 
 
-def prepare(workspace: Workspace) -> tuple[Ledger, str]:
+def prepare(workspace: Workspace) -> tuple[AddressedLedger, str]:
     (workspace.root / "MEMORY.md").write_text("# Memory\n")
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     ledger.remember([Fact("Lives in Berlin"), Fact("Likes tea")])
     (workspace.root / "memory").mkdir(exist_ok=True)
     (workspace.root / "memory/people.md").write_text("- Bo is 9\n")
     return ledger, memory(workspace)
 
 
-OPERATIONS: dict[str, Callable[[Ledger], object]] = {
+OPERATIONS: dict[str, Callable[[AddressedLedger], object]] = {
     "remember": lambda ledger: ledger.remember([Fact("Has a dog"), Fact("Is 40")], request="r"),
     "forget": lambda ledger: ledger.forget([ledger.locate("MEMORY.md:5")], request="r"),
     "supersede": lambda ledger: ledger.remember(
@@ -83,7 +83,7 @@ def test_whatever_the_disk_refuses_files_are_whole_and_a_retry_completes(
         assert memory(workspace) in {before, after}
         assert temporary(workspace) == []
         if disk.calls >= nth:
-            fresh = Ledger(workspace, lambda: TODAY)
+            fresh = AddressedLedger(workspace, lambda: TODAY)
             assert "Likes tea" in [entry.text for entry in fresh.log()]
             if memory(workspace) == before:
                 perform(fresh)
@@ -135,7 +135,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(workspace: Workspace, kil
         number = max([number, *(n + 1 for n in rest)])
         worker.stdout.close()
         worker.wait()
-    ledger = Ledger(workspace)
+    ledger = AddressedLedger(workspace)
     again = [Fact(f"Number {number}"), Fact(f"Twin {number}")]
     ledger.remember(again, request=f"r{number}")
     lines = [line for line in memory(workspace).splitlines() if line.startswith("- ")]
@@ -179,7 +179,7 @@ def _typing(path: Path, how: str, lines: Iterator[str], stop: threading.Event) -
 @pytest.mark.parametrize("runs", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_line_that_the_owner_types_is_lost(workspace: Workspace, how: str, runs: int) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     stop = threading.Event()
     typed: list[str] = []
     lines = (f"typed {number}" for number in range(10**6))
@@ -212,7 +212,7 @@ def test_a_fact_that_a_stale_save_erased_is_offered_and_not_written_back(
     workspace: Workspace, how: str
 ) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     for number in range(10):
         buffer = _stale(path, lambda n=number: ledger.remember([Fact(f"Lost {n} in the fog")]))
         save(path, buffer + f"typed {number}\n", how)
@@ -231,16 +231,16 @@ def test_a_fact_that_a_stale_save_erased_is_offered_and_not_written_back(
 
 def test_the_next_write_notices_what_nobody_observed(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "in place")
     ledger.remember([Fact("Has a dog")])
-    assert [entry.text for entry in Ledger(workspace).erased()] == ["Likes tea"]
+    assert [entry.text for entry in AddressedLedger(workspace).erased()] == ["Likes tea"]
 
 
 def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer, "in place")
     ledger.observe("MEMORY.md")
@@ -265,7 +265,7 @@ def test_what_the_owner_saw_and_deleted_is_not_offered(
 ) -> None:
     """However it is deleted, once a save has held the fact; and at once, by the line itself."""
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     ledger.remember([Fact("An older fact"), Fact("The last fact")])
     save(path, memory(workspace) + "\nI was here\n", how)
     ledger.observe("MEMORY.md")
@@ -280,7 +280,7 @@ def test_a_deletion_in_the_first_save_after_the_write_is_understood(
     workspace: Workspace, what: str, heading: str
 ) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     if heading != "ours":
         ledger.remember([Fact("An older fact")])
         gone = "- An older fact\n" if heading == "emptied" else ""
@@ -295,7 +295,7 @@ def test_a_deletion_in_the_first_save_after_the_write_is_understood(
 
 def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     ledger.remember([Fact("An older fact")])
     ledger.remember([Fact("A later fact")])
     save(path, memory(workspace).replace("- An older fact\n", "") + "typed\n", "in place")
@@ -308,7 +308,7 @@ def test_a_forgotten_fact_that_is_not_back_shows_that_the_editor_loaded_what_cam
     workspace: Workspace, first: str
 ) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     if first == "ours":
         ledger.remember([Fact("Soon forgotten"), Fact("Stays"), Fact("Deleted")])
     else:
@@ -325,7 +325,7 @@ def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
     workspace: Workspace,
 ) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     ledger.remember([Fact("New")])
     save(path, "- Old\n\n" + memory(workspace), "in place")
     ledger.observe("MEMORY.md")
@@ -339,7 +339,7 @@ def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
 
 def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     ledger.remember([Fact("To forget"), Fact("To replace"), Fact("To undo")])
     ledger.undo()
     ledger.forget([ledger.locate("MEMORY.md:5")])
@@ -354,7 +354,7 @@ def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
     workspace: Workspace, how: str
 ) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "rename")
     ledger.observe("MEMORY.md")
@@ -372,7 +372,7 @@ def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
 
 def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "rename")
     (workspace.root / "AGENTS.md").write_text("* likes tea!\n")
@@ -398,7 +398,7 @@ def test_what_a_dead_writer_began_is_settled_from_the_file(
     if landed:  # and the owner has typed since
         (workspace.root / "MEMORY.md").write_text(after + "typed\n")
     (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_bytes(b"half")
-    ledger = Ledger(workspace, lambda: TODAY)
+    ledger = AddressedLedger(workspace, lambda: TODAY)
     assert ledger.log() == (), "it was not acknowledged"
     ledger.remember([Fact("Has a dog")])
     assert [entry.text for entry in ledger.log()] == ["Has a dog", "Likes tea"][: 1 + landed]
