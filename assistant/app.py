@@ -100,8 +100,9 @@ def open_chat(
     """
     trusted = trust.is_trusted(place)
     flags = {"model": {"name": wish.model}} if wish.model else None
-    raw = config.load(flags, recipe=place.root / "assistant.toml" if trusted else None)
-    chosen = settings.validate(raw)
+    recipe = place.recipe if trusted else None
+    raw = config.load(flags, recipe)
+    chosen = settings.validate(raw, recipe)
     with ExitStack() as opened:
         record = _transcript(place, wish, trusted=trusted)
         opened.callback(record.close)

@@ -8,7 +8,8 @@ a digest of what the memory daemon depends on.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ SHORT_NAMES = {
     "ASSISTANT_CONTEXT_WINDOW": ("model", "context_window"),
     "ASSISTANT_IDLE_SECONDS": ("daemon", "idle_seconds"),
 }
+WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles"}
+"""Variables that hold a section: a list as JSON, or names with commas between."""
 MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon")
+EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")
 """What a workspace's assistant.toml may set: never an endpoint, a key or a model."""
 
@@ -48,20 +52,98 @@ def _xdg(variable: str, fallback: str) -> Path:
     return Path(value) if Path(value).is_absolute() else Path.home() / fallback
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings of one source; `origin` is a file's path, a variable's name, or the flags."""
+
+    origin: str
+    values: Raw
+
+
 def load(flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None) -> Raw:
     """The settings as nested values: the file's, overlaid by the environment's, then by `flags`.
 
     `recipe` is a workspace's assistant.toml, laid over the file. Raises ConfigError if a file is
     not TOML or cannot be read, or a recipe holds more than one may.
     """
-    values = read_file(config_file())
-    for section, entries in (read_recipe(recipe) if recipe else {}).items():
-        _section(values, section).update(entries)
-    for section, key, value in _environment(os.environ):
-        _section(values, section)[key] = value
-    for section, entries in (flags or {}).items():
-        _section(values, section).update(entries)
+    values: Raw = {}
+    for layer in layers(flags, recipe):
+        for section, entries in layer.values.items():
+            below = values.get(section)
+            if isinstance(entries, dict) and isinstance(below, dict):
+                entries = {**below, **entries}
+            values[section] = entries
     return values
+
+
+def layers(
+    flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None
+) -> list[Layer]:
+    """The sources of `load`, the weakest first. Raises what `load` does."""
+    found = [Layer(str(config_file()), read_file(config_file()))]
+    if recipe:
+        found.append(Layer(str(recipe), read_recipe(recipe)))
+    found += _environment(os.environ)
+    if flags:
+        found.append(Layer("the command line", {name: dict(flags[name]) for name in flags}))
+    return found
+
+
+def whence(path: Sequence[str | int], found: Sequence[Layer]) -> str:
+    """Where a setting comes from: `FILE:LINE`, a variable, the flags; empty for a default.
+
+    `path` are its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; a list's items
+    count from 0.
+    """
+    layer = next((each for each in reversed(found) if _holds(each.values, path)), None)
+    if layer is None:
+        return ""
+    file = Path(layer.origin)
+    if not file.is_absolute():
+        return layer.origin
+    line = line_of(file.read_text("utf-8"), path)
+    return f"{file}:{line}" if line else str(file)
+
+
+def _holds(values: Any, path: Sequence[str | int]) -> bool:
+    """Whether values have something at a path; a text that is a section has what it names."""
+    for key in path:
+        if isinstance(values, str):
+            return path[-1] == "name" or f'"{path[-1]}"' in values
+        try:
+            values = values[key]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line of a TOML text on which a setting stands, from 1; 0 if it is not to be seen.
+
+    Of what stands inside a value, such as one of several in brackets, the value's own line.
+    """
+    table: list[str | int] = []
+    seen: dict[str, int] = {}
+    last = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        bare = line.split("#")[0].strip()
+        if bare.startswith("["):
+            name = bare.strip("[] ")
+            table = list(name.split("."))
+            if bare.startswith("[["):
+                seen[name] = seen.get(name, -1) + 1
+                table.append(seen[name])
+            here = table
+        elif "=" in bare:
+            key = bare.partition("=")[0].strip()
+            here = [*table, *(part.strip(" \"'") for part in key.split("."))]
+        else:
+            continue
+        if here == list(path[: len(here)]):
+            last = number
+            if len(here) == len(path):
+                return number
+    return last
 
 
 def read_file(path: Path) -> Raw:
@@ -76,8 +158,11 @@ def read_file(path: Path) -> Raw:
 
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", "Correct that line") from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path} is not UTF-8 text, in line {line}", EDIT) from error
+    except tomllib.TOMLDecodeError as error:  # it names line and column
+        raise ConfigError(f"{path} is not valid TOML: {error}", EDIT) from error
 
 
 def read_recipe(path: Path) -> Raw:
@@ -103,19 +188,15 @@ def memory_digest(raw: Mapping[str, Any]) -> str:
     ]
 
 
-def _environment(environ: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _environment(environ: Mapping[str, str]) -> list[Layer]:
     found = []
     for name, value in environ.items():
-        if name in SHORT_NAMES:
-            found.append((*SHORT_NAMES[name], value))
+        if name in WHOLE_SECTIONS:
+            found.append(Layer(name, {WHOLE_SECTIONS[name]: value}))
+        elif name in SHORT_NAMES:
+            section, key = SHORT_NAMES[name]
+            found.append(Layer(name, {section: {key: value}}))
         elif name.startswith(PREFIX) and "__" in name:
             section, _, key = name.removeprefix(PREFIX).lower().partition("__")
-            found.append((section, key, value))
+            found.append(Layer(name, {section: {key: value}}))
     return found
-
-
-def _section(values: Raw, name: str) -> Raw:
-    section = values.setdefault(name, {})
-    if not isinstance(section, dict):
-        raise ConfigError(f"[{name}] in {config_file()} is not a table", f"Write [{name}]")
-    return section

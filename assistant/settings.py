@@ -1,14 +1,36 @@
 """The settings, validated. Their sources are in `config.py`; an unknown key is an error."""
 
+import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from assistant import config
 from assistant.errors import ConfigError
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """Levels of thinking, by the names that providers have for them."""
+
+
+def _listed(value: Any) -> Any:
+    """A list that a variable of the environment holds: as JSON, or one text a line."""
+    if not isinstance(value, str):
+        return value
+    return json.loads(value) if value.lstrip().startswith("[") else value.splitlines()
+
+
+def _profiles(value: Any) -> Any:
+    """Profiles as a list of tables, of names, or as the environment holds them."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+    named = isinstance(value, list | tuple)
+    return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if named else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class _Section(BaseModel):
@@ -78,7 +100,7 @@ class EmbeddingSettings(_Section):
 
     model: str = "all-MiniLM-L6-v2"
     """`all-MiniLM-L6-v2`, which is installed with this program, or the path of a
-    sentence-transformers model."""
+    sentence-transformers model, for which the extra `assistant[models]` must be installed."""
 
 
 class IndexSettings(_Section):
@@ -106,11 +128,11 @@ class DaemonSettings(_Section):
 class PolicySettings(_Section):
     """[policy]: which tool calls run, ask, or never run. A rule is `tool` or `tool:pattern`."""
 
-    allow: tuple[str, ...] = ()
+    allow: Texts = ()
     """Calls that run unasked, such as `shell:git status*`."""
-    ask: tuple[str, ...] = ()
+    ask: Texts = ()
     """Calls that ask, whatever their danger level."""
-    deny: tuple[str, ...] = ()
+    deny: Texts = ()
     """Calls that never run; this list wins over the others."""
 
 
@@ -128,7 +150,7 @@ class ContextSettings(_Section):
 class SkillsSettings(_Section):
     """[skills]: which skills the prompt's index lists. May also stand in assistant.toml."""
 
-    disabled: tuple[str, ...] = ()
+    disabled: Texts = ()
     """Names of skills to leave out."""
 
 
@@ -136,7 +158,7 @@ class Settings(_Section):
     """Every setting, by section."""
 
     model: ModelSettings = ModelSettings()
-    profiles: tuple[ProfileSettings, ...] = ()
+    profiles: Annotated[tuple[ProfileSettings, ...], BeforeValidator(_profiles)] = ()
     memory: MemorySettings = MemorySettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     index: IndexSettings = IndexSettings()
@@ -146,19 +168,48 @@ class Settings(_Section):
     skills: SkillsSettings = SkillsSettings()
 
 
-def validate(raw: Mapping[str, Any]) -> Settings:
-    """The settings that `config.load` gathered. Raises ConfigError that names the first fault."""
+def validate(
+    raw: Mapping[str, Any], recipe: Path | None = None, *, placed: bool = True
+) -> Settings:
+    """The settings that `config.load` gathered, with that `recipe`.
+
+    Raises ConfigError that names the first fault, what would cure it, and, if they are `placed`,
+    where it stands.
+    """
     try:
         return Settings.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(
-                f"there is no setting {key!r}",
-                "Run `assistant config show` for those there are",
-            ) from error
-        raise ConfigError(
-            f"the setting {key!r} cannot be {first['input']!r}: {first['msg']}",
-            f"Correct it with `assistant config set {key} VALUE`",
-        ) from error
+        place = config.whence(first["loc"], config.layers(recipe=recipe)) if placed else ""
+        raise _fault(first, f" ({place})" if place else "") from error
+
+
+def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
+    key = shown_key(error["loc"])
+    if error["type"] == "extra_forbidden":
+        near = get_close_matches(key, names(), n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        return ConfigError(
+            f"there is no setting {key!r}{place}",
+            f"{meant}Run `assistant config show` for those there are",
+        )
+    said = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return ConfigError(
+        f"the setting {key!r} cannot be {error['input']!r}{place}: it should be {said}",
+        f"Correct it with `assistant config set {key} VALUE`",
+    )
+
+
+def names() -> list[str]:
+    """The names of all settings; those of a profile as of the first one."""
+    found = []
+    for section, field in Settings.model_fields.items():
+        model, first = (ProfileSettings, "1.") if section == "profiles" else (field.annotation, "")
+        assert isinstance(model, type) and issubclass(model, BaseModel)
+        found += [f"{section}.{first}{name}" for name in model.model_fields]
+    return found
+
+
+def shown_key(path: tuple[str | int, ...]) -> str:
+    """A setting's name as people write it: `memory.k`, `profiles.1.name` for the first."""
+    return ".".join(str(part + 1 if isinstance(part, int) else part) for part in path)

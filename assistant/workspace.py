@@ -57,6 +57,11 @@ class Workspace:
         return self.private / "evaluations.jsonl"
 
     @property
+    def recipe(self) -> Path:
+        """The workspace's own settings of the prompt; optional."""
+        return self.root / "assistant.toml"
+
+    @property
     def skills(self) -> Path:
         """One folder a skill."""
         return self.root / "skills"

@@ -26,6 +26,16 @@ def warm_up() -> None:
             importlib.import_module(name)
 
 
+def has_provider(model: str) -> bool:
+    """Whether litellm would know whom to ask for a model of this name. Imports litellm."""
+    litellm = preload()
+    try:
+        litellm.get_llm_provider(model)
+    except litellm.exceptions.BadRequestError:
+        return False
+    return True
+
+
 def preload() -> Any:
     """Import litellm (about 4 s) and set it up; returns the module."""
     for name, value in QUIET.items():

@@ -37,19 +37,20 @@ class Offer:
 
 def offers(environ: Mapping[str, str] = os.environ, ollama: str = OLLAMA) -> list[Offer]:
     """What is at hand: models of an Ollama on this machine, then keys, by their names alone."""
-    found = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in _ollama_models(ollama)]
+    served = ollama_models(ollama) or ()
+    found = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in served]
     keys = [Offer(model, f"{key} is set") for key, model in KEYS.items() if environ.get(key)]
     return found[:1] + keys
 
 
-def _ollama_models(host: str) -> list[str]:
-    """The models an Ollama at `host` serves; none if nothing answers within 0.3 s."""
+def ollama_models(host: str) -> list[str] | None:
+    """The models an Ollama at `host` serves; None if nothing answers within 0.3 s."""
     connection = http.client.HTTPConnection(host, timeout=0.3)
     try:
         connection.request("GET", "/api/tags")
         answer: Any = json.loads(connection.getresponse().read())
         return [str(model["name"]) for model in answer["models"]]
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-        return []  # something else listens there, or nothing
+        return None  # something else listens there, or nothing
     finally:
         connection.close()

@@ -1,16 +1,28 @@
-"""`config`: settings shown and changed."""
+"""`config`: settings shown and changed, with where each comes from."""
 
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from assistant import config, storage
-from assistant.cli.options import AsJson, print_json
-from assistant.errors import UsageError
+from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.display import as_json as to_json
+from assistant.display import spelled
+from assistant.errors import ConfigError, UsageError, WorkspaceError
 
 config_commands = typer.Typer(
     help="Show and change settings.", rich_markup_mode=None, no_args_is_help=True
 )
+Key = Annotated[str, typer.Argument(help="Such as `memory.k`; `model` is short for `model.name`.")]
+EDITORS = ("nano", "vim", "vi")
+"""Tried in this order where neither VISUAL nor EDITOR is set."""
+FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
 
 
 def register(cli: typer.Typer) -> None:
@@ -19,58 +31,133 @@ def register(cli: typer.Typer) -> None:
 
 
 @config_commands.command("show")
-def config_show(as_json: AsJson = False) -> None:
+def config_show(context: typer.Context, as_json: AsJson = False) -> None:
     """Show every setting in force and where it comes from."""
     from assistant import settings
 
-    raw = config.load()
-    values = settings.validate(raw).model_dump(mode="json")
+    recipe = _recipe(context.obj)
+    values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
     if as_json:
         print_json(values)
         return
-    typer.echo(typer.style(f"# {config.config_file()}", dim=True))
-    for section, entries in values.items():
-        if not isinstance(entries, dict):
-            typer.echo(f"{section} = {entries}")
-            continue
-        for key, value in entries.items():
-            given = key in raw.get(section, {})
-            shown = "unset" if value is None else value
-            line = f"{section}.{key} = {shown}"
-            typer.echo(line if given else typer.style(f"{line}  (default)", dim=True))
+    layers = config.layers(recipe=recipe)
+    for path, value in _leaves(values):
+        line = f"{settings.shown_key(path)} = {'unset' if value is None else _shown(value)}"
+        origin = config.whence(path, layers)
+        given = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
+        typer.echo(given if origin else typer.style(f"{line}  (default)", dim=True))
+
+
+@config_commands.command("get")
+def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> None:
+    """Print the value in force, a list one a line; exit with 1 if it is unset."""
+    from assistant import settings
+    from assistant.cli.setup import changing
+
+    recipe = _recipe(context.obj)
+    values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
+    value = changing.found(values, changing.path_of(key))
+    if as_json:
+        print_json(value)
+    elif value is None:
+        raise typer.Exit(1)
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            typer.echo(spelled(_shown(each)))
 
 
 @config_commands.command("set")
 def config_set(
-    key: Annotated[str, typer.Argument(help="Such as `model.name`; `model` is short for it.")],
-    value: Annotated[str, typer.Argument(help="The value; an empty one removes the setting.")],
+    key: Key,
+    values: Annotated[
+        list[str],
+        typer.Argument(metavar="VALUE...", help="The value, or a list's; '' removes the setting."),
+    ],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments."""
-    import tomlkit
+    from assistant.cli.setup import changing
 
-    from assistant import settings
-
-    section, _, name = ("model.name" if key == "model" else key).partition(".")
-    if not name:
-        raise UsageError(f"{key!r} names a section", f"Write {key}.SETTING, see `config show`")
-    path = config.config_file()
-    document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
-    table = document.setdefault(section, tomlkit.table())
-    if value:
-        table[name] = _literal(value)
-    else:
-        table.pop(name, None)
-    settings.validate(document.unwrap())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    storage.replace(path, tomlkit.dumps(document).encode())
-    typer.echo(f"{section}.{name} = {value or 'unset'}  ({path})")
+    change = changing.changed(key, values)
+    storage.replace(_file(), change.text.encode())
+    typer.echo(f"{change.key} = {_shown(change.value)}  ({_file()})")
+    for doubt in change.doubts:
+        typer.echo(f"note: {spelled(doubt)}", err=True)
 
 
-def _literal(text: str) -> Any:
-    """The TOML value that `text` writes, or `text` itself: `8`, `true`, `["a"]`, `any words`."""
-    import tomllib
+@config_commands.command("unset")
+def config_unset(key: Key) -> None:
+    """Take a setting out of the configuration file."""
+    config_set(key, [""])
+
+
+@config_commands.command("path")
+def config_path() -> None:
+    """Print where the configuration file is, or would be."""
+    typer.echo(config.config_file())
+
+
+@config_commands.command("edit")
+def config_edit() -> None:
+    """Open the configuration file in your editor, and check it when you are done."""
+    path = _file()
+    if not path.exists():
+        storage.replace(path, FIRST.encode())
+    while True:
+        _run_editor(path)
+        try:
+            _check()
+        except ConfigError as error:
+            typer.echo(f"assistant: {spelled(str(error))}", err=True)
+            if at_terminal() and typer.confirm("Edit it again?", default=True, err=True):
+                continue
+            raise typer.Exit(1) from error
+        return
+
+
+def _recipe(options: Globals) -> Path | None:
+    """The recipe of the workspace, where there is one and it is trusted."""
+    from assistant import trust
 
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+        place = options.place()
+    except WorkspaceError:
+        return None
+    return place.recipe if trust.is_trusted(place) else None
+
+
+def _file() -> Path:
+    path = config.config_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Each setting with its path; of a list of tables, the settings of each."""
+    tables = isinstance(values, list) and values and isinstance(values[0], dict)
+    if not isinstance(values, dict) and not tables:
+        yield path, values
+        return
+    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+        yield from _leaves(value, (*path, key))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value)
+
+
+def _check() -> None:
+    from assistant import settings
+
+    settings.validate(config.read_file(config.config_file()))
+
+
+def _run_editor(path: Path) -> None:
+    """Let the owner edit a file. Raises UsageError if there is no editor."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    editor = shlex.split(named) if named else [e for e in EDITORS if shutil.which(e)][:1]
+    if not editor:
+        raise UsageError("there is no editor", "Set EDITOR to one")
+    try:
+        subprocess.run([*editor, str(path)], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UsageError(f"the editor {editor[0]!r} failed: {error}", "Set EDITOR") from error

@@ -1,0 +1,137 @@
+"""A change to the configuration file, made on its text so that comments stay."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AoT
+
+from assistant import config, settings
+from assistant.errors import UsageError
+from assistant.model import catalogue
+
+Path = tuple[str | int, ...]
+"""The keys of a setting; profiles count from 0 here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What the file is to say, and the setting in it; `doubts` are about a model's name."""
+
+    text: str
+    key: str
+    value: Any
+    doubts: Sequence[str] = ()
+
+
+def path_of(key: str) -> Path:
+    """The path of a setting by its name: `profiles.1.name` is the first profile's.
+
+    Raises UsageError if there is none of that name.
+    """
+    key = "model.name" if key == "model" else key
+    section, _, rest = key.partition(".")
+    number, _, name = rest.partition(".")
+    if section == "profiles" and not rest:
+        return (section,)
+    if section == "profiles" and number.isdecimal() and int(number):
+        own = (name,) if name else ()
+        if not name or f"profiles.1.{name}" in settings.names():
+            return (section, int(number) - 1, *own)
+    elif key in settings.names():
+        return section, rest
+    near = get_close_matches(key, settings.names(), n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    raise UsageError(
+        f"there is no setting {key!r}", f"{meant}Run `assistant config show` for those there are"
+    )
+
+
+def found(values: Any, path: Path) -> Any:
+    """The value at a path; None if it is unset."""
+    for key in path:
+        if values is None or (isinstance(key, int) and key >= len(values)):
+            return None
+        values = values[key] if isinstance(key, int) else values.get(key)
+    return values
+
+
+def changed(key: str, values: Sequence[str]) -> Changed:
+    """The file with a setting at another value; an empty one takes it out.
+
+    Raises UsageError for an unknown setting; ConfigError for a file that is broken, a value that
+    cannot be, or a model of nobody's that litellm knows.
+    """
+    path = path_of(key)
+    config.read_file(config.config_file())  # names the line if it is broken
+    file = config.config_file()
+    document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
+    if list(values) == [""]:
+        _take_out(document, path)
+        settings.validate(document.unwrap(), placed=False)
+        return Changed(tomlkit.dumps(document), settings.shown_key(path), "unset")
+    _put(document, path, values[0] if len(values) == 1 else list(values))
+    typed = settings.validate(document.unwrap(), placed=False).model_dump(
+        mode="json", exclude_none=True
+    )
+    _put(document, path, found(typed, path))
+    doubts = [doubt for model in _models(typed, path) for doubt in catalogue.doubts(*model)]
+    return Changed(tomlkit.dumps(document), settings.shown_key(path), found(typed, path), doubts)
+
+
+def _models(values: Any, path: Path) -> list[tuple[str, str | None]]:
+    """The models that a setting at this path names, with their addresses."""
+    if path == ("profiles",):
+        tables = found(values, path)
+    else:
+        tables = [found(values, path[:-1])] if path[-1] == "name" else []
+    return [(table["name"], table.get("api_base")) for table in tables]
+
+
+def _put(document: Any, path: Path, value: Any) -> None:
+    """Set a value; the tables on the way to it are made."""
+    section = path[0]
+    if path == ("profiles",):
+        document[section] = _tables(value)
+        return
+    if section == "profiles":
+        if not isinstance(document.get(section), AoT):
+            document[section] = _tables(document.get(section, []))
+        profiles, number = document[section], int(path[1])
+        if number > len(profiles) or len(path) < 3:
+            raise UsageError(
+                f"{settings.shown_key(path)!r} cannot be set",
+                f"The next profile is profiles.{len(profiles) + 1}.name",
+            )
+        if number == len(profiles):
+            profiles.append(tomlkit.table())
+        profiles[number][path[2]] = value
+    else:
+        document.setdefault(section, tomlkit.table())[path[1]] = value
+
+
+def _tables(profiles: Any) -> AoT:
+    """Profiles, given as tables or by their names alone, as `[[profiles]]`."""
+    tables = tomlkit.aot()
+    given = profiles.split(",") if isinstance(profiles, str) else profiles
+    for each in given:
+        table = tomlkit.table()
+        table.update({"name": each.strip()} if isinstance(each, str) else each)
+        tables.append(table)
+    return tables
+
+
+def _take_out(document: Any, path: Path) -> None:
+    """Remove a value, if it is there."""
+    *way, last = path
+    holder = document
+    for key in way:
+        if holder is None or (isinstance(key, int) and key >= len(holder)):
+            return
+        holder = holder[key] if isinstance(key, int) else holder.get(key)
+    if isinstance(last, int) and last < len(holder):
+        del holder[last]
+    elif isinstance(last, str) and holder is not None:
+        holder.pop(last, None)

@@ -1,0 +1,97 @@
+"""What can be said of a model's name before the model is asked for the first time.
+
+litellm comes with lists of the providers and models it knows; they are read as files, since
+importing litellm costs 4 s. They age: a model that is not listed may well exist.
+"""
+
+import importlib.util
+import json
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import ConfigError
+from assistant.model.litellm_library import has_provider
+from assistant.model.offers import KEYS, OLLAMA, ollama_models
+
+PROVIDERS = "provider_endpoints_support_backup.json"
+MODELS = "model_prices_and_context_window_backup.json"
+TALKING = ("chat", "responses")
+"""The modes of models that can hold a conversation."""
+NEAREST = 3
+"""Names that are proposed in place of one that is not listed."""
+USUAL = {model.partition("/")[0]: key for key, model in KEYS.items()}
+"""Providers by their own name, and the variable that holds their key."""
+
+
+def doubts(
+    name: str, api_base: str | None = None, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """What may be wrong with a model's name, one line each; nothing if nothing seems to be.
+
+    Raises ConfigError if litellm would not know whom to ask.
+    """
+    provider, _, model = name.partition("/")
+    if not model:
+        provider = next((each for each, models in _listed().items() if name in models), "")
+    elif provider not in _providers() and not has_provider(name):
+        provider = ""
+    if not provider:
+        near = get_close_matches(name.partition("/")[0], sorted(_providers()), NEAREST)
+        raise ConfigError(
+            f"litellm does not know whom to ask for the model {name!r}",
+            f"Write PROVIDER/MODEL, such as {' or '.join(near) or 'anthropic'}/…",
+        )
+    if provider in ("ollama", "ollama_chat"):
+        return _on_ollama(model, (api_base or f"http://{OLLAMA}").split("//")[-1].rstrip("/"))
+    if api_base or provider not in USUAL:
+        return []
+    key = USUAL[provider]
+    return _unlisted(provider, model or name) + ([] if environ.get(key) else [f"{key} is not set"])
+
+
+def _unlisted(provider: str, model: str) -> list[str]:
+    """That this provider's models, as litellm lists them, lack this one."""
+    models = _listed().get(provider, frozenset())
+    if model in models:
+        return []
+    near = get_close_matches(model, sorted(models), NEAREST)
+    meant = f"; did you mean {' or '.join(f'{provider}/{each}' for each in near)}?" if near else ""
+    return [f"{provider}/{model} is not among the models that litellm lists{meant}"]
+
+
+def _on_ollama(model: str, host: str) -> list[str]:
+    """That no Ollama answers, or that it lacks this model."""
+    served = ollama_models(host)
+    if served is None:
+        return [f"no Ollama answers at {host}: `ollama serve` starts it"]
+    if model in served or f"{model}:latest" in served:
+        return []
+    has = ", ".join(served) or "no model yet"
+    return [f"Ollama has {has}: `ollama pull {model}` gets this one"]
+
+
+@cache
+def _providers() -> frozenset[str]:
+    return frozenset(_shipped(PROVIDERS)["providers"]) | frozenset(_listed())
+
+
+@cache
+def _listed() -> Mapping[str, frozenset[str]]:
+    """The models that talk, without their provider, by provider."""
+    found: dict[str, set[str]] = {}
+    for name, facts in _shipped(MODELS).items():
+        if facts.get("mode") in TALKING:
+            provider = facts["litellm_provider"]
+            found.setdefault(provider, set()).add(name.removeprefix(f"{provider}/"))
+    return {provider: frozenset(models) for provider, models in found.items()}
+
+
+def _shipped(name: str) -> Any:
+    """A list that litellm ships; litellm itself is not imported."""
+    spec = importlib.util.find_spec("litellm")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return json.loads((Path(places[0]) / name).read_text("utf-8"))

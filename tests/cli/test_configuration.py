@@ -1,0 +1,177 @@
+"""`config`: what is set, where it comes from, and what is said of a fault."""
+
+import json
+import os
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from assistant import config, settings
+from assistant.errors import ConfigError
+from tests.cli.conftest import ASSISTANT, Run
+
+TOML = """\
+# mine
+[memory]
+k = 5 # few
+
+[[profiles]]
+name = "openai/a"
+[[profiles]]
+name = "openai/b"
+context_window = 9000
+"""
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    path = home / ".config/assistant/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(TOML)
+    return path
+
+
+def test_settings_are_set_read_and_unset_and_comments_stay(file: Path, run: Run) -> None:
+    assert run("config", "path").stdout == f"{file}\n"
+    for change in (
+        ("memory.k", "7"),
+        ("policy.allow", "shell:git status*", "shell:ls*"),
+        ("policy.deny", '["*:secret/*"]'),
+        ("profiles.2.context_window", "8000"),
+        ("profiles.3.name", "ollama_chat/qwen3"),
+    ):
+        done = run("config", "set", *change)
+        assert done.returncode == 0, done.stderr
+    assert run("config", "get", "memory.k").stdout == "7\n"
+    assert run("config", "get", "policy.allow").stdout == "shell:git status*\nshell:ls*\n"
+    assert json.loads(run("config", "get", "policy.deny", "--json").stdout) == ["*:secret/*"]
+    assert run("config", "get", "profiles.2.context_window").stdout == "8000\n"
+    assert run("config", "unset", "profiles.1").returncode == 0
+    assert run("config", "set", "memory.k", "").returncode == 0
+    assert run("config", "get", "memory.k").stdout == "8\n"
+    assert run("config", "get", "profiles.2.name").stdout == "ollama_chat/qwen3\n"
+    unset = run("config", "get", "index.url")
+    assert (unset.returncode, unset.stdout) == (1, "")
+    assert file.read_text().startswith("# mine\n[memory]\n")
+
+
+def test_what_cannot_be_set_changes_nothing(file: Path, run: Run) -> None:
+    for key, value, said in (
+        ("memory.kk", "3", "Did you mean memory.k?"),
+        ("memory", "3", "there is no setting 'memory'"),
+        ("profiles.9.name", "openai/a", "The next profile is profiles.3.name"),
+        ("profiles.0.name", "openai/a", "there is no setting"),
+        ("memory.k", "many", "'memory.k' cannot be 'many'"),
+        ("model", "nobody/model", "whom to ask for the model 'nobody/model'"),
+    ):
+        done = run("config", "set", key, value)
+        assert done.returncode in (1, 2)
+        assert said in done.stderr and done.stderr.count("\n") == 1
+    assert file.read_text() == TOML
+
+
+def test_each_value_says_where_it_comes_from(
+    file: Path, place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "assistant.toml").write_text("\n[context]\nreserve_tokens = 99\n")
+    monkeypatch.setenv("ASSISTANT_MODEL", "openai/c")
+    monkeypatch.setenv("ASSISTANT_SKILLS__DISABLED", "weather")
+    shown = run("config", "show").stdout.splitlines()
+    for line in (
+        f"memory.k = 5  ({file}:3)",
+        f"profiles.2.context_window = 9000  ({file}:9)",
+        f"context.reserve_tokens = 99  ({place}/assistant.toml:3)",
+        "model.name = openai/c  (ASSISTANT_MODEL)",
+        'skills.disabled = ["weather"]  (ASSISTANT_SKILLS__DISABLED)',
+        "memory.budget = 1000  (default)",
+    ):
+        assert line in shown
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "path", "expected"),
+    [
+        ("ASSISTANT_PROFILES", "openai/a, openai/b", "profiles", ["openai/a", "openai/b"]),
+        ("ASSISTANT_PROFILES", '[{"name": "x/y", "context_window": 4096}]', "profiles", ["x/y"]),
+        ("ASSISTANT_POLICY__DENY", '["a,b", "c"]', "policy.deny", ("a,b", "c")),
+        ("ASSISTANT_POLICY__DENY", "a,b\nc", "policy.deny", ("a,b", "c")),
+        ("ASSISTANT_MEMORY__ABSTAIN", "false", "memory.abstain", False),
+    ],
+)
+def test_lists_and_profiles_come_by_the_environment_too(
+    variable: str,
+    value: str,
+    path: str,
+    expected: object,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    found = settings.validate(config.load())
+    if path == "profiles":
+        assert [each.name for each in found.profiles] == expected
+    else:
+        section, _, key = path.partition(".")
+        assert getattr(getattr(found, section), key) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[memory]\nk = 5\nbudget 3\n", "line 3, column 8"),
+        ("[memory]\n\nkk = 5\n", "config.toml:3)"),
+        ("[memory]\nk = 'x'\n", "config.toml:2)"),
+        ("memory.k = 'x'\n", "config.toml:1)"),
+        ("[[profiles]]\nname = 'a'\n[[profiles]]\nname = 3\n", "config.toml:4)"),
+        ("[[profiles]]\nname = 'a'\nnote = 3\n", "'profiles.1.note' "),
+        ("[memorie]\nk = 3\n", "config.toml:1)"),
+    ],
+)
+def test_a_fault_in_the_file_is_named_with_its_line(text: str, said: str, file: Path) -> None:
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        settings.validate(config.load())
+    assert said in str(caught.value)
+    assert caught.value.cure
+
+
+def test_bytes_that_are_no_text_are_named_with_their_line(file: Path) -> None:
+    file.write_bytes(b"[memory]\nk = 5\n# \xff\n")
+    with pytest.raises(ConfigError, match="in line 3"):
+        config.load()
+
+
+def test_a_models_name_is_checked_when_it_is_set(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run("config", "set", "model", "anthropic/claude-sonet-4-5")
+    assert done.returncode == 0
+    assert "did you mean anthropic/claude-sonnet-4-5" in done.stderr
+    assert "ANTHROPIC_API_KEY is not set" in done.stderr
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    assert run("config", "set", "model", "anthropic/claude-sonnet-4-5").stderr == ""
+
+
+def test_a_broken_file_is_edited_until_it_is_well(file: Path, tmp_path: Path) -> None:
+    file.write_text("[memory]\nk == 5\n")
+    editor = tmp_path / "editor"
+    editor.write_text(
+        f"#!/bin/sh\nif [ -e {tmp_path}/again ]; then sed -i 's/==/=/' \"$1\"; fi\n"
+        f"touch {tmp_path}/again\n"
+    )
+    editor.chmod(0o755)
+    child = pexpect.spawn(
+        str(ASSISTANT),
+        ["config", "edit"],
+        env={**os.environ, "EDITOR": str(editor)},
+        encoding="utf-8",
+        timeout=30,
+    )
+    child.expect("line 2, column")
+    child.expect("Edit it again")
+    child.send("\r")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert file.read_text() == "[memory]\nk = 5\n"
