@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic replace, append, and locks that die with their holder.
+"""Files that survive a crash: atomic replace and append.
 
 Every durable write of the program goes through here, and every system call that can fail goes
 through `DISK`, which the tests replace by one that fails on purpose.
@@ -6,7 +6,6 @@ through `DISK`, which the tests replace by one that fails on purpose.
 
 import contextlib
 import errno
-import fcntl
 import glob
 import os
 import stat
@@ -14,13 +13,10 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from assistant.errors import StorageError
 from assistant.exchange import await_writers, swap
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600
@@ -217,45 +213,6 @@ def sync_directory(path: Path) -> None:
         DISK.sync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock on a file of its own, waiting in the kernel for as long as it takes.
-
-    Works between threads too; not re-entrant. Waits without polling, unlike `lock`, so that many
-    processes that write at once each get their turn.
-    """
-    with reported("locked", path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    try:
-        with reported("locked", path):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def lock(path: Path) -> "FileLock":
-    """A lock on a file of its own, for `with`; the kernel drops it when its holder dies.
-
-    It keeps other processes and threads of this program out, never an editor.
-    """
-    from filelock import FileLock  # 0.1 s: not for clients
-
-    return FileLock(path, mode=PRIVATE_FILE, thread_local=False)
-
-
-def try_lock(path: Path) -> "FileLock | None":
-    """The lock, held, or None if another holds it. Let go with `release()`."""
-    from filelock import Timeout
-
-    held = lock(path)
-    try:
-        held.acquire(timeout=0)
-    except Timeout:
-        return None
-    return held
 
 
 def checksum(path: Path) -> tuple[int, int]:

@@ -8,7 +8,7 @@ workspace's files enters a prompt.
 import json
 from pathlib import Path
 
-from assistant import config, storage
+from assistant import config, locking, storage
 from assistant.errors import StorageError
 from assistant.workspace import Workspace
 
@@ -27,7 +27,7 @@ def grant(place: Workspace) -> bool:
     """Trust a workspace from now on; False if it was trusted already. Raises StorageError."""
     path = register()
     storage.private_directory(path.parent)
-    with storage.lock(path.with_suffix(".lock")):
+    with locking.lock(path.with_suffix(".lock")):
         trusted = _trusted()
         if str(place.root) in trusted:
             return False

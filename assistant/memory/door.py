@@ -12,7 +12,7 @@ from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
-    from assistant.memory.daemon.owner import Claim
+    from assistant.locking import Lock
     from assistant.settings import Settings
 
 TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
@@ -72,9 +72,9 @@ def open_in_process(
         raise
 
 
-def _take_over(workspace: Workspace) -> "Claim":
+def _take_over(workspace: Workspace) -> "Lock":
     """The claim, once whatever daemon runs has yielded; an open chat may start it again."""
-    from assistant.memory.daemon import owner  # loads filelock and more: not for clients
+    from assistant.memory.daemon import owner  # not for clients
 
     for _ in range(TAKE_OVERS):
         owner.ask_to_yield(workspace)

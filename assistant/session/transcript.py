@@ -5,22 +5,19 @@ file beside it. A last line that a crash tore is cut off with a notice; any othe
 be read is named and refused, never skipped. Reading (`read`, `sessions`) takes no lock.
 """
 
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from assistant import storage
+from assistant import locking, storage
 from assistant.errors import SessionError
+from assistant.locking import Lock
 from assistant.session import entries as entry_types
 from assistant.session import turns
 from assistant.session.entries import Entry
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 SUFFIX = ".jsonl"
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -41,7 +38,7 @@ class Transcript:
         path: Path | None = None,
         entries: Sequence[Entry] = (),
         notices: Sequence[str] = (),
-        lock: "FileLock | None" = None,
+        lock: Lock | None = None,
     ) -> None:
         self.session = session
         self.path = path
@@ -191,17 +188,15 @@ def session_ids(directory: Path) -> list[str]:
     return sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
 
 
-def locked(directory: Path, session: str) -> "FileLock":
-    """The session's lock, held, with this process's id. Raises SessionError if it is open."""
+def locked(directory: Path, session: str) -> Lock:
+    """The session's lock, held. Raises SessionError if it is open."""
     path = directory / f"{session}.lock"
-    with storage.reported("locked", path):
-        lock = storage.try_lock(path)
-        if lock is None:
-            raise SessionError(
-                f"session {session} is open in another chat (process {path.read_text() or '?'})",
-                "Close it there, or begin a new one",
-            )
-        path.write_text(str(os.getpid()))
+    lock = locking.try_lock(path)
+    if lock is None:
+        raise SessionError(
+            f"session {session} is open in another chat (process {locking.holder(path) or '?'})",
+            "Close it there, or begin a new one",
+        )
     return lock
 
 

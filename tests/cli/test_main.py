@@ -11,7 +11,7 @@ from assistant.workspace import Workspace
 
 HEAVY = """
     chromadb onnxruntime litellm torch transformers sentence_transformers tokenizers numpy
-    pydantic pydantic_settings rich prompt_toolkit filelock asyncio
+    pydantic pydantic_settings rich prompt_toolkit asyncio
 """
 COMMANDS = """
     init chat ask remember recall forget memory context sessions daemon config doctor eval trust

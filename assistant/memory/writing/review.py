@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from assistant import storage
+from assistant import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Held, Origin, Passage
 from assistant.memory.text.identity import digest, fact_key
@@ -30,7 +30,7 @@ class Review:
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         """Let facts wait; one that waits already, whoever said it, is not added again."""
         held: list[Held] = []
-        with storage.exclusive(self._lock()):
+        with locking.lock(self._lock()):
             waiting = list(self.waiting())
             for fact in facts:
                 held.append(self._held(fact, waiting))
@@ -59,7 +59,7 @@ class Review:
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
-        with storage.exclusive(self._lock()):
+        with locking.lock(self._lock()):
             held = self._find(name)
             fact = held.fact if text is None else _reworded(held.fact, text)
             there = (replaced or {}).get(fact.replaces or "", ())
@@ -73,7 +73,7 @@ class Review:
 
     def refuse(self, name: str) -> Held:
         """Drop a fact that waits. Raises LedgerError if nothing waits under this id."""
-        with storage.exclusive(self._lock()):
+        with locking.lock(self._lock()):
             held = self._find(name)
             self._save([each for each in self.waiting() if each.id != name])
         return held
@@ -81,7 +81,7 @@ class Review:
     def purge(self, words: Sequence[str]) -> None:
         """Drop whatever waits that holds one of these."""
         gone = set(map(fact_key, words))
-        with storage.exclusive(self._lock()):
+        with locking.lock(self._lock()):
             waiting = self.waiting()
             said = {each: fact_key(each.fact.text) for each in waiting}
             left = [each for each in waiting if not any(words in said[each] for words in gone)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assistant import storage
+from assistant import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Origin
 from assistant.memory.writing.draft import Draft
@@ -97,7 +97,7 @@ class Commits:
     def locked(self) -> Iterator[None]:
         """Hold the lock, with what a dead writer began settled."""
         storage.private_directory(self._workspace.private)
-        with storage.exclusive(self._workspace.ledger_lock):
+        with locking.lock(self._workspace.ledger_lock):
             self._journal.refresh(mend=True)
             if self._journal.pending():
                 self._recover()

@@ -192,7 +192,7 @@ def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
     local = open_in_process(workspace, Settings())
     assert client.daemon_status(workspace) is None
     assert found(local, FACTS[0]) == [FACTS[0]]
-    with pytest.raises(DaemonError, match="another process") as caught:
+    with pytest.raises(DaemonError, match=f"process {os.getpid()} works on") as caught:
         owner.claim(workspace, 0.1)
     assert "--no-daemon" in caught.value.cure
     local.close()
@@ -286,8 +286,8 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
     assert {name for name in ours if not name.startswith("cli")} == {
         "config", "display", "errors", "exchange", "memory", "memory.base", "memory.daemon",
         "memory.daemon.client", "memory.daemon.operations", "memory.daemon.sockets",
-        "memory.daemon.wire", "memory.door", "memory.protocol", "messages", "storage", "trust",
-        "workspace",
+        "memory.daemon.wire", "memory.door", "memory.protocol", "messages", "locking", "storage",
+        "trust", "workspace",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
     assert loaded & slow == set()

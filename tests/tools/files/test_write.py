@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant import storage
+from assistant import locking, storage
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Fact
@@ -226,7 +226,7 @@ def test_memory_is_changed_under_the_ledgers_lock(
     def edit() -> None:
         results.append(approved("write_file", path="MEMORY.md", text="new"))
 
-    with storage.exclusive(workspace.ledger_lock):
+    with locking.lock(workspace.ledger_lock):
         writer = threading.Thread(target=edit)
         writer.start()
         assert not approved("write_file", path="other.txt", text="not memory").error
