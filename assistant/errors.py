@@ -91,7 +91,8 @@ class ModelFailure(StrEnum):
 class ModelError(AssistantError):
     """The language model failed.
 
-    `retry_after` is the provider's own wish in seconds, if it named one.
+    `retry_after` is the provider's own wish in seconds, if it named one. `unserved`: it was to be
+    on this machine, and nothing listens there.
     """
 
     def __init__(
@@ -101,10 +102,12 @@ class ModelError(AssistantError):
         *,
         kind: ModelFailure,
         retry_after: float | None = None,
+        unserved: bool = False,
     ) -> None:
         super().__init__(message, cure)
         self.kind = kind
         self.retry_after = retry_after
+        self.unserved = unserved
 
 
 class SessionError(AssistantError):

@@ -61,6 +61,8 @@ class ModelSettings(_Section):
     """How long to wait for the first word, whatever else the connection carries."""
     answer_seconds: float = Field(default=1800.0, gt=0)
     """How long one answer may take in all."""
+    retry_seconds: float = Field(default=120.0, ge=0)
+    """How long a request that fails is tried again, with growing pauses."""
     tool_calls: Literal["all", "one"] = "all"
     """Run all tool calls of a reply in order, or only the first."""
     tool_format: Literal["auto", "native", "xml"] = "auto"

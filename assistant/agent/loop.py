@@ -134,6 +134,7 @@ def _ask(agent: Agent) -> Generator[Event, None, AssistantEntry | None]:
                         draft = _Draft()
                         break
                     case RetryPiece(model, reason, delay, attempt):
+                        draft = _Draft()  # at most a thought, which is thought anew
                         yield Retrying(model, reason, delay, attempt)
                     case TextPiece(text):
                         draft.text += text

@@ -59,6 +59,8 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
         cure(kind, endpoint, wish, detail),
         kind=kind,
         retry_after=wish,
+        unserved=any(isinstance(link, ConnectionRefusedError) for link in chain)
+        and endpoint.is_here,
     )
 
 

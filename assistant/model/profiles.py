@@ -5,6 +5,8 @@ and sends a 402, 403, 429 or 500 again on every call, it cannot show a retry whi
 its classes of error are made up per provider (`failures.py`). What is needed is this page.
 """
 
+import math
+import random
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -12,7 +14,14 @@ from dataclasses import dataclass
 
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Reply
-from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.model.base import (
+    UNKNOWN_WINDOW,
+    ChatModel,
+    Piece,
+    RetryPiece,
+    TextPiece,
+    ToolSpec,
+)
 
 HEALING = frozenset(
     {
@@ -27,8 +36,14 @@ REQUESTS_OWN = frozenset({ModelFailure.OVERFLOW, ModelFailure.BAD_REQUEST})
 """Failures that say nothing against the model."""
 FIRST_COOLDOWN = 1.0
 LONGEST_COOLDOWN = 60.0
-MOST_TRIES = 4
-"""Tries of one profile for one request; the cooldowns between them are 1, 2 and 4 s."""
+PATIENCE = 120.0
+"""Seconds for which one request is tried, if nothing else is said."""
+UNSERVED_PATIENCE = 8.0
+"""Seconds for a server on this machine where nothing listens: it may be starting anew, but more
+likely it is to be started."""
+LEAST_JITTER = 0.5
+"""A cooldown is shortened at random to this share of it at least, so that those who failed
+together do not come back together."""
 
 
 @dataclass(slots=True)
@@ -36,7 +51,8 @@ class Breaker:
     """Whether a profile may be tried. Seconds are those of the model's clock.
 
     Closed while calls succeed; a failure opens it for the cooldown, which doubles with each
-    failure in a row. After the cooldown it is half-open: one call decides.
+    failure in a row and is shortened by `jitter`, a random number from 0 to 1. After the cooldown
+    it is half-open: one call decides.
     """
 
     failures: int = 0
@@ -47,9 +63,10 @@ class Breaker:
         """Close it."""
         self.failures, self.blocked_until, self.reason = 0, 0.0, None
 
-    def fail(self, error: ModelError, now: float) -> None:
+    def fail(self, error: ModelError, now: float, jitter: float = 1.0) -> None:
         """Open it for the cooldown, or as long as the provider asks if that is longer."""
         cooldown = min(FIRST_COOLDOWN * 2**self.failures, LONGEST_COOLDOWN)
+        cooldown *= LEAST_JITTER + (1 - LEAST_JITTER) * jitter
         self.failures += 1
         self.blocked_until = now + max(cooldown, error.retry_after or 0.0)
         self.reason = error
@@ -63,19 +80,26 @@ class Breaker:
 
 @dataclass(slots=True)
 class _Profile:
+    """A model, and the characters of the smallest request that it found too long."""
+
     model: ChatModel
     breaker: Breaker
-    tries: int = 0
+    too_long: float = math.inf
+
+    @property
+    def window(self) -> int:
+        return self.model.context_window or UNKNOWN_WINDOW
 
 
 class ProfiledModel:
     """The first of `models` that can be had answers.
 
-    A failure that heals is tried again after the profile's cooldown, up to MOST_TRIES a request,
-    but a profile that is ready is preferred to waiting; any other failure moves on at once, and
-    OVERFLOW is raised at once, for the conversation to be compacted. After the first piece of
-    text there is no other try: nobody is shown two beginnings. Raises ModelError when no profile
-    is left, or the wait would be longer than LONGEST_COOLDOWN.
+    A failure that heals is tried again after the profile's cooldown, for `patience` seconds a
+    request, but a profile that is ready is preferred to waiting. A request that is too long goes
+    on to profiles with a larger window, and is OVERFLOW if there is none, for the conversation to
+    be compacted. Any other failure moves on at once. After the reply's first word there is no
+    other try: nobody is shown two beginnings. Raises ModelError when no profile is left, or the
+    wait would be longer than patience lasts.
 
     `name`, `context_window` and `extracts` are those of the profile tried last.
     """
@@ -84,13 +108,17 @@ class ProfiledModel:
         self,
         models: Sequence[ChatModel],
         *,
+        patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._profiles = [_Profile(model, Breaker()) for model in models]
         self._current = models[0]
+        self._patience = patience
         self._clock = clock
         self._sleep = sleep
+        self._jitter = jitter
 
     @property
     def name(self) -> str:
@@ -111,20 +139,40 @@ class ProfiledModel:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
         """Stream the answer of the first profile that gives one."""
-        left = list(self._profiles)
+        size = sum(len(message.content) for message in messages)
+        left = [each for each in self._profiles if size < each.too_long] or list(self._profiles)
+        started = self._clock()
         errors: list[ModelError] = []
-        for profile in left:
-            profile.tries = 0
         while left:
             profile, delay = self._choose(left)
+            if delay and self._clock() + delay > started + self._lasts(errors):
+                raise _no_longer(errors, profile, delay, len(self._profiles))
             yield from self._wait(profile, delay, errors)
             error = yield from self._try(profile, messages, tools)
             if error is None:
                 return
             errors.append(error)
-            if error.kind not in HEALING or profile.tries == MOST_TRIES:
+            if error.kind is ModelFailure.OVERFLOW:
+                left = self._larger(left, profile, size)
+            elif error.kind not in HEALING:
                 left.remove(profile)
-        raise _all_failed(errors[0], len(self._profiles))
+        too_long = (error for error in errors if error.kind is ModelFailure.OVERFLOW)
+        raise next(too_long, None) or _all_failed(errors[0], len(self._profiles))
+
+    def _larger(self, left: Sequence[_Profile], refused: _Profile, size: int) -> list[_Profile]:
+        """The profiles with a larger window than that which refused so many characters."""
+        larger = [each for each in left if each.window > refused.window]
+        if larger:  # else the conversation is made shorter, and all count again
+            for each in self._profiles:
+                if each.window <= refused.window:
+                    each.too_long = min(each.too_long, size)
+        return larger
+
+    def _lasts(self, errors: Sequence[ModelError]) -> float:
+        """Seconds for which a request is tried that has failed so."""
+        if errors and all(error.unserved for error in errors):
+            return min(self._patience, UNSERVED_PATIENCE)
+        return self._patience
 
     def _choose(self, left: Sequence[_Profile]) -> tuple[_Profile, float]:
         """The first profile that is closed or half-open, else the one with the shortest wait."""
@@ -142,33 +190,41 @@ class ProfiledModel:
         reason = errors[-1] if errors else profile.breaker.reason
         if reason is None or not (errors or delay):
             return
-        if delay > LONGEST_COOLDOWN:
-            cure = f"Try again in {delay:.0f} s"
-            raise ModelError(reason.message, cure, kind=reason.kind, retry_after=delay)
         yield RetryPiece(profile.model.name, reason.message, delay, len(errors))
         self._sleep(delay)
 
     def _try(
         self, profile: _Profile, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> Generator[Piece, None, ModelError | None]:
-        """Stream one profile's answer; the error if it failed before anything was shown."""
+        """Stream one profile's answer; the error if it failed before a word was shown."""
         self._current = profile.model
-        profile.tries += 1
         shown = False
         try:
             with closing(profile.model.stream(messages, tools)) as pieces:
                 for piece in pieces:
                     if isinstance(piece, Reply):
                         profile.breaker.succeed()
-                    shown = shown or isinstance(piece, TextPiece | ReasoningPiece)
+                    shown = shown or (isinstance(piece, TextPiece) and not piece.text.isspace())
                     yield piece
         except ModelError as error:
             if error.kind not in REQUESTS_OWN:
-                profile.breaker.fail(error, self._clock())
-            if shown or error.kind is ModelFailure.OVERFLOW:
+                profile.breaker.fail(error, self._clock(), self._jitter())
+            if shown:
                 raise
             return error
         return None
+
+
+def _no_longer(
+    errors: Sequence[ModelError], profile: _Profile, delay: float, profiles: int
+) -> ModelError:
+    """Patience ends before the next try; what the provider asked for is passed on."""
+    reason = errors[-1] if errors else profile.breaker.reason
+    assert reason is not None  # else there were nothing to wait for
+    if reason.retry_after is None and errors:
+        return _all_failed(errors[0], profiles)
+    cure = f"Try again in {delay:.0f} s"
+    return ModelError(reason.message, cure, kind=reason.kind, retry_after=delay)
 
 
 def _all_failed(first: ModelError, profiles: int) -> ModelError:

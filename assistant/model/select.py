@@ -12,7 +12,9 @@ def create(settings: Settings) -> ChatModel:
     """The configured model and then its fallbacks, or the offline responder if there is none."""
     models = [_model(settings.model)] if settings.model.name else []
     models += [_fallback(profile, settings.model) for profile in settings.profiles]
-    return ProfiledModel(models) if models else OfflineModel()
+    if not models:
+        return OfflineModel()
+    return ProfiledModel(models, patience=settings.model.retry_seconds)
 
 
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from assistant.errors import ModelFailure
 
@@ -26,6 +27,13 @@ class Endpoint:
     def is_ollama(self) -> bool:
         """Served by Ollama, which has its own ways to fail and be helped."""
         return self.model.startswith(("ollama/", "ollama_chat/"))
+
+    @property
+    def is_here(self) -> bool:
+        """Served by this machine."""
+        if self.api_base is None:
+            return self.is_ollama
+        return urlsplit(self.api_base).hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def message(

@@ -4,12 +4,13 @@ import pytest
 
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Reply
-from assistant.model.base import ChatModel, Piece, RetryPiece, TextPiece
+from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece
 from assistant.model.litellm_model import LitellmModel
-from assistant.model.profiles import LONGEST_COOLDOWN, MOST_TRIES, Breaker, ProfiledModel
+from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, Breaker, ProfiledModel
 from assistant.model.scripted import ScriptedModel
 from assistant.settings import ModelSettings
-from tests.provider import Cut, Provider, Raw, chunk, fails, sse
+from tests.provider import Cut, Provider, Raw, fails
+from tests.wires import chunk, sse
 
 ASK = [Message("user", "Hello?")]
 HEALING = [
@@ -46,8 +47,8 @@ def failed(kind: ModelFailure, after: float | None = None) -> ModelError:
     return ModelError(f"it was {kind}", "Do it.", kind=kind, retry_after=after)
 
 
-def profiled(clock: Clock, *models: ChatModel) -> ProfiledModel:
-    return ProfiledModel(models, clock=clock, sleep=clock.sleep)
+def profiled(clock: Clock, *models: ChatModel, jitter: float = 1.0, **more: float) -> ProfiledModel:
+    return ProfiledModel(models, clock=clock, sleep=clock.sleep, jitter=lambda: jitter, **more)
 
 
 def texts(pieces: list[Piece]) -> str:
@@ -68,13 +69,47 @@ def test_what_heals_is_tried_again_after_a_doubling_cooldown(kind: ModelFailure)
     assert pieces[-1] == Reply("here")
 
 
-def test_the_tries_come_to_an_end() -> None:
+@pytest.mark.parametrize(
+    ("patience", "slept"),
+    [(PATIENCE, [1, 2, 4, 8, 16, 32]), (600.0, [1, 2, 4, 8, 16, 32, *[60] * 8])],
+)
+def test_it_is_tried_for_as_long_as_is_set(patience: float, slept: list[int]) -> None:
     clock, error = Clock(), failed(ModelFailure.SERVER)
     model = ScriptedModel(respond=lambda *_: error)
     with pytest.raises(ModelError) as caught:
-        list(profiled(clock, model).stream(ASK))
+        list(profiled(clock, model, patience=patience).stream(ASK))
     assert caught.value is error
-    assert len(model.requests) == MOST_TRIES
+    assert (clock.slept, len(model.requests)) == (slept, len(slept) + 1)
+
+
+def test_without_patience_it_is_tried_once() -> None:
+    clock, model = Clock(), ScriptedModel(failed(ModelFailure.SERVER), "never")
+    with pytest.raises(ModelError):
+        list(profiled(clock, model, patience=0).stream(ASK))
+    assert (clock.slept, len(model.requests)) == ([], 1)
+
+
+def test_cooldowns_are_shortened_at_random() -> None:
+    slept = []
+    for jitter in (0.0, 0.5, 1.0):
+        clock, error = Clock(), failed(ModelFailure.SERVER)
+        list(profiled(clock, ScriptedModel(error, error, "x"), jitter=jitter).stream(ASK))
+        slept.append(clock.slept)
+    assert slept == [[0.5, 1], [0.75, 1.5], [1, 2]]
+
+
+def test_jitter_does_not_shorten_what_the_provider_asks_for() -> None:
+    clock, error = Clock(), failed(ModelFailure.RATE_LIMIT, 7)
+    list(profiled(clock, ScriptedModel(error, "x"), jitter=0.0).stream(ASK))
+    assert clock.slept == [7]
+
+
+def test_a_server_here_where_nothing_listens_is_soon_given_up() -> None:
+    clock = Clock()
+    error = ModelError("nobody", kind=ModelFailure.CONNECTION, unserved=True)
+    with pytest.raises(ModelError):
+        list(profiled(clock, ScriptedModel(respond=lambda *_: error)).stream(ASK))
+    assert clock.slept == [1, 2, 4]
 
 
 @pytest.mark.parametrize("kind", LASTING)
@@ -112,7 +147,7 @@ def test_when_all_cool_down_the_soonest_is_waited_for() -> None:
 
 def test_a_wait_too_long_is_an_error_that_names_it() -> None:
     clock = Clock()
-    model = profiled(clock, ScriptedModel(failed(ModelFailure.RATE_LIMIT, 300)))
+    model = profiled(clock, ScriptedModel(failed(ModelFailure.RATE_LIMIT, 300)), patience=150)
     with pytest.raises(ModelError) as caught:
         list(model.stream(ASK))
     assert (caught.value.cure, clock.slept) == ("Try again in 300 s", [])
@@ -132,6 +167,17 @@ def test_after_the_first_piece_there_is_no_other_try() -> None:
     assert second.requests == []
 
 
+@pytest.mark.parametrize("kind", [ModelFailure.CONNECTION, ModelFailure.TIMEOUT])
+def test_a_break_while_it_thinks_is_no_beginning(kind: ModelFailure) -> None:
+    clock = Clock()
+    thinks: list[Piece | ModelError] = [ReasoningPiece("hm"), TextPiece("\n"), failed(kind)]
+    pieces = list(profiled(clock, ScriptedModel(thinks, "here")).stream(ASK))
+    assert texts(pieces).strip() == "here"
+    other = ScriptedModel("there", name="b")
+    pieces = list(profiled(clock, ScriptedModel(thinks), other).stream(ASK))
+    assert texts(pieces).strip() == "there"
+
+
 def test_overflow_is_raised_at_once_and_counts_against_nobody() -> None:
     clock = Clock()
     first = ScriptedModel(failed(ModelFailure.OVERFLOW), "shorter")
@@ -140,6 +186,27 @@ def test_overflow_is_raised_at_once_and_counts_against_nobody() -> None:
     with pytest.raises(ModelError, match="overflow"):
         list(model.stream(ASK))
     assert texts(list(model.stream(ASK))) == "shorter"
+
+
+def test_what_is_too_long_goes_to_the_next_larger_window() -> None:
+    clock, too_long = Clock(), failed(ModelFailure.OVERFLOW)
+    small = ScriptedModel(too_long, "short", context_window=8_000)
+    same = ScriptedModel(context_window=8_000)
+    large = ScriptedModel("here", "again", context_window=100_000)
+    model = profiled(clock, small, same, large)
+    assert texts(list(model.stream(ASK))) == "here"
+    assert model.context_window == 100_000
+    assert texts(list(model.stream(ASK))) == "again"  # the small one is known to refuse this
+    assert texts(list(model.stream([Message("user", "Hm?")]))) == "short"
+    assert (len(small.requests), len(same.requests), clock.slept) == (2, 0, [0])
+
+
+def test_when_the_larger_cannot_be_had_it_is_still_too_long() -> None:
+    small = ScriptedModel(failed(ModelFailure.OVERFLOW), context_window=8_000)
+    large = ScriptedModel(failed(ModelFailure.AUTH), context_window=100_000)
+    with pytest.raises(ModelError) as caught:
+        list(profiled(Clock(), small, large).stream(ASK))
+    assert caught.value.kind is ModelFailure.OVERFLOW
 
 
 def test_when_nobody_answers_the_first_reason_is_given() -> None:
@@ -207,5 +274,41 @@ def test_over_http_a_half_shown_answer_is_not_begun_again() -> None:
         assert second.requests == []
 
 
-def _model(provider: Provider) -> LitellmModel:
-    return LitellmModel(ModelSettings(name="openai/test", api_base=provider.url))
+@pytest.mark.parametrize(
+    "broken",
+    [
+        (*sse(chunk({"reasoning_content": "hm"})), Cut()),
+        sse(chunk({"reasoning_content": "hm"})),
+        (*sse(chunk({"role": "assistant"})), Cut()),
+        sse(chunk({"role": "assistant"}), {"error": {"message": "Overloaded", "code": 503}}),
+        (b": keep-alive\n\n",),
+        (),
+    ],
+    ids=[
+        "reset while thinking",
+        "end while thinking",
+        "reset",
+        "an error",
+        "keep-alives",
+        "nothing",
+    ],
+)
+@pytest.mark.parametrize("others", [0, 1])
+def test_over_http_a_break_before_the_first_word_is_tried_again(
+    broken: tuple[bytes | Cut, ...], others: int
+) -> None:
+    with Provider(Raw(broken), "one") as first, Provider("two") as second:
+        models = [_model(provider) for provider in (first, second)][: 1 + others]
+        pieces = list(profiled(Clock(), *models).stream(ASK))
+    assert texts(pieces) == ("two" if others else "one")
+
+
+def test_over_http_a_413_goes_to_a_larger_window() -> None:
+    with Provider(fails(413)) as first, Provider("here") as second:
+        models = (_model(first, context_window=8_000), _model(second, context_window=90_000))
+        assert texts(list(profiled(Clock(), *models).stream(ASK))) == "here"
+
+
+def _model(provider: Provider, **more: int) -> LitellmModel:
+    settings = {"name": "openai/test", "api_base": provider.url, **more}
+    return LitellmModel(ModelSettings.model_validate(settings))
