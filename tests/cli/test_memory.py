@@ -129,3 +129,13 @@ def test_times_are_local_and_numbers_agree(
     assert re.search(r" XST · 1 turn · ", run("sessions", "list").stdout)
     (place / "HEARTBEAT.md").write_text("- [ ] Water the plants\n")
     assert "HEARTBEAT.md  1 chunk, " in run("memory", "status").stdout
+
+
+def test_a_budget_that_is_too_small_says_so(run: Run) -> None:
+    small = run("recall", "who has the spare key?", "--budget", "2")
+    assert (small.returncode, small.stdout) == (0, "")
+    assert small.stderr == (
+        "The budget is too small: the best passage takes 10 tokens (--budget).\n"
+    )
+    assert "Ada" in run("recall", "who has the spare key?", "--budget", "10").stdout
+    assert run("recall", "zzxyqw", "--budget", "2").stderr.startswith("Memory holds nothing")

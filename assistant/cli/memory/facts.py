@@ -1,6 +1,7 @@
 """`remember`, `recall` and `forget`: long-term memory from the shell."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated
 
@@ -22,12 +23,13 @@ from assistant.cli.options import (
     print_json,
     reads_lines,
 )
+from assistant.display import counted
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Query, Recall
+from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.protocol import Keeper
 
 ALL = 1 << 31
-"""More entries than any journal has."""
+"""More entries than any journal has, and more tokens than any passage takes."""
 AT_ONCE = 100
 """Facts from a pipe that are written together."""
 
@@ -91,22 +93,24 @@ def recall(
 ) -> None:
     """Find what memory holds on a question."""
 
-    def ask(memory: Keeper, text: str) -> Recall:
-        return memory.recall(Query(text, k, budget, as_of, everything, why))
-
     _check_date(as_of)
+    wanted = Query("", k, budget, as_of, everything, why)
     if reads_lines(query):
         with context.obj.memory() as memory:
             for line in lines():
-                print_json(recall_json(ask(memory, line)))
+                print_json(recall_json(memory.recall(replace(wanted, text=line))))
         return
-    text = given(query, "query")
+    wanted = replace(wanted, text=given(query, "query"))
     with context.obj.memory() as memory:
-        found = ask(memory, text)
+        found = memory.recall(wanted)
+        too_long = None if found.passages else _best(memory, wanted)
     if as_json:
         print_json(recall_json(found))
-    else:
+    elif too_long is None:
         show_recall(found, why=why)
+    if too_long is not None:
+        cost = counted(too_long.tokens, "token")
+        typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
 
 
 def forget(
@@ -145,6 +149,12 @@ def forget(
         typer.echo(
             "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
         )
+
+
+def _best(memory: Keeper, query: Query) -> Passage | None:
+    """What recall would find first if tokens were free."""
+    found = memory.recall(replace(query, k=1, budget=ALL)).passages
+    return found[0] if found else None
 
 
 def _batches() -> Iterator[Sequence[str]]:
