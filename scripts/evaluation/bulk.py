@@ -32,7 +32,7 @@ def files(count: int, kind: str) -> dict[str, str]:
 
 def sentences(kind: str) -> Iterator[str]:
     """Distractors without end, none twice."""
-    words, forms = _read(kind)
+    words, forms = read(kind)
     filler = Filler(random.Random(SEED), words)
     seen = set()
     while True:
@@ -96,8 +96,8 @@ class Filler:
         return name if self.draw.random() < 0.6 else re.sub(r"(?=[A-Z])", "_", name).lower()
 
 
-def _read(kind: str) -> tuple[dict[str, list[str]], list[str]]:
-    """The words of each slot, and the sentences."""
+def read(kind: str) -> tuple[dict[str, list[str]], list[str]]:
+    """What notes of a kind are made of: the words of each slot, and the sentences."""
     text = (SUITES / "bulk" / f"{kind}.txt").read_text(encoding="utf-8")
     words, forms = text.split("\n\n")
     slots = (line.split(": ", 1) for line in words.splitlines())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scripts.evaluation import bulk, probes, suites
+from scripts.evaluation import bulk, papers, probes, suites
 from scripts.evaluation.probes import Probe
 
 UNRELATED_TALK = (
@@ -17,7 +17,8 @@ UNRELATED_TALK = (
 class Plan:
     """A row group of the report: the questions of a suite, asked of the workspaces of some.
 
-    So many chunks of distractors are added to the memory, of the kind of notes that `bulk` says.
+    So many chunks of distractors are added to the memory, of the kind of notes that `bulk` says,
+    and so many long documents.
     """
 
     name: str
@@ -26,10 +27,15 @@ class Plan:
     probes: tuple[Probe, ...]
     distractors: int = 0
     bulk: str = "notes"
+    documents: int = 0
 
     def files(self) -> Mapping[str, str]:
         """The memory's files."""
-        return suites.workspace(*self.workspaces) | bulk.files(self.distractors, self.bulk)
+        return {
+            **suites.workspace(*self.workspaces),
+            **bulk.files(self.distractors, self.bulk),
+            **papers.papers(self.documents),
+        }
 
 
 FACTS = ("facts",)
@@ -57,11 +63,20 @@ def _language(name: str) -> Plan:
 
 PLANS = (
     Plan("facts", "facts", FACTS, (probes.turn(), probes.ranked())),
+    Plan("typos", "typos", FACTS, (probes.ranked(),)),
     Plan("new topic", "facts", FACTS, (probes.turn(UNRELATED_TALK),)),
     Plan("unrelated", "unrelated", FACTS, (probes.disturbed(),)),
     Plan("follow-ups", "followups", FACTS, (probes.turn(),)),
     Plan("procedures", "procedures", ("facts", "procedures"), (probes.whole(),)),
     Plan("strings", "strings", ("strings",), (probes.ranked(),)),
     Plan("strings, many", "strings", ("strings",), (probes.ranked(),), distractors=19_000),
+    Plan("typos, many", "typos", FACTS, (probes.ranked(),), distractors=22_000),
     *map(_language, LANGUAGES),
+    Plan(
+        "documents",
+        "documents",
+        ("documents",),
+        (probes.within(500, 1000), probes.ranked()),
+        documents=205,
+    ),
 )
