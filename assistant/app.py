@@ -22,6 +22,7 @@ from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
 from assistant.settings import Settings
+from assistant.tools.base import Tool
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.search import searching_tools
@@ -30,7 +31,7 @@ from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import LOADER, Toolbox
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
 from assistant.upkeep.tidy_by_model import relations
@@ -166,22 +167,23 @@ def _conversation(
     trusted: bool,
 ) -> Conversation:
     redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
-    roots = Roots(place, wish.directories)
+    roots = Roots(place, wish.directories, chosen.policy)
     tools = [
-        *(memory_tools(memory, origin_of=partial(_origin, record)) if trusted else ()),
+        *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor),
         shell_tool(roots, redactor, interruption.event),
         *scratch_tools(scratch),
     ]
+    untold.extend(_idle(roots, tools))
     known = skills.load(place, chosen.skills.disabled) if trusted else skills.Skills(())
     untold.extend(known.notices)
     return Conversation(
         workspace=place,
         model=select.create(chosen),
         memory=memory,
-        toolbox=Toolbox(tools, Policy(chosen.policy), redactor, off_the_record=wish.off_the_record),
+        toolbox=Toolbox(tools, Policy(roots.rules), redactor, off_the_record=wish.off_the_record),
         transcript=record,
         settings=chosen.context,
         approver=ApproveAll() if wish.yes else DenyAll(),
@@ -193,6 +195,15 @@ def _conversation(
         trusted=trusted,
         untold=untold,
     )
+
+
+def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:
+    """What to tell the owner of rules that are about no tool: they hold nothing."""
+    names = [each.name for each in tools]
+    return [
+        f"The rule {rule!r} in [policy] names no tool there is, so it does nothing"
+        for rule in roots.rules.idle([*names, "recall", "remember", LOADER])
+    ]
 
 
 def _origin(record: Transcript, fact: str) -> Origin:

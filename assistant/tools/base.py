@@ -40,9 +40,10 @@ class ToolResult:
 class Plan:
     """One call, worked out and not yet done.
 
-    `run` may raise ToolError. `subjects` are what the owner's rules match: paths, a command.
-    `detail` makes what an approval shows, a diff for a write. A `guarded` plan touches what
-    steers or remembers: a rule that names no pattern does not let it run unasked.
+    `run` may raise ToolError. The owner's rules match `subjects`, texts such as a command, and
+    `places`, the real absolute paths of files. `detail` makes what an approval shows, a diff for
+    a write. A `guarded` plan touches what steers or remembers: a rule that names no pattern does
+    not let it run unasked.
     """
 
     run: Callable[[], ToolResult]
@@ -50,6 +51,7 @@ class Plan:
     subjects: tuple[str, ...] = ()
     detail: Callable[[], str] = str
     guarded: bool = False
+    places: tuple[str, ...] = ()
 
 
 def always() -> bool:

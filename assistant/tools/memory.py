@@ -1,15 +1,19 @@
 """`recall` and `remember`: the model's own way into long-term memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
-from assistant.memory.base import Fact, Origin, Query, Recall, Remembered
+from assistant.errors import ToolError
+from assistant.memory.base import Fact, Origin, Passage, Query, Remembered
 from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult
+from assistant.tools.files.roots import Roots
+from assistant.tools.rules import DENIED
 from assistant.tools.schema import tool
+from assistant.workspace import MEMORY_FILE
 
 OriginOf = Callable[[str], Origin]
 """Tells who is behind a fact that the model writes at this moment."""
@@ -20,8 +24,18 @@ def the_assistant(text: str) -> Origin:
     return Origin("assistant")
 
 
-def memory_tools(memory: Memory, *, origin_of: OriginOf = the_assistant) -> list[Tool]:
-    """`recall` and `remember` over this memory; `origin_of` tells who is behind a new fact."""
+def memory_tools(
+    memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
+) -> list[Tool]:
+    """`recall` and `remember` over this memory; `origin_of` tells who is behind a new fact.
+
+    What the owner's rules deny below the roots is neither recalled nor written to.
+    """
+
+    def denied(tool: str, source: str) -> bool:
+        spelled = roots.workspace.root / source
+        named = roots.rules.denied(tool)
+        return any(named.holds(str(path), directory=False) for path in (spelled, spelled.resolve()))
 
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
@@ -29,7 +43,8 @@ def memory_tools(memory: Memory, *, origin_of: OriginOf = the_assistant) -> list
     ) -> ToolResult:
         """Search long-term memory. Each passage comes with its file, line and date."""
         found = memory.recall(Query(query, k=k))
-        return ToolResult(_passages(found), compact=f"recalled {len(found.passages)}")
+        passages = [each for each in found.passages if not denied("recall", each.source)]
+        return ToolResult(_passages(passages), compact=f"recalled {len(passages)}")
 
     def remember(
         fact: Annotated[str, Field(min_length=1, description="One fact, a sentence of its own.")],
@@ -38,9 +53,14 @@ def memory_tools(memory: Memory, *, origin_of: OriginOf = the_assistant) -> list
         ] = "",
     ) -> ToolResult:
         """Write one lasting fact to long-term memory, when the owner wants it kept."""
+        if denied("remember", MEMORY_FILE) or denied("remember", replaces.rpartition(":")[0]):
+            raise ToolError(DENIED)
         new = Fact(fact, replaces=replaces or None, origin=origin_of(fact))
         (stored,) = memory.remember([new])
-        return ToolResult(_stored(stored), compact=f"{stored.status} {_place(stored)}".strip())
+        similar = [each for each in stored.similar if not denied("recall", each.source)]
+        return ToolResult(
+            _stored(stored, similar), compact=f"{stored.status} {_place(stored)}".strip()
+        )
 
     return [
         tool(recall, restores=False),
@@ -48,13 +68,13 @@ def memory_tools(memory: Memory, *, origin_of: OriginOf = the_assistant) -> list
     ]
 
 
-def _passages(found: Recall) -> str:
-    if not found.passages:
+def _passages(passages: Sequence[Passage]) -> str:
+    if not passages:
         return "Memory holds nothing on this."
     return "\n".join(
         f"{one_line(each.citation)} ({each.date or 'undated'}{_mark(each.status)}): "
         f"{quoted(each.text)}"
-        for each in found.passages
+        for each in passages
     )
 
 
@@ -62,7 +82,7 @@ def _mark(status: str) -> str:
     return ", superseded" if status == "superseded" else ""
 
 
-def _stored(stored: Remembered) -> str:
+def _stored(stored: Remembered, similar: Sequence[Passage]) -> str:
     match stored.status:
         case "exists":
             answer = f"Already there, at {_place(stored)}; nothing was written."
@@ -70,10 +90,9 @@ def _stored(stored: Remembered) -> str:
             answer = "It waits for the owner's review and is not in memory yet."
         case _:
             answer = f"Stored at {_place(stored)}."
-    similar = [f"- {one_line(each.citation)}: {quoted(each.text)}" for each in stored.similar]
     if not similar:
         return answer
-    listed = "\n".join(similar)
+    listed = "\n".join(f"- {one_line(each.citation)}: {quoted(each.text)}" for each in similar)
     return f"{answer}\nSimilar facts; if this supersedes one, pass its FILE:LINE:\n{listed}"
 
 

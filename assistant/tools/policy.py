@@ -1,25 +1,17 @@
 """Which calls run, which ask, which never run: danger levels, the owner's rules, the owner.
 
-A rule is `tool` or `tool:pattern`, the pattern a shell glob over what the call touches: a path
-relative to its root, or a command. `deny` wins over `ask`, `ask` over `allow`, and that over the
-danger level.
+`deny` wins over `ask`, `ask` over `allow`, and that over the danger level. What a rule names is
+said in `rules.py`.
 """
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
 from assistant.events import ApprovalRequested
-from assistant.settings import PolicySettings
 from assistant.tools.base import Danger, Plan
+from assistant.tools.rules import Rules
 
 Action = Literal["run", "ask", "deny"]
-
-SHELL = "shell"
-OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
-"""What joins or nests shell commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,56 +48,23 @@ class ApproveAll:
 class Policy:
     """The owner's rules, and what was allowed for the rest of this session."""
 
-    def __init__(self, settings: PolicySettings | None = None) -> None:
-        self._rules = settings or PolicySettings()
+    def __init__(self, rules: Rules | None = None) -> None:
+        self.rules = rules or Rules()
         self._granted: set[tuple[str, str]] = set()
 
     def judge(self, tool: str, plan: Plan) -> Action:
         """Whether the call runs, asks, or never runs."""
-        if _any(self._rules.deny, tool, plan.subjects):
+        touched = {(tool, each) for each in (*plan.subjects, *plan.places)}
+        if self.rules.deny(tool, plan):
             return "deny"
-        if plan.subjects and all((tool, subject) in self._granted for subject in plan.subjects):
+        if touched and touched <= self._granted:
             return "run"
-        if _any(self._rules.ask, tool, plan.subjects):
+        if self.rules.ask(tool, plan):
             return "ask"
-        if _allowed(self._rules.allow, tool, plan):
+        if self.rules.allow(tool, plan):
             return "run"
         return "ask" if plan.danger is Danger.DANGEROUS else "run"
 
     def grant(self, tool: str, plan: Plan) -> None:
         """Let calls of this tool on exactly these subjects run unasked for this session."""
-        self._granted.update((tool, subject) for subject in plan.subjects)
-
-
-def _any(rules: Iterable[str], tool: str, subjects: tuple[str, ...]) -> bool:
-    """Whether a rule names the tool, or a pattern matches any subject or part of a command."""
-    parts = [part for subject in subjects for part in (subject, *_commands(tool, subject))]
-    for rule in rules:
-        name, _, pattern = rule.partition(":")
-        if fnmatchcase(tool, name) and (
-            not pattern or any(fnmatchcase(part, pattern) for part in parts)
-        ):
-            return True
-    return False
-
-
-def _allowed(rules: Iterable[str], tool: str, plan: Plan) -> bool:
-    """Whether the rules let every subject of the call through."""
-    matching = [rule.partition(":")[2] for rule in rules if fnmatchcase(tool, rule.split(":")[0])]
-    if "" in matching and not plan.guarded:
-        return True
-    return bool(plan.subjects) and all(
-        any(pattern and _covers(tool, pattern, subject) for pattern in matching)
-        for subject in plan.subjects
-    )
-
-
-def _covers(tool: str, pattern: str, subject: str) -> bool:
-    """`git status*` lets no `git status; rm …` through: a wildcard spans no operator."""
-    if tool == SHELL and OPERATORS.search(subject) and subject != pattern:
-        return False
-    return fnmatchcase(subject, pattern)
-
-
-def _commands(tool: str, subject: str) -> list[str]:
-    return [part.strip() for part in OPERATORS.split(subject)] if tool == SHELL else []
+        self._granted.update((tool, each) for each in (*plan.subjects, *plan.places))

@@ -20,8 +20,10 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all
 from assistant.tools.base import CORE, Plan, Tool, ToolResult
 from assistant.tools.policy import Action, Decision, Policy
+from assistant.tools.rules import DENIED
 from assistant.tools.schema import compact_call, tool
 
+LOADER = "load_tools"
 RESULT_LIMIT = 50_000
 """Characters of a result that the model is given."""
 
@@ -43,7 +45,10 @@ class Verdict:
 
 
 class Toolbox:
-    """Tools under a policy. `off_the_record` leaves only those that write nothing."""
+    """Tools under a policy: those that it denies altogether are not offered.
+
+    `off_the_record` leaves only those that write nothing.
+    """
 
     def __init__(
         self,
@@ -75,7 +80,7 @@ class Toolbox:
                 detail = self._redactor.redact(plan.detail() or in_full(call.arguments))
         except Exception as error:  # the border: whatever a tool raises, the model is told
             return Verdict(call, "deny", compact, reason=self._told(error))
-        reason = "The owner's rules deny this call." if action == "deny" else ""
+        reason = DENIED if action == "deny" else ""
         return Verdict(call, action, compact, detail, reason, plan)
 
     def settle(self, verdict: Verdict, decision: Decision) -> Verdict:
@@ -104,6 +109,8 @@ class Toolbox:
         if call.fault:
             raise ToolError(call.fault)
         found = self._available() | {each.name: each for each in self._loader()}
+        if self._policy.rules.switched_off(call.name):
+            raise ToolError(DENIED)
         if call.name not in found:
             raise ToolError(_unknown(call.name, list(found)))
         chosen = found[call.name]
@@ -115,7 +122,9 @@ class Toolbox:
         return {
             name: each
             for name, each in self._tools.items()
-            if each.available() and not (each.writes and self._off_the_record)
+            if each.available()
+            and not (each.writes and self._off_the_record)
+            and not self._policy.rules.switched_off(name)
         }
 
     def _loader(self) -> list[Tool]:
@@ -124,7 +133,7 @@ class Toolbox:
         for each in self._available().values():
             if each.group not in self._groups:
                 waiting.setdefault(each.group, []).append(each.name)
-        if not waiting:
+        if not waiting or self._policy.rules.switched_off(LOADER):
             return []
         listed = "; ".join(f"{group} ({', '.join(names)})" for group, names in waiting.items())
 

@@ -65,7 +65,7 @@ def all_tools(place: Workspace, memory: LocalMemory, scratch: Scratch) -> list[T
     """The tools of a chat but for the shell."""
     roots = Roots(place, ())
     return [
-        *memory_tools(memory),
+        *memory_tools(memory, roots),
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, Redactor()),

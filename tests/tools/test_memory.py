@@ -6,9 +6,13 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Origin, Passage, Query, Recall, Remembered
+from assistant.settings import PolicySettings
+from assistant.tools.files.roots import Roots
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import DenyAll
+from assistant.tools.rules import DENIED
 from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
 from tests.tools.conftest import calling
 
 
@@ -43,9 +47,9 @@ def memory() -> ListMemory:
     return ListMemory()
 
 
-def test_a_fact_is_stored_with_its_origin_and_found(memory: ListMemory) -> None:
+def test_a_fact_is_stored_with_its_origin_and_found(memory: ListMemory, roots: Roots) -> None:
     call = calling(
-        Toolbox(memory_tools(memory, origin_of=lambda fact: Origin("assistant", fact[:3]))),
+        Toolbox(memory_tools(memory, roots, origin_of=lambda fact: Origin("assistant", fact[:3]))),
         DenyAll(),
     )  # type: ignore[arg-type]
     assert call("recall", query="door").content == "Memory holds nothing on this."
@@ -60,15 +64,26 @@ def test_a_fact_is_stored_with_its_origin_and_found(memory: ListMemory) -> None:
     assert "Already there" in call("remember", fact="The door code is 4711").content
 
 
-def test_a_refusal_of_the_ledger_is_an_error_result(memory: ListMemory) -> None:
-    call = calling(Toolbox(memory_tools(memory)), DenyAll())  # type: ignore[arg-type]
+def test_a_refusal_of_the_ledger_is_an_error_result(memory: ListMemory, roots: Roots) -> None:
+    call = calling(Toolbox(memory_tools(memory, roots)), DenyAll())  # type: ignore[arg-type]
     result = call("remember", fact="x", replaces="MEMORY.md:99")
     assert result.error
     assert result.content == "MEMORY.md:99 names no fact. Recall it first"
 
 
-def test_off_the_record_nothing_is_remembered(memory: ListMemory) -> None:
-    box = Toolbox(memory_tools(memory), off_the_record=True)  # type: ignore[arg-type]
+def test_off_the_record_nothing_is_remembered(memory: ListMemory, roots: Roots) -> None:
+    box = Toolbox(memory_tools(memory, roots), off_the_record=True)  # type: ignore[arg-type]
     assert [spec.name for spec in box.specs()] == ["recall"]
     assert calling(box, DenyAll())("remember", fact="x").error
     assert memory.facts == []
+
+
+def test_what_is_denied_is_neither_recalled_nor_written(
+    memory: ListMemory, workspace: Workspace
+) -> None:
+    memory.facts = [Fact("The door code is 4711")]
+    roots = Roots(workspace, policy=PolicySettings(deny=("*:./MEMORY.md",)))
+    call = calling(Toolbox(memory_tools(memory, roots)), DenyAll())  # type: ignore[arg-type]
+    assert call("recall", query="door").content == "Memory holds nothing on this."
+    assert call("remember", fact="x").content == DENIED
+    assert len(memory.facts) == 1

@@ -1,16 +1,27 @@
+from pathlib import Path
+
 import pytest
 
+from assistant.errors import ConfigError
 from assistant.settings import PolicySettings
 from assistant.tools.base import Danger, Plan, ToolResult
 from assistant.tools.policy import Policy
+from assistant.tools.rules import Rules
+
+ROOT = Path("/somewhere/workspace")
 
 
 def plan(*subjects: str, danger: Danger = Danger.SAFE, guarded: bool = False) -> Plan:
     return Plan(lambda: ToolResult(""), danger, subjects, guarded=guarded)
 
 
+def files(*names: str, danger: Danger = Danger.DANGEROUS, guarded: bool = False) -> Plan:
+    places = tuple(str(ROOT / name) for name in names)
+    return Plan(lambda: ToolResult(""), danger, guarded=guarded, places=places)
+
+
 def judged(tool: str, what: Plan, **rules: tuple[str, ...]) -> str:
-    return Policy(PolicySettings(**rules)).judge(tool, what)
+    return Policy(Rules(PolicySettings(**rules), [ROOT])).judge(tool, what)
 
 
 def test_without_rules_the_danger_level_decides() -> None:
@@ -50,22 +61,32 @@ def test_a_denied_pattern_finds_its_command_among_others() -> None:
 
 
 def test_every_path_of_a_call_must_be_allowed_and_one_denied_is_enough() -> None:
-    both = plan("src/a.py", "docs/b.md", danger=Danger.DANGEROUS)
+    both = files("src/a.py", "docs/b.md")
     assert judged("apply_patch", both, allow=("apply_patch:src/*",)) == "ask"
     assert judged("apply_patch", both, allow=("apply_patch:src/*", "apply_patch:docs/*")) == "run"
     assert judged("apply_patch", both, deny=("*:docs/*",)) == "deny"
 
 
 def test_only_a_pattern_lets_what_steers_be_written_unasked() -> None:
-    memory = plan("MEMORY.md", danger=Danger.DANGEROUS, guarded=True)
+    memory = files("MEMORY.md", guarded=True)
     assert judged("edit_file", memory, allow=("edit_file",)) == "ask"
     assert judged("edit_file", memory, allow=("edit_file:MEMORY.md",)) == "run"
 
 
 def test_a_grant_covers_only_calls_whose_every_subject_was_granted() -> None:
     policy = Policy()
-    policy.grant("apply_patch", plan("a"))
-    assert policy.judge("apply_patch", plan("a", danger=Danger.DANGEROUS)) == "run"
-    assert policy.judge("apply_patch", plan("a", "b", danger=Danger.DANGEROUS)) == "ask"
-    assert policy.judge("write_file", plan("a", danger=Danger.DANGEROUS)) == "ask"
+    policy.grant("apply_patch", files("a"))
+    assert policy.judge("apply_patch", files("a")) == "run"
+    assert policy.judge("apply_patch", files("a", "b")) == "ask"
+    assert policy.judge("write_file", files("a")) == "ask"
     assert policy.judge("apply_patch", plan(danger=Danger.DANGEROUS)) == "ask"
+
+
+def test_a_rule_about_no_tool_is_named() -> None:
+    rules = Rules(PolicySettings(deny=("secret/*", "read_file:x", "{read_file,x}"), allow=("red",)))
+    assert rules.idle(["read_file"]) == ["secret/*", "red"]
+
+
+def test_a_rule_that_means_too_much_is_a_fault_of_the_configuration() -> None:
+    with pytest.raises(ConfigError, match="means over 500 globs"):
+        Rules(PolicySettings(deny=("*:{1..100000}",)), [ROOT])

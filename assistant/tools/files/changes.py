@@ -14,7 +14,9 @@ from assistant.errors import ToolError
 from assistant.memory.base import Origin
 from assistant.memory.door import amending
 from assistant.storage import DISK
-from assistant.tools.files.roots import Place, Roots
+from assistant.tools.files.access import Access
+from assistant.tools.files.place import Place
+from assistant.tools.files.roots import Roots
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_MODE = 0o666
@@ -45,16 +47,16 @@ def found(place: Place) -> tuple[bytes | None, int | None]:
     return place.read(), stat.S_IMODE(status.st_mode)
 
 
-def commit(roots: Roots, changes: Sequence[Change]) -> None:
+def commit(access: Access, changes: Sequence[Change]) -> None:
     """Make the changes. Raises ToolError if one cannot be made, and then none has been.
 
     Files that steer or remember are changed through the ledger: under its lock, as its own writes
     are, and so that `memory undo` takes the change back.
     """
-    guarded = [change for change in changes if roots.guarded(change.path)]
-    texts = _texts(roots, guarded)
-    with amending(roots.workspace, texts, BY) if texts else nullcontext():
-        _commit(roots, changes)
+    guarded = [change for change in changes if access.roots.guarded(change.path)]
+    texts = _texts(access.roots, guarded)
+    with amending(access.roots.workspace, texts, BY) if texts else nullcontext():
+        _commit(access, changes)
 
 
 def _texts(roots: Roots, changes: Sequence[Change]) -> dict[str, str]:
@@ -67,21 +69,21 @@ def _texts(roots: Roots, changes: Sequence[Change]) -> dict[str, str]:
     }
 
 
-def _commit(roots: Roots, changes: Sequence[Change]) -> None:
+def _commit(access: Access, changes: Sequence[Change]) -> None:
     for change in changes:
-        with roots.at(str(change.path)) as place:
+        with access.at(str(change.path)) as place:
             _check(place, change)
     done: list[Change] = []
     made: list[Path] = []
     try:
         for change in changes:
-            with roots.at(str(change.path), made) as place:
+            with access.at(str(change.path), made) as place:
                 _put(place, change)
                 done.append(change)
                 DISK.sync(place.directory)
     except BaseException:
         for change in reversed(done):
-            with roots.at(str(change.path)) as place:
+            with access.at(str(change.path)) as place:
                 _put(place, replace(change, before=change.after, after=change.before))
         for directory in reversed(made):
             with suppress(OSError):

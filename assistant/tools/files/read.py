@@ -6,10 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assistant.display import exactly
+from assistant.display import counted, exactly
 from assistant.errors import ToolError
-from assistant.tools.base import Tool, ToolResult
-from assistant.tools.files.roots import Place, Roots
+from assistant.tools.base import Plan, Tool, ToolResult
+from assistant.tools.files.access import Access
+from assistant.tools.files.place import Place
+from assistant.tools.files.roots import Roots
 from assistant.tools.schema import tool
 
 READ_LIMIT = 40_000
@@ -22,28 +24,19 @@ PathArgument = Annotated[str, Field(description="A path; relative ones start at 
 
 def reading_tools(roots: Roots) -> list[Tool]:
     """`read_file` and `list_files` below these roots."""
+    opening, listing = Access(roots, "read_file"), Access(roots, "list_files")
 
     def read_file(
         path: PathArgument,
         start_line: Annotated[int, Field(ge=1, description="The first line, from 1.")] = 1,
         end_line: Annotated[int, Field(ge=0, description="The last line; 0 is the end.")] = 0,
-    ) -> ToolResult:
+    ) -> Plan:
         """Read a text file, or some of its lines, exactly as they are."""
-        with roots.at(path) as place:
-            text, notice = decoded(place.read(), place.shown)
-        lines = _lines(text)
-        if lines and start_line > len(lines):
-            raise ToolError(f"{place.shown} has {len(lines)} lines; there is no line {start_line}")
-        return _excerpt(lines, start_line, end_line or len(lines), notice, place.shown)
+        return opening.reading(path, lambda place: _lines_of(place, start_line, end_line))
 
-    def list_files(path: PathArgument = ".") -> ToolResult:
+    def list_files(path: PathArgument = ".") -> Plan:
         """List a directory: folders end with a slash, files show their size in bytes."""
-        with roots.at(path) as place:
-            entries = _entries(place)
-        shown = entries[:LIST_LIMIT]
-        if len(entries) > len(shown):
-            shown.append(f"[{len(entries) - len(shown):,} more; narrow down with find_files.]")
-        return ToolResult("\n".join(shown) or "(empty)", compact=f"{len(entries)} entries")
+        return listing.reading(path, lambda place: _listing(listing, place))
 
     return [tool(read_file), tool(list_files)]
 
@@ -56,6 +49,16 @@ def decoded(data: bytes, shown: str) -> tuple[str, str]:
         return data.decode("utf-8-sig"), ""
     except UnicodeDecodeError:
         return data.decode("utf-8", "replace"), "[Not UTF-8: what could not be read is shown as �.]"
+
+
+def _lines_of(place: Place, start: int, end: int) -> ToolResult:
+    text, notice = decoded(place.read(), place.shown)
+    lines = _lines(text)
+    if lines and start > len(lines):
+        raise ToolError(
+            f"{place.shown} has {counted(len(lines), 'line')}; there is no line {start}"
+        )
+    return _excerpt(lines, start, end or len(lines), notice, place.shown)
 
 
 def _lines(text: str) -> list[str]:
@@ -81,11 +84,15 @@ def _excerpt(lines: list[str], start: int, end: int, notice: str, shown: str) ->
     return ToolResult(body or "(empty)", compact=f"{last - start + 1} lines of {shown}")
 
 
-def _entries(place: Place) -> list[str]:
+def _listing(access: Access, place: Place) -> ToolResult:
     if place.name is not None:
         raise ToolError(f"{place.shown} is no directory" if place.status() else _missing(place))
-    with os.scandir(place.directory) as found:
-        return sorted(_described(entry) for entry in found)
+    entries = [_described(entry) for entry in access.listed(place)]
+    shown = entries[:LIST_LIMIT]
+    if len(entries) > len(shown):
+        shown.append(f"[{len(entries) - len(shown):,} more; narrow down with find_files.]")
+    counts = counted(len(entries), "entry", "entries")
+    return ToolResult("\n".join(shown) or "(empty)", compact=counts)
 
 
 def _described(entry: "os.DirEntry[str]") -> str:

@@ -7,13 +7,10 @@ which files are worth opening, so both ways give the same results.
 import os
 import re
 import shutil
-import stat
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from dataclasses import dataclass
 from typing import Annotated
 
 import regex
@@ -21,15 +18,15 @@ from pydantic import Field
 
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
-from assistant.tools.base import Tool, ToolResult
+from assistant.tools.base import Plan, Tool, ToolResult
+from assistant.tools.files.access import Access
+from assistant.tools.files.place import Place
 from assistant.tools.files.read import PathArgument, decoded
-from assistant.tools.files.roots import Place, Roots, check_regular, status
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.tree import Tree
+from assistant.tools.globs import Glob, within
 from assistant.tools.schema import tool
 
-SKIPPED = frozenset(
-    {".assistant", ".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache"}
-)
-"""Directories nobody means to search; they can be, by naming them as the path."""
 FOUND_LIMIT = 500
 """Files of one search by name."""
 MATCH_LIMIT = 200
@@ -38,97 +35,79 @@ LINE_LIMIT = 300
 """Characters shown of a matching line."""
 SECONDS = 20.0
 """How long a search may take; a pattern can be made to take for ever."""
-BRACES = re.compile(r"\{([^{}]*)\}")
 DIALECTS = re.compile(r"&&|--|~~|\[\[|\\[^wWdDsSbBntr.*+?()\[\]{}|^$\\/\-]")
 """What Rust's regular expressions read otherwise than Python's."""
 
 
 def searching_tools(roots: Roots, ripgrep: str | None = shutil.which("rg")) -> list[Tool]:
     """`find_files` and `grep` below these roots, by way of `ripgrep` if that is its path."""
+    finding, searching = Access(roots, "find_files"), Access(roots, "grep")
 
     def find_files(
         pattern: Annotated[str, Field(min_length=1, description="A glob: *.py, docs/**/*.md")],
         path: PathArgument = ".",
-    ) -> ToolResult:
+    ) -> Plan:
         """Find files by name. A pattern without a slash matches in every directory below."""
-        shut: list[OSError] = []
-        with roots.at(path) as place:
-            paths = [
-                _named(place, each)
-                for each, _ in _files(roots, place, shut)
-                if glob_matches(each, pattern)
-            ]
-        shown = paths[:FOUND_LIMIT]
-        if len(paths) > len(shown):
-            shown.append(f"[{len(paths) - len(shown):,} more; give a narrower pattern or path.]")
-        shown = (shown or [f"No file matches {pattern}."]) + _shut(shut)
-        return ToolResult("\n".join(shown), compact=counted(len(paths), "file"))
+        glob = within(pattern)
+        return finding.reading(path, lambda place: _found(Tree(finding, place), glob))
 
     def grep(
         pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
         path: PathArgument = ".",
         glob: Annotated[str, Field(description="Only files of this glob, such as *.py.")] = "",
         ignore_case: bool = False,
-    ) -> ToolResult:
+    ) -> Plan:
         """Search the lines of text files. Results are file:line: text, in order."""
         compiled = _compiled(pattern, ignore_case)
-        with roots.at(path) as place:
+        only = within(glob or "**")
+
+        def search(place: Place) -> ToolResult:
             likely = _likely(ripgrep, place, pattern, ignore_case)
-            return _grepped(_Search(roots, place, compiled, glob, likely))
+            return _grepped(_Search(Tree(searching, place), compiled, only, likely))
+
+        return searching.reading(path, search)
 
     return [tool(find_files), tool(grep)]
 
 
-def glob_matches(path: str, pattern: str) -> bool:
-    """Whether a relative path matches a glob with `*`, `?`, `[…]`, `**` and `{a,b}`."""
-    braces = BRACES.search(pattern)
-    if braces:
-        before, after = pattern[: braces.start()], pattern[braces.end() :]
-        return any(glob_matches(path, before + choice + after) for choice in braces[1].split(","))
-    if "/" not in pattern:
-        return fnmatchcase(path.rpartition("/")[2], pattern)
-    return _parts_match(path.split("/"), pattern.removeprefix("./").split("/"))
-
-
-def _parts_match(parts: list[str], patterns: list[str]) -> bool:
-    if not patterns:
-        return not parts
-    if patterns[0] == "**":
-        return any(_parts_match(parts[skip:], patterns[1:]) for skip in range(len(parts) + 1))
-    return (
-        bool(parts) and fnmatchcase(parts[0], patterns[0]) and _parts_match(parts[1:], patterns[1:])
-    )
+def _found(tree: Tree, glob: Glob) -> ToolResult:
+    paths = [_named(tree.place, path) for path, _ in tree.files() if not path or glob.matches(path)]
+    shown = paths[:FOUND_LIMIT]
+    if len(paths) > len(shown):
+        shown.append(f"[{len(paths) - len(shown):,} more; give a narrower pattern or path.]")
+    shown = (shown or [f"No file matches {glob.text}."]) + tree.notes()
+    return ToolResult("\n".join(shown), compact=counted(len(paths), "file"))
 
 
 @dataclass(slots=True)
 class _Search:
     """One `grep`. `likely` are the only files worth opening, None if every file is."""
 
-    roots: Roots
-    place: Place
+    tree: Tree
     pattern: "regex.Pattern[str]"
-    glob: str
+    glob: Glob
     likely: set[str] | None
     skipped: int = 0
-    shut: list[OSError] = field(default_factory=list)
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Each matching line, as its file and `number: text`. Raises ToolError out of time."""
         deadline = time.monotonic() + SECONDS
-        for path, directory in _files(self.roots, self.place, self.shut):
-            if self.glob and not glob_matches(path, self.glob):
+        for path, directory in self.tree.files():
+            if path and not self.glob.matches(path):
                 continue
             if self.likely is not None and path not in self.likely:
                 continue
+            named = _named(self.tree.place, path)
             text = self._text(path, directory)
             for number, line in enumerate(text.split("\n"), 1):
                 if self._hit(line.removesuffix("\r"), deadline):
-                    yield _named(self.place, path), f"{number}: {_cut(line.strip())}"
+                    yield named, f"{number}: {_cut(line.strip())}"
 
     def _text(self, path: str, directory: int) -> str:
         """The text of a file; empty if it is binary or may not be opened."""
         name = path.rpartition("/")[2]
-        place = Place(directory, name or self.place.name, self.place.path / path, path)
+        whole = self.tree.place
+        place = Place(directory, name or whole.name, whole.path / path, path)
         try:
             data = place.read()
         except (ToolError, OSError):
@@ -167,7 +146,7 @@ def _grepped(search: _Search) -> ToolResult:
     if search.skipped:
         skipped = counted(search.skipped, "file")
         shown.append(f"[{skipped} could not be read: too large, hard-linked, or shut.]")
-    shown += _shut(search.shut)
+    shown += search.tree.notes()
     return ToolResult(
         "\n".join(shown),
         compact=f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}",
@@ -206,36 +185,9 @@ def _likely(ripgrep: str | None, place: Place, pattern: str, ignore_case: bool) 
     return {os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0")}
 
 
-def _files(roots: Roots, place: Place, shut: list[OSError]) -> Iterator[tuple[str, int]]:
-    """The regular files at or below a place: relative path, and their open directory.
-
-    Why a directory could not be opened is added to `shut`.
-    """
-    found = place.status()
-    if found is None:
-        raise ToolError(f"there is no {place.shown}")
-    if place.name is not None:
-        check_regular(found, place.shown)
-        yield "", place.directory
-        return
-    for top, directories, names, directory in os.fwalk(onerror=shut.append, dir_fd=place.directory):
-        directories[:] = sorted(
-            name
-            for name in directories
-            if name not in SKIPPED and not roots.closed(place.path / top / name)
-        )
-        for name in sorted(names):
-            found = status(name, directory)
-            if found is not None and stat.S_ISREG(found.st_mode):
-                yield (PurePosixPath(top) / name).as_posix(), directory
-
-
-def _shut(shut: list[OSError]) -> list[str]:
-    return [f"[{len(shut)} directories could not be opened.]"] if shut else []
-
-
 def _named(place: Place, path: str) -> str:
-    return exactly((PurePosixPath(place.shown) / path).as_posix())
+    top = "" if place.shown == "." else place.shown
+    return exactly("/".join(filter(None, (top, path))))
 
 
 def _cut(line: str) -> str:

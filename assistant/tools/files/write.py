@@ -13,6 +13,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files import patch as patches
+from assistant.tools.files.access import Access
 from assistant.tools.files.changes import BOM, Change, commit, diff, found
 from assistant.tools.files.read import PathArgument
 from assistant.tools.files.roots import Roots
@@ -26,23 +27,24 @@ Planning = Callable[[list[Change], str], Plan]
 
 def writing_tools(roots: Roots, redactor: Redactor) -> list[Tool]:
     """`write_file`, `edit_file` and `apply_patch` below these roots."""
-    plan = partial(_planned, roots, redactor)
-    return [_write_tool(roots, plan), _edit_tool(roots, plan), _patch_tool(roots, plan)]
+    makers = {"write_file": _write_tool, "edit_file": _edit_tool, "apply_patch": _patch_tool}
+    ways = [(make, Access(roots, name)) for name, make in makers.items()]
+    return [make(access, partial(_planned, access, redactor)) for make, access in ways]
 
 
-def _write_tool(roots: Roots, plan: Planning) -> Tool:
+def _write_tool(access: Access, plan: Planning) -> Tool:
     def write_file(
         path: PathArgument, text: Annotated[str, Field(description="The whole text.")]
     ) -> Plan:
         """Create a text file, or replace all of one. Missing directories are made."""
-        change = _change(roots, path, lambda before: text)
+        change = _change(access, path, lambda before: text)
         done = f"Wrote {change.shown} ({len(change.after or b''):,} bytes)."
         return plan([change], done)
 
     return tool(write_file, writes=True)
 
 
-def _edit_tool(roots: Roots, plan: Planning) -> Tool:
+def _edit_tool(access: Access, plan: Planning) -> Tool:
     def edit_file(
         path: PathArgument,
         old_text: Annotated[str, Field(min_length=1, description="Text that is there exactly.")],
@@ -59,14 +61,14 @@ def _edit_tool(roots: Roots, plan: Planning) -> Tool:
             after, count = replaced(before, old_text, new_text, replace_all, path)
             return after
 
-        change = _change(roots, path, edited)
+        change = _change(access, path, edited)
         done = f"Replaced {count} place{'s' if count > 1 else ''} in {change.shown}."
         return plan([change], done)
 
     return tool(edit_file, writes=True)
 
 
-def _patch_tool(roots: Roots, plan: Planning) -> Tool:
+def _patch_tool(access: Access, plan: Planning) -> Tool:
     def apply_patch(
         patch: Annotated[str, Field(description="A unified diff: ---, +++ and @@ lines.")],
     ) -> Plan:
@@ -74,7 +76,7 @@ def _patch_tool(roots: Roots, plan: Planning) -> Tool:
 
         `--- /dev/null` creates a file, `+++ /dev/null` deletes one, two names rename it.
         """
-        changes = _patched(roots, patch)
+        changes = _patched(access, patch)
         done = "\n".join(f"{_verb(change)} {change.shown}" for change in changes)
         return plan(changes, done)
 
@@ -107,9 +109,9 @@ def _nearest(text: str, old: str) -> str:
     return f"; its first line is at line {', '.join(map(str, lines[:3]))}: compare the white space"
 
 
-def _change(roots: Roots, path: str, edit: Callable[[str | None], str]) -> Change:
+def _change(access: Access, path: str, edit: Callable[[str | None], str]) -> Change:
     """The change that `edit` makes to a text file, its byte-order mark kept."""
-    with roots.at(path, None) as place:
+    with access.at(path) as place:
         if place.name is None:
             raise ToolError(f"{place.shown} is a directory")
         before, mode = found(place)
@@ -135,16 +137,16 @@ def _bytes(text: str) -> bytes:
         raise ToolError("the text holds half a surrogate pair, which no file can") from error
 
 
-def _patched(roots: Roots, text: str) -> list[Change]:
+def _patched(access: Access, text: str) -> list[Change]:
     """The changes of a whole patch, each file once, worked out before any is made."""
     changes: dict[Path, Change] = {}
     for each in patches.parse(text):
-        _stage(roots, each, changes)
+        _stage(access, each, changes)
     return [change for change in changes.values() if change.before != change.after]
 
 
-def _stage(roots: Roots, patch: patches.FilePatch, changes: dict[Path, Change]) -> None:
-    source = None if patch.old is None else _current(roots, patch.old, changes)
+def _stage(access: Access, patch: patches.FilePatch, changes: dict[Path, Change]) -> None:
+    source = None if patch.old is None else _current(access, patch.old, changes)
     text = "" if source is None else _held(source)
     bom = BOM if text.startswith(BOM) else ""
     after = patches.apply(text.removeprefix(BOM), patch)
@@ -154,7 +156,7 @@ def _stage(roots: Roots, patch: patches.FilePatch, changes: dict[Path, Change]) 
         if after and patch.hunks:
             raise ToolError(f"the patch deletes {patch.name} but leaves lines of it")
         return
-    target = _current(roots, patch.new, changes)
+    target = _current(access, patch.new, changes)
     if patch.new != patch.old and target.after is not None:
         raise ToolError(f"the patch creates {target.shown}, which is there already")
     mode = target.mode if source is None else source.mode
@@ -167,9 +169,9 @@ def _held(source: Change) -> str:
     return _text(source.after, source.shown)
 
 
-def _current(roots: Roots, path: str, changes: dict[Path, Change]) -> Change:
+def _current(access: Access, path: str, changes: dict[Path, Change]) -> Change:
     """What a path holds by the changes staged so far, as a change that changes nothing."""
-    with roots.at(path) as place:
+    with access.at(path) as place:
         if place.name is None:
             raise ToolError(f"{place.shown} is a directory")
         if place.path in changes:
@@ -178,23 +180,23 @@ def _current(roots: Roots, path: str, changes: dict[Path, Change]) -> Change:
         return Change(place.path, place.shown, before, before, mode)
 
 
-def _planned(roots: Roots, redactor: Redactor, changes: list[Change], done: str) -> Plan:
+def _planned(access: Access, redactor: Redactor, changes: list[Change], done: str) -> Plan:
     """The plan of making these changes, which ask if they delete, steer or remember."""
-    guarded = [change for change in changes if roots.guarded(change.path)]
+    guarded = [change for change in changes if access.roots.guarded(change.path)]
     for change in changes:
         _check_secrets(redactor, change, guarded=change in guarded)
     deletes = any(change.after is None for change in changes)
 
     def run() -> ToolResult:
-        commit(roots, changes)
+        commit(access, changes)
         return ToolResult(done, compact=done.partition("\n")[0])
 
     return Plan(
         run,
         Danger.DANGEROUS if guarded or deletes else Danger.MODERATE,
-        tuple(change.shown for change in changes),
-        partial(diff, changes),
-        bool(guarded),
+        detail=partial(diff, changes),
+        guarded=bool(guarded),
+        places=tuple(str(change.path) for change in changes),
     )
 
 

@@ -20,13 +20,6 @@ from assistant.tools.sandbox import confine
 PROBE_SECONDS = 10.0
 ONLY_LOOPBACK = 3
 """Lines of /proc/net/dev where there is one device: two of headings, one of it."""
-CREDENTIALS = """
-.ssh .gnupg .aws .azure .kube .docker .password-store .netrc .git-credentials .npmrc .pypirc
-.cargo/credentials .cargo/credentials.toml .config/gcloud .config/gh .config/hub
-.config/git/credentials .config/op .local/share/keyrings .mozilla .config/google-chrome
-.config/chromium .bash_history .zsh_history .python_history Library/Keychains
-"""
-"""What a home keeps its keys in, names parted by white space; hidden from commands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,15 +249,11 @@ def _own_code(roots: Roots) -> list[Path]:
 
 def _hidden(roots: Roots) -> list[Path]:
     """Keys and the program's own files, unless the owner gave that very place as a root."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "/run")
-    places = [
-        *roots.private,
-        Path(runtime),
-        *(Path.home() / name for name in choice.CREDENTIALS.split()),
-    ]
-    real = [place.resolve() for place in places]
+    places = [*roots.private, Path(os.environ.get("XDG_RUNTIME_DIR", "/run")).resolve()]
     return [
-        place for place in real if not any(root.is_relative_to(place) for root in roots.directories)
+        place
+        for place in places
+        if not any(root.is_relative_to(place) for root in roots.directories)
     ]
 
 

@@ -61,7 +61,7 @@ def test_one_endless_line_is_cut_too(call: Call, workspace: Workspace) -> None:
 def test_an_empty_file_and_a_line_past_the_end(call: Call, workspace: Workspace) -> None:
     (workspace.root / "empty").touch()
     assert call("read_file", path="empty").content == "(empty)"
-    assert "has 1 lines" in call("read_file", path="MEMORY.md", start_line=9).content
+    assert "has 1 line;" in call("read_file", path="MEMORY.md", start_line=9).content
 
 
 def test_other_encodings_are_shown_with_a_notice(call: Call, workspace: Workspace) -> None:
@@ -143,9 +143,9 @@ def test_what_cannot_be_read_or_written_is_a_clear_error(somebody: Path) -> None
     assert "Permission denied" in call("read_file", path="shut/x").content
     assert "Permission denied" in call("list_files", path="shut").content
     searched = call("grep", pattern="x").content
-    assert "1 files could not be read" in searched
-    assert "1 directories could not be opened" in searched
-    assert "1 directories" in call("find_files", pattern="*").content
+    assert "1 file could not be read" in searched
+    assert "1 directory could not be opened" in searched
+    assert "1 directory" in call("find_files", pattern="*").content
     if os.access(somebody, os.W_OK, effective_ids=True):
         somebody.chmod(0o555)
     assert "Permission denied" in call("write_file", path="new", text="x").content

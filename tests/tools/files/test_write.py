@@ -11,6 +11,7 @@ from assistant.memory.base import Fact
 from assistant.memory.writing.ledger import Ledger
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
+from assistant.tools.files.access import Access
 from assistant.tools.files.changes import Change, commit
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
@@ -274,7 +275,7 @@ def test_a_change_that_is_not_made_is_not_in_the_journal(
     change = Change(path, "MEMORY.md", b"# Memory\n", b"new\n", 0o644)
     path.write_bytes(b"# Changed since it was shown\n")
     with pytest.raises(ToolError, match="changed in the meantime"):
-        commit(roots, [change])
+        commit(Access(roots, "write_file"), [change])
     assert Ledger(workspace).log() == ()
     assert path.read_bytes() == b"# Changed since it was shown\n"
 

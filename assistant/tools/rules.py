@@ -1,0 +1,196 @@
+"""The owner's rules: what a rule names.
+
+A rule is `tool` or `tool:pattern`, both globs. The pattern is over what a call touches: a path,
+or the text of a command. Paths are compared as they really are, absolute and with every link
+followed, whatever way a call or a rule spells them. `deny` and `ask` are read widely: a pattern
+without a slash holds in every folder, one that names a folder for all that is in it, in capitals
+or not. `allow` is read narrowly: a path below the workspace, exactly so.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import takewhile
+from pathlib import Path
+
+from assistant.errors import ConfigError, ToolError
+from assistant.settings import PolicySettings
+from assistant.tools.base import Plan
+from assistant.tools.globs import Glob, across, folded, literally
+
+DENIED = "The owner's rules deny this call."
+"""What the model is told, whether or not what it asked for is there."""
+SHELL = "shell"
+OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
+"""What joins or nests shell commands."""
+MAGIC = frozenset("*?[]{}\\")
+"""What makes a part of a path a pattern."""
+EVERYTHING = ("", "*", "**")
+"""Patterns that name whatever the call touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. An empty `pattern` names every call of the tool."""
+
+    tool: str
+    pattern: str
+
+    def names(self, tool: str) -> bool:
+        """Whether the rule is about this tool."""
+        return across(self.tool).matches(tool)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The places that some rules name, read widely."""
+
+    places: tuple[Glob, ...] = ()
+    folders: tuple[Glob, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    def holds(self, path: str, *, directory: bool) -> bool:
+        """Whether a real absolute path is one of the places, or in one of them."""
+        seen = folded(path)
+        return any(each.matches(seen) for each in self.places) or (
+            directory and any(each.matches(seen) for each in self.folders)
+        )
+
+
+class Rules:
+    """The owner's rules. `directories` are the workspace, then those added to it.
+
+    Raises ConfigError for a rule whose globs cannot be read.
+    """
+
+    def __init__(
+        self, settings: PolicySettings | None = None, directories: Sequence[Path] = ()
+    ) -> None:
+        chosen = settings or PolicySettings()
+        self._deny, self._ask, self._allow = (
+            tuple(map(_parsed, texts)) for texts in (chosen.deny, chosen.ask, chosen.allow)
+        )
+        self._directories = tuple(map(str, directories))
+        for rule in (*self._deny, *self._ask, *self._allow):
+            self._check(rule)
+
+    def switched_off(self, tool: str) -> bool:
+        """Whether no call of the tool may ever run."""
+        return any(rule.names(tool) and rule.pattern in EVERYTHING for rule in self._deny)
+
+    def deny(self, tool: str, plan: Plan) -> bool:
+        """Whether the call never runs."""
+        return self._say(self._deny, tool, plan)
+
+    def ask(self, tool: str, plan: Plan) -> bool:
+        """Whether the call asks, whatever its danger."""
+        return self._say(self._ask, tool, plan)
+
+    def allow(self, tool: str, plan: Plan) -> bool:
+        """Whether everything that the call touches may be touched unasked."""
+        patterns = [rule.pattern for rule in self._allow if rule.names(tool)]
+        if "" in patterns and not plan.guarded:
+            return True
+        here = [self._below(pattern) for pattern in patterns if pattern]
+        return bool(plan.subjects or plan.places) and (
+            all(any(_spans(tool, each, text) for each in patterns) for text in plan.subjects)
+            and all(any(each.matches(place) for each in here) for place in plan.places)
+        )
+
+    def denied(self, *tools: str) -> Named:
+        """The places that are denied to all of these tools."""
+        return self._named(self._deny, tools)
+
+    def asked(self, *tools: str) -> Named:
+        """The places that all of these tools ask for."""
+        return self._named(self._ask, tools)
+
+    def idle(self, tools: Iterable[str]) -> list[str]:
+        """The rules that are about none of these tools, as the owner wrote them."""
+        known = list(tools)
+        return [
+            f"{rule.tool}:{rule.pattern}" if rule.pattern else rule.tool
+            for rule in (*self._deny, *self._ask, *self._allow)
+            if not any(rule.names(tool) for tool in known)
+        ]
+
+    def _check(self, rule: Rule) -> None:
+        try:
+            rule.names("")
+            self._named([rule], [])
+        except ToolError as error:
+            raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
+
+    def _say(self, rules: Iterable[Rule], tool: str, plan: Plan) -> bool:
+        about = [rule for rule in rules if rule.names(tool)]
+        parts = [part for text in plan.subjects for part in (text, *_commands(tool, text))]
+        if any(not rule.pattern for rule in about):
+            return True
+        if any(fnmatchcase(part, rule.pattern) for rule in about for part in parts):
+            return True
+        named = self._named(about, (tool,))
+        return any(named.holds(path, directory=_is_directory(path)) for path in plan.places)
+
+    def _named(self, rules: Iterable[Rule], tools: Sequence[str]) -> Named:
+        about = [rule for rule in rules if rule.pattern and all(map(rule.names, tools))]
+        spelled = {each for rule in about for each in self._spellings(rule.pattern)}
+        folders = {each.rstrip("*")[:-1] for each in spelled if each.endswith(("/*", "/**"))}
+        return Named(
+            tuple(across(folded(each) + "{,/*}") for each in sorted(spelled)),
+            tuple(across(folded(each)) for each in sorted(folders)),
+        )
+
+    def _spellings(self, pattern: str) -> Iterator[str]:
+        """The pattern as absolute globs, as it is spelled and where its links lead."""
+        absolute, names = _clean(pattern)
+        for root in ("/",) if absolute else self._directories:
+            fixed = list(takewhile(MAGIC.isdisjoint, names))
+            rest = names[len(fixed) :]
+            spelled = os.path.normpath("/".join([root.rstrip("/"), *fixed]) or "/")
+            for start in (spelled, os.path.realpath(spelled)):
+                yield "/".join([literally(start).rstrip("/"), *rest])
+            if len(names) == 1 and not absolute:
+                yield "/".join([literally(root).rstrip("/"), "*", *map(_literal, names)])
+
+    def _below(self, pattern: str) -> Glob:
+        """The pattern as a glob over absolute paths, read narrowly."""
+        absolute, names = _clean(pattern)
+        root = "/" if absolute or not self._directories else self._directories[0]
+        return across("/".join([literally(root).rstrip("/"), *names]))
+
+
+def _parsed(text: str) -> Rule:
+    tool, _, pattern = text.strip().partition(":")
+    return Rule(tool.strip(), pattern.strip())
+
+
+def _clean(pattern: str) -> tuple[bool, list[str]]:
+    """Whether a pattern starts at the root of the file system, and its parts."""
+    text = str(Path(pattern).expanduser()) if pattern.startswith("~/") else pattern
+    return text.startswith("/"), [part for part in text.split("/") if part not in ("", ".")]
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:  # a path longer than the kernel takes at once
+        return False
+
+
+def _literal(name: str) -> str:
+    return name if MAGIC & set(name) else literally(name)
+
+
+def _spans(tool: str, pattern: str, subject: str) -> bool:
+    """`git status*` lets no `git status; rm …` through: a wildcard spans no operator."""
+    if tool == SHELL and OPERATORS.search(subject) and subject != pattern:
+        return False
+    return bool(pattern) and fnmatchcase(subject, pattern)
+
+
+def _commands(tool: str, subject: str) -> list[str]:
+    return [part.strip() for part in OPERATORS.split(subject)] if tool == SHELL else []

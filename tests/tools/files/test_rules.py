@@ -1,0 +1,288 @@
+"""A rule that names a place binds it for every file tool, however call and rule spell it."""
+
+import os
+import resource
+import subprocess
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.events import ApprovalRequested
+from assistant.messages import ToolCall
+from assistant.secrets.redactor import Redactor
+from assistant.settings import PolicySettings
+from assistant.tools.base import ToolResult
+from assistant.tools.files.read import reading_tools
+from assistant.tools.files.roots import Roots
+from assistant.tools.files.search import searching_tools
+from assistant.tools.files.write import writing_tools
+from assistant.tools.policy import ApproveAll, Decision, DenyAll, Policy
+from assistant.tools.rules import DENIED
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
+from tests.tools.conftest import Call, calling
+
+JEWELS = "the crown jewels"
+ACCENTED = "sécret"
+
+
+@pytest.fixture
+def place(workspace: Workspace, tmp_path: Path) -> Path:
+    """A workspace with a folder to be denied, and every way to it."""
+    root = workspace.root
+    for name in ("secret/a.txt", "secret/deep/b.txt", "open/c.txt", f"{ACCENTED}/d.txt"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(JEWELS if "secret" in name or ACCENTED in name else "plain\n")
+    links = {
+        "link.txt": "secret/a.txt",
+        "linked": "secret",
+        "chain": "linked",
+        "absolute": str(root / "secret"),
+        "open/up": "../secret",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    (tmp_path / "another-name").symlink_to(root)
+    return root
+
+
+def tools(roots: Roots) -> Toolbox:
+    made = [*reading_tools(roots), *searching_tools(roots, None), *writing_tools(roots, Redactor())]
+    return Toolbox(made, Policy(roots.rules))
+
+
+def under(root: Path, *added: Path, **rules: tuple[str, ...]) -> Call:
+    """Calls tools in a workspace with these rules; whatever asks is approved."""
+    return calling(tools(Roots(Workspace(root), added, PolicySettings(**rules))), ApproveAll())
+
+
+RULES = (
+    "*:secret/*",
+    "*:secret",
+    "*:secret/",
+    "*:./secret/*",
+    "*:secret/**",
+    "*:**/secret/**",
+    "*:SECRET/*",
+    "*:linked/*",
+    "*:open/up",
+    "*:{{secret,other}}/*",
+    "*:open/../secret/*",
+    "*:{root}/secret/*",
+    "*:{elsewhere}/another-name/secret/*",
+    "{{read_file,list_files,grep,find_files,write_file,edit_file,apply_patch}}:secret/*",
+)
+SPELLINGS = (
+    "secret/a.txt",
+    "./secret/a.txt",
+    "secret//a.txt",
+    "secret/./a.txt",
+    "open/../secret/a.txt",
+    "secret/deep/../a.txt",
+    "{root}/secret/a.txt",
+    "{root}/open/../secret/a.txt",
+    "{elsewhere}/another-name/secret/a.txt",
+    "link.txt",
+    "linked/a.txt",
+    "chain/a.txt",
+    "absolute/a.txt",
+    "open/up/a.txt",
+    "secret/deep/b.txt",
+)
+
+
+def everything(call: Call, path: str) -> list[ToolResult]:
+    """What each tool that opens a file makes of it."""
+    return [
+        call("read_file", path=path),
+        call("grep", pattern="crown", path=path),
+        call("find_files", pattern="*", path=path),
+        call("write_file", path=path, text="evil"),
+        call("edit_file", path=path, old_text="crown", new_text="paste"),
+        call("apply_patch", patch=f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{JEWELS}\n+evil\n"),
+        call("apply_patch", patch=f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+evil\n"),
+    ]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_denied_place_is_denied_however_it_is_spelled(place: Path, rule: str) -> None:
+    filled = {"root": str(place), "elsewhere": str(place.parent)}
+    call = under(place, deny=(rule.format(**filled),))
+    for spelling in SPELLINGS:
+        for result in everything(call, spelling.format(**filled)):
+            assert result.error
+            assert result.content == DENIED, spelling
+    for folder in ("secret", "linked", "open/up", "secret/deep", f"{place}/secret"):
+        for result in (
+            call("list_files", path=folder),
+            call("grep", pattern="crown", path=folder),
+            call("find_files", pattern="*", path=folder),
+        ):
+            assert result.content == DENIED, folder
+    assert (place / "secret/a.txt").read_text() == JEWELS
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_denied_place_is_not_seen(place: Path, rule: str) -> None:
+    rule = rule.format(root=place, elsewhere=place.parent)
+    call = under(place, deny=(rule,))
+    shown = [
+        call("list_files").content,
+        call("find_files", pattern="*.txt").content,
+        call("grep", pattern="crown|plain").content,
+    ]
+    assert not any("secret" in each for each in shown)
+    assert "open/c.txt" in shown[1]
+    assert "open/c.txt:1: plain" in shown[2]
+    assert not any("left out" in each or "could not" in each for each in shown)
+
+
+def test_what_is_denied_answers_the_same_whether_it_is_there_or_not(place: Path) -> None:
+    call = under(place, deny=("*:secret/*", "*:nothing/*"))
+    answers = {
+        result.content
+        for path in ("secret/a.txt", "secret/no", "secret/no/no", "nothing/x", "secret/../x")
+        for result in (call("read_file", path=path), call("write_file", path=path, text="x"))
+    }
+    assert answers == {DENIED}
+    assert not (place / "nothing").exists()
+
+
+def test_names_that_some_disks_take_for_one_are_one(place: Path) -> None:
+    decomposed = unicodedata.normalize("NFD", ACCENTED)
+    call = under(place, deny=(f"*:{decomposed.upper()}/*",))
+    assert call("read_file", path=f"{ACCENTED}/d.txt").content == DENIED
+
+
+def test_a_pattern_without_a_slash_holds_in_every_folder(place: Path) -> None:
+    (place / "open/deep").mkdir()
+    (place / "open/deep/.env").write_text(JEWELS)
+    (place / "open/key.pem").write_text(JEWELS)
+    call = under(place, deny=("*:.env", "*:*.{pem,key}"))
+    assert call("read_file", path="open/deep/.env").content == DENIED
+    assert call("read_file", path="open/key.pem").content == DENIED
+    assert call("write_file", path="new/.env", text="x").content == DENIED
+    assert not (place / "new").exists()
+    assert call("list_files", path="open").content == "c.txt 6\ndeep/\nup (link)"
+    assert call("read_file", path="secret/a.txt").content == JEWELS
+
+
+def test_a_rule_binds_the_tools_that_it_names_and_no_other(place: Path) -> None:
+    call = under(place, deny=("read_file:secret/*",))
+    assert call("read_file", path="linked/a.txt").content == DENIED
+    assert call("grep", pattern="crown", path="secret").content.startswith("secret/a.txt:1")
+
+
+def test_a_rule_for_an_added_directory_is_relative_to_it(place: Path, outside: Path) -> None:
+    call = under(place, outside, deny=("*:secret.txt",))
+    assert call("read_file", path=f"{outside}/secret.txt").content == DENIED
+    assert call("list_files", path=str(outside)).content == "(empty)"
+
+
+def test_a_link_swapped_in_after_the_yes_leads_nowhere_denied(place: Path) -> None:
+    (place / "door").mkdir()
+    (place / "door/a.txt").write_text("plain")
+    box = tools(Roots(Workspace(place), policy=PolicySettings(deny=("*:secret/*",))))
+    calls = {"read_file": {}, "write_file": {"text": "evil"}, "grep": {"pattern": "crown"}}
+    for name, arguments in calls.items():
+        verdict = box.review(ToolCall("1", name, {"path": "door/a.txt", **arguments}))
+        assert verdict.action == "run"
+        (place / "door").rename(place / "away")
+        (place / "door").symlink_to("secret")
+        assert box.run(verdict).content == DENIED
+        (place / "door").unlink()
+        (place / "away").rename(place / "door")
+    assert (place / "secret/a.txt").read_text() == JEWELS
+
+
+class Owner:
+    """Says yes, and keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[ApprovalRequested] = []
+
+    def decide(self, request: ApprovalRequested) -> Decision:
+        self.asked.append(request)
+        return Decision("once")
+
+
+def asking(place: Path, owner: Owner, **rules: tuple[str, ...]) -> Call:
+    return calling(tools(Roots(Workspace(place), policy=PolicySettings(**rules))), owner)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_place_to_ask_for_is_asked_for_however_it_is_spelled(place: Path, spelling: str) -> None:
+    owner = Owner()
+    call = asking(place, owner, ask=("*:secret/*",))
+    path = spelling.format(root=place, elsewhere=place.parent)
+    assert call("read_file", path=path).content == JEWELS
+    assert call("grep", pattern="crown", path=path).content.endswith(f":1: {JEWELS}")
+    assert len(owner.asked) == 2
+
+
+def test_a_search_leaves_out_what_is_to_be_asked_for_and_says_so(place: Path) -> None:
+    owner = Owner()
+    call = asking(place, owner, ask=("*:secret/*",))
+    found = call("grep", pattern="crown|plain").content
+    assert "open/c.txt:1: plain" in found
+    assert "secret/" not in found
+    assert "1 place left out" in found
+    assert not owner.asked
+    assert "secret/deep/b.txt" in call("find_files", pattern="*", path="secret").content
+    assert len(owner.asked) == 1
+
+
+def test_an_allowed_path_is_allowed_exactly_so(place: Path) -> None:
+    (place / "memory").mkdir()
+    root = Roots(Workspace(place), policy=PolicySettings(allow=("write_file:memory/*",)))
+    call = calling(tools(root), DenyAll())
+    assert not call("write_file", path="./memory/deep/x.md", text="- a\n").error
+    assert call("write_file", path="memory/../MEMORY.md", text="- a\n").error
+    assert call("write_file", path="open/../MEMORY.md", text="- a\n").error
+    (place / "memory/way-out").symlink_to("../MEMORY.md")
+    assert call("write_file", path="memory/way-out", text="- a\n").error
+
+
+DEPTH = 3000
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A workspace with a file 3,000 directories down, beyond the longest path there is."""
+    root = tmp_path_factory.mktemp("deep").resolve()
+    (root / "above.txt").write_text(f"{JEWELS}\n")
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(DEPTH):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    bottom = os.open("bottom.txt", os.O_WRONLY | os.O_CREAT, dir_fd=here)
+    os.write(bottom, f"{JEWELS}\n".encode())
+    os.close(bottom)
+    os.close(here)
+    yield root
+    subprocess.run(["rm", "-rf", str(root)], check=True)
+
+
+def test_a_tree_of_any_depth_is_searched_read_and_written(deep: Path) -> None:
+    call = under(deep, deny=("*:nothing/*",))
+    path = "d/" * DEPTH + "bottom.txt"
+    assert call("find_files", pattern="*.txt").content == f"above.txt\n{path}"
+    found = call("grep", pattern="crown").content
+    assert found == f"above.txt:1: {JEWELS}\n{path}:1: {JEWELS}"
+    assert call("read_file", path=path).content.startswith(JEWELS)
+    assert not call("edit_file", path=path, old_text="jewels", new_text="gems").error
+    back = f"{deep}/{'d/' * DEPTH}{'../' * DEPTH}above.txt"
+    assert call("read_file", path=back).content == JEWELS + "\n"
+
+
+def test_depth_costs_no_descriptors(deep: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
+    try:
+        assert "bottom.txt" in under(deep)("grep", pattern="crown").content
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
