@@ -17,7 +17,9 @@ from assistant.memory.daemon import wire
 from assistant.memory.daemon.operations import OPERATIONS
 from assistant.memory.text.chunks import chunk
 from assistant.model.base import ToolSpec
-from assistant.model.xml.form import Block, CallFilter, parse, render_result
+from assistant.model.xml.calls import Block, parse
+from assistant.model.xml.filter import CallFilter
+from assistant.model.xml.form import render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
 from assistant.session import entries
 from assistant.tools.files import patch
@@ -30,6 +32,23 @@ PIECES = st.sampled_from(
     [each.against("MEMORY") for each in ATTACKS]
     + ["# ", "- ", "  ", "```", "~~~", "<!--", "-->", "|", "\n", "\r\n", "\r", "\t", "~~", "---\n"]
     + ['<tool_call name="write">', "</tool_call>", "<path>", "</path>", "<![CDATA[", "]]>", "{"]
+    + [
+        "<function=write>",
+        "<parameter=path>",
+        "</parameter>",
+        "</function>",
+        "<arg_key>",
+        "`",
+        "> ",
+    ]
+    + ["<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>", "write:0", "}"]
+    + [
+        "<|tool_calls_section_begin|>",
+        "<|tool_call_section_end|>",
+        "</arg_key>",
+        "<arg_value>",
+        "`",
+    ]
     + ["*** Begin Patch\n", "*** End Patch\n", "*** Update File: a\n", "*** Add File: b\n", "@@\n"]
     + ["--- a/x\n", "+++ b/x\n", "@@ -1,2 +1,2 @@\n", "+a\n", "-a\n", " a\n", "\ufeff", "\x00"]
 )

@@ -13,15 +13,10 @@ from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec
 from assistant.model.failures import NO_TOOLS
 from assistant.model.stream.calls import TOOL_NAME
 from assistant.model.stream.ending import ENDED
-from assistant.model.xml.form import (
-    AGAIN,
-    Block,
-    CallFilter,
-    describe,
-    parse,
-    render_call,
-    render_result,
-)
+from assistant.model.xml.calls import Block, parse
+from assistant.model.xml.filter import CallFilter
+from assistant.model.xml.form import describe, render_call, render_result
+from assistant.model.xml.values import AGAIN
 
 
 class ToolModel(ChatModel, Protocol):

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.xml.form import Block, CallFilter, describe, parse, render_call, render_result
+from assistant.model.xml.calls import Block, parse
+from assistant.model.xml.filter import CallFilter
+from assistant.model.xml.form import describe, render_call, render_result
 
 
 def spec(name: str, **types: str) -> ToolSpec:
@@ -50,7 +52,20 @@ MEANT = ("write", {"path": "a.md", "content": "x"})
             "</tool_call>", "</Tool_Call >"
         ),
         f"I will write it.\n\n{CALL}\n\nDone.",
-        f"```xml\n{CALL}\n```",
+        f"```text\nnothing\n```\n{CALL}",
+        f"Use `ls` first.\n{CALL}",
+        "<tool_call>\n<function=write>\n<parameter=path>\na.md\n</parameter>\n"
+        "<parameter=content>\nx\n</parameter>\n</function>\n</tool_call>",
+        "<function=write>\n<parameter=path>a.md</parameter>\n<parameter=content>x</parameter>\n"
+        "</function>\n</tool_call>",
+        '<function=write>{"path": "a.md", "content": "x"}</function>',
+        "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a.md</arg_value>\n"
+        "<arg_key>content</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+        '<tool_call>write\n{"path": "a.md", "content": "x"}</tool_call>',
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.write:0"
+        '<|tool_call_argument_begin|>{"path": "a.md", "content": "x"}<|tool_call_end|>'
+        "<|tool_calls_section_end|>",
+        '<|tool_call_begin|>write<|tool_call_argument_begin|>{"path": "a.md", "content": "x"}',
         CALL.removesuffix("</tool_call>"),
         CALL.replace("a.md", "<![CDATA[a.md]]>"),
         CALL.replace("a.md", " <![CDATA[a.m]]><![CDATA[d]]>\n"),
@@ -83,6 +98,75 @@ def test_a_call_is_read_in_any_of_its_dresses(text: str) -> None:
 def test_a_value_is_what_was_written(value: str, meant: str) -> None:
     text = f'<tool_call name="write"><path>p</path><content>{value}</content></tool_call>'
     assert one(text)[1]["content"] == meant
+
+
+KIMI = "<|tool_call_begin|>functions.look:{}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>look\n</tool_call>\n<tool_call>look</tool_call>",
+        "<tool_call><function=look></function></tool_call><tool_call><function=look>"
+        "</function></tool_call>",
+        "<function=look>\n</function>\n<function=look>\n</function>",
+        f"<|tool_calls_section_begin|>{KIMI.format(0)}{KIMI.format(1)}<|tool_calls_section_end|>",
+        f"<|tool_calls_section_begin|>\n{KIMI.format(0)}\n{KIMI.format(1)}",
+        f"{KIMI.format(0).removesuffix('<|tool_call_end|>')}{KIMI.format(1)}",
+    ],
+)
+@pytest.mark.parametrize("pieces", [1, 3, 10**6])
+def test_several_calls_of_any_form_are_read_and_not_shown(text: str, pieces: int) -> None:
+    shown, blocks = read(f"Before. {text}\nAfter.", pieces=pieces)
+    assert shown == "Before.\n\nAfter."
+    assert [parse(block, TOOLS) for block in blocks] == [("look", {}), ("look", {})]
+
+
+def test_values_of_the_other_forms_have_their_types_and_their_line_breaks() -> None:
+    qwen = "<function=count><parameter=n>\n5\n</parameter><parameter=names>[1]</parameter>"
+    assert one(qwen + "</function>") == ("count", {"n": 5, "names": [1]})
+    glm = "<tool_call>count<arg_key>deep</arg_key><arg_value>true</arg_value></tool_call>"
+    assert one(glm) == ("count", {"deep": True})
+    code = "<parameter=content>\nif a:\n    b = '</parameter>'\n</parameter></function>"
+    assert one(f"<function=write>{code}")[1]["content"] == "if a:\n    b = '</parameter>'"
+
+
+QUOTED = [
+    "Like this:\n```xml\n{call}\n```\nSo.",
+    "```\n{call}",
+    "~~~\n{call}\n~~~",
+    "````md\n```\n{call}\n```\n````",
+    "- so:\n  ```xml\n  {call}\n  ```",
+    "1. so:\n\n    ```\n    {call}\n    ```",
+    "> {call}",
+    "Write `{call}` for it.",
+    "Write ``{call}`` for it.",
+    "```xml {call} ```",
+]
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 10**6])
+@pytest.mark.parametrize("quoted", QUOTED)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "<tool_call name='look'></tool_call>",
+        '<tool_call>{"name": "look"}</tool_call>',
+        "<function=look></function>",
+        "<tool_call>look</tool_call>",
+        KIMI.format(0),
+    ],
+)
+def test_a_call_that_is_quoted_is_none_and_is_shown(call: str, quoted: str, pieces: int) -> None:
+    text = quoted.format(call=call)
+    assert read(text, pieces=pieces) == (text, [])
+
+
+@pytest.mark.parametrize("quoted", QUOTED[:1] + QUOTED[2:6])
+def test_behind_a_quotation_that_is_over_a_call_is_one(quoted: str) -> None:
+    shown, blocks = read(f"{quoted.format(call=CALL)}\n\n{CALL}")
+    assert shown == quoted.format(call=CALL)
+    assert [parse(block, TOOLS) for block in blocks] == [MEANT]
 
 
 def test_what_is_no_text_is_json() -> None:
@@ -132,7 +216,6 @@ def test_a_call_without_its_end_stops_at_the_next() -> None:
     ("text", "visible"),
     [
         (f"Before.\n\n{CALL}\n{CALL}\n\nAfter.\n", "Before.\n\nAfter.\n"),
-        (f"Before.\n```xml\n{CALL}\n```\nAfter.", "Before.\n\nAfter."),
         (f"{CALL}\n\n", ""),
         (f"{CALL}After", "After"),
         ("a < b and <tool_box> and <tool_call", "a < b and <tool_box> and <tool_call"),
