@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from assistant import config, settings, skills, trust
+from assistant import afterwards, config, settings, skills, trust
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
@@ -17,7 +18,7 @@ from assistant.memory.text.words import plain
 from assistant.model import select
 from assistant.model.litellm_library import warm_up
 from assistant.secrets.standing import redactor as redactor_of_all
-from assistant.session import listing, purge, transcript
+from assistant.session import book, listing, purge, transcript
 from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
@@ -46,7 +47,8 @@ class ChatWish:
     """What the owner asked of a conversation.
 
     `resume` is a session's id; `latest` goes on with the one begun last. `yes` lets dangerous
-    tools run unasked. `directories` are open to tools besides the workspace.
+    tools run unasked. `directories` are open to tools besides the workspace. `news`: say what past
+    sessions were read for.
     """
 
     resume: str | None = None
@@ -55,6 +57,7 @@ class ChatWish:
     model: str | None = None
     yes: bool = False
     directories: Sequence[Path] = ()
+    news: bool = False
 
 
 @dataclass(slots=True)
@@ -79,6 +82,8 @@ class Chat:
         """Let go of the session and of memory."""
         self.conversation.transcript.close()
         self.memory.close()
+        if self.conversation.transcript.entries:
+            self.conversation.begun()
 
     def __enter__(self) -> "Chat":
         return self
@@ -177,6 +182,8 @@ def _conversation(
         *scratch_tools(scratch),
     ]
     untold.extend(_idle(roots, tools))
+    if wish.news and trusted:
+        untold.extend(book.take_news(afterwards.book_path(place), datetime.now().astimezone()))
     known = skills.load(place, chosen.skills.disabled) if trusted else skills.Skills(())
     untold.extend(known.notices)
     return Conversation(
@@ -193,7 +200,9 @@ def _conversation(
         skills=known.index,
         one_call=chosen.model.tool_calls == "one",
         trusted=trusted,
+        captures=chosen.memory.capture != "never",
         untold=untold,
+        begun=_listener(place, chosen, record, trusted=trusted),
     )
 
 
@@ -204,6 +213,16 @@ def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:
         f"The rule {rule!r} in [policy] names no tool there is, so it does nothing"
         for rule in roots.rules.idle([*names, "recall", "remember", LOADER])
     ]
+
+
+def _listener(
+    place: Workspace, chosen: Settings, record: Transcript, *, trusted: bool
+) -> Callable[[], None]:
+    """What has somebody wait for the end of this session, to read it for facts."""
+    reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
+    if record.off_the_record or not trusted or not reads:
+        return lambda: None
+    return partial(afterwards.begin, place)
 
 
 def _origin(record: Transcript, fact: str) -> Origin:

@@ -182,10 +182,17 @@ def read_recipe(path: Path) -> Raw:
 
 def memory_digest(raw: Mapping[str, Any]) -> str:
     """A short hash of the settings a memory daemon depends on, the language model's left out."""
-    relevant = {name: raw[name] for name in MEMORY_SECTIONS if raw.get(name)}
+    relevant = {name: _of_daemon(raw[name]) for name in MEMORY_SECTIONS if raw.get(name)}
     return hashlib.sha256(json.dumps(relevant, sort_keys=True, default=str).encode()).hexdigest()[
         :16
     ]
+
+
+def _of_daemon(section: Any) -> Any:
+    """A section without what a daemon has no part in: reading a chat for facts."""
+    if not isinstance(section, dict):
+        return section
+    return {key: value for key, value in section.items() if not key.startswith("capture")}
 
 
 def _environment(environ: Mapping[str, str]) -> list[Layer]:

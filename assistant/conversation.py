@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
+from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.context import Section, stable_sections, system_messages, turn_sections
 from assistant.agent.interruption import Interruption
@@ -68,8 +69,10 @@ class Conversation:
     """A session with the owner, off the record if its transcript is.
 
     `skills` is the prompt's index of skills. `interruption` is shared with tools that run long.
-    An untrusted workspace's files and memory stay out of the prompt. `untold` is what the owner
-    should hear with the next turn; memory adds to it.
+    An untrusted workspace's files and memory stay out of the prompt. Without `captures` compaction
+    takes no facts from what it leaves out. `untold` is what the owner
+    should hear with the next turn; memory adds to it. `begun` is told of each message
+    written down.
     """
 
     workspace: Workspace
@@ -85,7 +88,9 @@ class Conversation:
     skills: str = ""
     one_call: bool = False
     trusted: bool = True
+    captures: bool = True
     untold: list[str] = field(default_factory=list)
+    begun: Callable[[], None] = lambda: None
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def __post_init__(self) -> None:
@@ -111,6 +116,7 @@ class Conversation:
         self.transcript.settle("The session ended before this turn did")
         self.interruption.reset()
         asked = self.transcript.append(UserEntry(message))
+        self.begun()
         for title, given in attached.items():
             self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
         yield from self._turn(asked)
@@ -274,13 +280,16 @@ class Conversation:
         requests = self.requests
         done = yield from compact(
             Compaction(
-                self.transcript,
-                self.memory,
-                self.model,
-                requests.window,
+                Reading(
+                    self.transcript,
+                    self.memory,
+                    self.model,
+                    requests.window,
+                    self.redactor.redact,
+                    self.trusted,
+                ),
                 self.settings.keep_recent,
-                self.redactor.redact,
-                self.trusted,
+                self.captures,
             )
         )
         if done:

@@ -95,6 +95,11 @@ class MemorySettings(_Section):
     """The most tokens they may cost together."""
     abstain: bool = True
     """Return nothing rather than passages whose match is too weak to mean anything."""
+    capture: Literal["always", "compaction", "never"] = "always"
+    """When what was said is read for lasting facts: at the end of each session and before it is
+    compacted, only before it is compacted, or never. It takes a language model."""
+    capture_tokens: int = Field(default=1_000_000, ge=0)
+    """The most tokens a month that reading ended sessions may cost."""
 
 
 class EmbeddingSettings(_Section):

@@ -40,7 +40,7 @@ def chat(
     add_dir: AddDir = None,
 ) -> None:
     """Talk with the assistant; from a pipe, each line is a turn."""
-    opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
+    opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or (), news=True)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.terminal import converse  # prompt_toolkit: only for a person
 

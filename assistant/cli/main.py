@@ -10,7 +10,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli import ask, chat, sessions
-from assistant.cli.memory import evaluation, facts, state, upkeep
+from assistant.cli.memory import evaluation, facts, reading, state, upkeep
 from assistant.cli.options import Globals
 from assistant.cli.setup import configuration, daemon, doctor, init, secrets
 from assistant.display import spelled
@@ -62,6 +62,7 @@ for module in (
     facts,
     state,
     upkeep,
+    reading,
     evaluation,
     sessions,
     secrets,

@@ -25,6 +25,7 @@ class Opening:
     model: str | None = None
     yes: bool = False
     directories: Sequence[Path] = ()
+    news: bool = False
 
     def __post_init__(self) -> None:
         if self.resume and self.latest:
@@ -41,6 +42,7 @@ class Opening:
             self.model,
             self.yes,
             self.directories,
+            self.news,
         )
         place, no_daemon = self.options.place(), self.options.no_daemon
         with ProgressLine() as progress:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 1)
+FORMAT = (1, 2)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -151,6 +151,16 @@ class CaptureEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
+class CapturedEntry(_Entry):
+    """Memory has acknowledged the facts of these captures: so many stored, so many waiting."""
+
+    type: ClassVar[str] = "captured"
+    captures: tuple[str, ...]
+    stored: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CompactionEntry(_Entry):
     """From here on, `summary` stands for the entries up to and with `through`.
 
@@ -196,6 +206,7 @@ Entry = (
     | ReminderEntry
     | NoticeEntry
     | CaptureEntry
+    | CapturedEntry
     | CompactionEntry
     | InterruptedEntry
     | OtherEntry

@@ -7,6 +7,7 @@ be read is named and refused, never skipped. Reading (`read`, `sessions`) takes 
 
 import secrets
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +40,8 @@ class Transcript:
         entries: Sequence[Entry] = (),
         notices: Sequence[str] = (),
         lock: Lock | None = None,
+        *,
+        borrowed: bool = False,
     ) -> None:
         self.session = session
         self.path = path
@@ -46,6 +49,7 @@ class Transcript:
         self._entries = list(entries)
         self._size = path.stat().st_size if path and entries else 0
         self._lock = lock
+        self._borrowed = borrowed
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -62,13 +66,14 @@ class Transcript:
 
         Raises StorageError, or SessionError if the file was changed from outside.
         """
-        self._catch_up()
-        new: list[Entry] = []
-        if not self._entries:
-            version = ".".join(map(str, entry_types.FORMAT))
-            new.append(_stamped(entry_types.HeaderEntry(version, self.session), 0))
-        stamped = _stamped(entry, len(self._entries) + len(new))
-        self._write([*new, stamped])
+        with self._alone():
+            self._catch_up()
+            new: list[Entry] = []
+            if not self._entries:
+                version = ".".join(map(str, entry_types.FORMAT))
+                new.append(_stamped(entry_types.HeaderEntry(version, self.session), 0))
+            stamped = _stamped(entry, len(self._entries) + len(new))
+            self._write([*new, stamped])
         return stamped
 
     def settle(self, reason: str) -> None:
@@ -86,9 +91,15 @@ class Transcript:
             self._lock.release()
             self._lock = None
 
+    def _alone(self) -> AbstractContextManager[object]:
+        """Nobody else appends meanwhile: a session may be read while it is open."""
+        if self.path is None:
+            return nullcontext()
+        return locking.lock(storage.private_directory(self.path.parent) / ".append")
+
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
-            if self._lock is None:
+            if self._lock is None and not self._borrowed:
                 self._lock = locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(entry_types.encode, entries))
             storage.append(self.path, data)
@@ -160,6 +171,16 @@ def reopen(directory: Path, name: str) -> Transcript:
         raise
 
 
+def borrow(directory: Path, session: str) -> Transcript:
+    """A session to note something in, be it open elsewhere or not; nothing of it is mended.
+
+    Raises SessionError, StorageError.
+    """
+    path = directory / f"{session}{SUFFIX}"
+    data = _whole_lines(storage.read(path))[0]
+    return Transcript(session, path, _parse(path, data), borrowed=True)
+
+
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """The entries of a session, open elsewhere or not. Raises SessionError."""
     path = directory / f"{find(directory, name)}{SUFFIX}"
@@ -186,6 +207,16 @@ def find(directory: Path, name: str) -> str:
 def session_ids(directory: Path) -> list[str]:
     """The ids of the sessions there are, oldest first."""
     return sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
+
+
+def is_open(directory: Path, session: str) -> bool:
+    """Whether a chat has the session open."""
+    if not (directory / f"{session}.lock").exists():
+        return False
+    lock = locking.try_lock(directory / f"{session}.lock")
+    if lock is not None:
+        lock.release()
+    return lock is None
 
 
 def locked(directory: Path, session: str) -> Lock:

@@ -52,7 +52,7 @@ def memory_tools(
             str, Field(description="The FILE:LINE or id of the fact that this one supersedes.")
         ] = "",
     ) -> ToolResult:
-        """Write one lasting fact to long-term memory, when the owner wants it kept."""
+        """Write one lasting fact that the owner has stated to long-term memory."""
         if denied("remember", MEMORY_FILE) or denied("remember", replaces.rpartition(":")[0]):
             raise ToolError(DENIED)
         new = Fact(fact, replaces=replaces or None, origin=origin_of(fact))

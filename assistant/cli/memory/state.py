@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli.memory.sentences import sentences
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
@@ -22,6 +23,9 @@ def register(cli: typer.Typer) -> None:
 @memory_commands.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and who owns the index."""
+    from assistant import afterwards
+    from assistant.session.book import spent
+
     with context.obj.memory() as memory:
         state = memory.status()
     if as_json:
@@ -37,6 +41,8 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")
         typer.echo(f"{wait} for `assistant memory review`")
+    if tokens := spent(afterwards.book_path(context.obj.place())):
+        typer.echo(f"{counted(tokens, 'token')} this month for reading chats that ended")
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
         typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
@@ -50,7 +56,8 @@ def log(
     limit: Annotated[int, typer.Option("-n", min=1, help="How many of the latest writes.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show the latest writes to memory, newest first."""
+    """Show the latest writes to memory, newest first, with what they were taken from."""
+    place = context.obj.place()
     with context.obj.memory() as memory:
         entries = memory.log(limit)
     if as_json:
@@ -60,6 +67,8 @@ def log(
         undone = " (undone)" if entry.undone else ""
         kept = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
         typer.echo(spelled(f"{kept}  [{entry.origin.kind}]{undone}"))
+        for said in sentences(place, entry.origin) if entry.text else ():
+            typer.echo(typer.style(f"    {spelled(said)}", dim=True))
 
 
 @memory_commands.command()

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistant.cli.memory.sentences import sentences
 from assistant.cli.memory.shown import one_line, show_written
 from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, print_json
 from assistant.display import local_time, spelled
-from assistant.errors import LedgerError, ModelError, SessionError
-from assistant.memory.base import Fact, Held, JournalEntry, Origin, Pair
+from assistant.errors import LedgerError, ModelError
+from assistant.memory.base import Fact, Held, JournalEntry, Pair
 from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
 
 if TYPE_CHECKING:
     from assistant.upkeep.tidy import Proposal
-
-SHOWN = 200
-"""Characters of an entry that a fact comes from."""
 
 
 def register(_: typer.Typer) -> None:
@@ -134,31 +132,10 @@ def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
     there = memory.locate(held.fact.replaces).passages if held.fact.replaces else ()
     for passage in there:
         typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
-    for line in _sources(place, held.fact.origin):
+    origin = held.fact.origin
+    said = f"from {origin.kind}, session {origin.session or 'unknown'}"
+    for line in (said, *sentences(place, origin)):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))
-
-
-def _sources(place: Workspace, origin: Origin) -> Iterator[str]:
-    """The entries that a fact cites, each as one line."""
-    from assistant.session import entries, transcript  # not on the client's path
-
-    yield f"from {origin.kind}, session {origin.session or 'unknown'}"
-    try:
-        session = transcript.read(place.sessions, origin.session or "")
-    except SessionError:
-        return
-    for entry in session:
-        match entry:
-            case entries.ToolResultEntry(tool=tool, content=text):
-                who = f"result of {tool}"
-            case entries.UserEntry(text=text):
-                who = "you"
-            case entries.AssistantEntry(text=text):
-                who = "assistant"
-            case _:
-                continue
-        if entry.id in origin.entries:
-            yield f"{entry.id} {one_line(f'{who}: {text}', SHOWN)}"
 
 
 # Restore

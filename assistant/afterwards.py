@@ -1,0 +1,199 @@
+"""What becomes of a session when it is over: it is read for facts, by a process of its own.
+
+The process starts with a session's first turn and waits for its end, whichever way that comes: the
+kernel drops the session's lock with the chat. It loads nothing heavy before. One process serves a
+workspace; what no process was there to see is found by the next.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import assistant
+from assistant import config, locking, storage, trust
+from assistant.errors import AssistantError
+from assistant.locking import Lock
+from assistant.messages import Usage
+from assistant.session import book
+from assistant.session.book import Book, News
+from assistant.session.due import Due, due
+from assistant.session.entries import AssistantEntry, Entry
+from assistant.workspace import Workspace
+
+if TYPE_CHECKING:
+    from assistant.agent.capture import Captured
+    from assistant.model.base import ChatModel
+    from assistant.settings import Settings
+
+LOOK_SECONDS = 1.0
+"""How often the process looks whether a session has ended."""
+COMMAND = ("-m", "assistant.cli.main", "memory", "capture", "--wait")
+
+
+def begin(place: Workspace) -> None:
+    """Have somebody wait for the end of the sessions there are, unless somebody does."""
+    held = _alone(place)
+    if held is None:
+        return
+    held.release()
+    home = Path(assistant.__file__).parent.parent
+    subprocess.Popen(
+        [sys.executable, *COMMAND, "-w", str(place.root)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=home,
+    )
+
+
+def book_path(place: Workspace) -> Path:
+    """Where it is noted which sessions were read, and at what cost."""
+    return place.private / "reading.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came of a session: its facts in memory, those that wait, or why it could not be read."""
+
+    session: str
+    stored: tuple[str, ...] = ()
+    waiting: int = 0
+    failed: str = ""
+
+
+def read_ended(
+    place: Workspace, *, wait: bool = False, pause: Callable[[float], None] = time.sleep
+) -> Iterator[Read]:
+    """Read the sessions that have ended, as each does if `wait`, until none is open or unread.
+
+    Nothing is done if another process is at it, without a model, without trust, or if
+    `memory.capture` says so. `pause` waits so many seconds. Raises ConfigError, StorageError.
+    """
+    held = _alone(place)
+    if held is None:
+        return
+    try:
+        while True:
+            coming = list(_due(place))
+            for each in coming:
+                if not each.open and (done := _read(place, each)) is not None:
+                    yield done
+            if not wait or not any(each.open for each in coming):
+                return
+            pause(LOOK_SECONDS)
+    finally:
+        held.release()
+
+
+def _alone(place: Workspace) -> Lock | None:
+    """The right to read the workspace's sessions, or None if another process has it."""
+    return locking.try_lock(storage.private_directory(place.private) / "reading.lock")
+
+
+def _due(place: Workspace) -> Iterator[Due]:
+    now = datetime.now(UTC)
+    path = book_path(place)
+    if not book.load(path).since:
+        with book.changing(path) as fresh:
+            fresh.since = fresh.since or now.isoformat()
+    return due(place.sessions, book.load(path), now)
+
+
+def _read(place: Workspace, each: Due) -> Read | None:
+    """Read one session; None if it holds nothing to read, or may not be read."""
+    from assistant import settings  # pydantic and what reads with it: once there is something
+    from assistant.agent.capture import Captured
+
+    chosen = settings.validate(config.load())
+    captured: Captured | None = None
+    if chosen.memory.capture == "always" and trust.is_trusted(place):
+        try:
+            captured = _capture(place, chosen, each.session)
+        except AssistantError as error:
+            captured = Captured(failed=error.message)
+    with book.changing(book_path(place)) as known:
+        _note(known, place, each, captured)
+    if captured is None or not (captured.stored or captured.waiting or captured.failed):
+        return None
+    return Read(each.session, captured.stored, captured.waiting, captured.failed)
+
+
+def _note(known: Book, place: Workspace, each: Due, captured: "Captured | None") -> None:
+    now = datetime.now(UTC)
+    size = each.size
+    with suppress(FileNotFoundError):
+        size = (place.sessions / f"{each.session}.jsonl").stat().st_size
+    if captured is None:
+        known.read(each.session, size)
+        return
+    news = News(each.session, now.isoformat(), len(captured.stored), captured.waiting)
+    if news.stored or news.waiting:
+        known.tell(news)
+    if captured.failed:
+        failed = News(each.session, now.isoformat(), failed=captured.failed)
+        known.failed(failed, size, now)
+    else:
+        known.read(each.session, size)
+
+
+def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | None":
+    """Take a session's facts; None if there is nothing to take, or no model to take it."""
+    from assistant.agent import capture  # the model behind it is slow to load
+    from assistant.agent.window import Window
+    from assistant.memory.door import open_memory
+    from assistant.secrets.standing import redactor
+    from assistant.session import transcript
+    from assistant.session.turns import group
+
+    record = transcript.borrow(place.sessions, session)
+    turns = group(record.entries)
+    model = _model(chosen, record.entries)
+    if not model.extracts or not capture.is_left(turns, record.entries):
+        return None
+    meter = Meter(book_path(place), chosen.memory.capture_tokens)
+    window = Window(model.context_window, chosen.context.reserve_tokens)
+    with closing(open_memory(place, config.load())) as memory:
+        job = capture.Reading(
+            record, memory, model, window, redactor().redact, spend=meter.spend, afford=meter.left
+        )
+        reading = capture.capture(job, turns)
+        while True:
+            try:
+                next(reading)
+            except StopIteration as end:
+                return cast("Captured", end.value)
+
+
+def _model(chosen: "Settings", entries: Sequence[Entry]) -> "ChatModel":
+    """The configured model, else the one that the chat was held with."""
+    from assistant.model import select
+    from assistant.model.offline import OfflineModel
+
+    spoke = [each.model for each in entries if isinstance(each, AssistantEntry) and each.model]
+    if chosen.model.name or chosen.profiles or spoke[-1:] in ([], [OfflineModel.name]):
+        return select.create(chosen)
+    return select.create(select.with_model(chosen, spoke[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """The tokens that reading sessions may cost a month."""
+
+    path: Path
+    most: int
+
+    def left(self) -> bool:
+        """Whether the month has any left."""
+        return book.spent(self.path) < self.most
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a request has cost."""
+        with book.changing(self.path) as known:
+            known.spend(book.month(), usage.input_tokens + usage.output_tokens)

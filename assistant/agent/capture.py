@@ -1,0 +1,256 @@
+"""Facts out of turns that are over, into memory: by compaction, and when a session has ended.
+
+What is found is noted in the transcript first and written to memory then, so that a crash in
+between repeats the writing, which is harmless, and not the finding, which might word it anew.
+Turns whose facts could not be found stay unread, for a later time.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import chain, zip_longest
+
+from assistant.agent.loop import notice
+from assistant.agent.window import Window
+from assistant.display import counted
+from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
+from assistant.events import Compacting, Event, FactsCaptured, Retrying
+from assistant.memory.base import Fact, Passage, Query, Remembered
+from assistant.memory.protocol import Memory
+from assistant.messages import Message, Reply, Usage
+from assistant.model.base import ChatModel, RetryPiece
+from assistant.session.compaction import batches
+from assistant.session.entries import (
+    NO_USAGE,
+    CapturedEntry,
+    CaptureEntry,
+    CompactionEntry,
+    Entry,
+)
+from assistant.session.extraction import (
+    Extracted,
+    correction_request,
+    extraction_request,
+    parse,
+    statements,
+    to_memory,
+)
+from assistant.session.transcript import Transcript
+from assistant.session.turns import Turn
+
+READ_SHARE = 8
+"""What facts are taken from at once may take 1/8 of the window: few turns, so that the existing
+facts nearest to each sentence in them can be shown beside them."""
+KNOWN_EACH = 8
+"""Existing facts looked up for each sentence. Among 1,100 facts that are much alike, the one that
+a sentence changes stood sixth at the lowest."""
+KNOWN_SHARE = 4
+"""The existing facts shown may take 1/4 of the window."""
+LOOKED_UP = 12
+"""So many sentences of a turn are looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What facts are taken from, by whom, and where they go.
+
+    `afford` says before each request whether one more may be made; `spend` is told what it cost.
+    """
+
+    transcript: Transcript
+    memory: Memory
+    model: ChatModel
+    window: Window
+    redact: Callable[[str], str]
+    trusted: bool = True
+    afford: Callable[[], bool] = lambda: True
+    spend: Callable[[Usage], None] = lambda usage: None
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What came of a reading: the capture entries that memory has acknowledged, and their facts.
+
+    `failed` says why the rest of the turns stay unread; empty if all were read.
+    """
+
+    entries: tuple[str, ...] = ()
+    stored: tuple[str, ...] = ()
+    waiting: int = 0
+    usage: Usage = NO_USAGE
+    failed: str = ""
+
+    def __add__(self, other: "Captured") -> "Captured":
+        return Captured(
+            self.entries + other.entries,
+            self.stored + other.stored,
+            self.waiting + other.waiting,
+            self.usage + other.usage,
+            other.failed or self.failed,
+        )
+
+
+def capture(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
+    """Find the facts of turns not yet looked at, and write all that wait."""
+    if job.transcript.off_the_record:
+        return Captured()
+    done = yield from _write(job, _unwritten(job.transcript.entries))
+    fresh = unread(turns, job.transcript.entries)
+    if fresh and not job.model.extracts:
+        yield notice(
+            job.transcript,
+            f"{job.model.name} is no language model: no facts were taken from "
+            f"{counted(len(fresh), 'turn')}",
+        )
+    elif fresh:
+        done += yield from _read(job, fresh)
+    return done
+
+
+def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
+    """Whether there is anything to read, or to write that was read before."""
+    return bool(unread(turns, entries)) or any(each.facts for each in _unwritten(entries))
+
+
+def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
+    """The turns after the last capture."""
+    captures = [entry.through for entry in entries if isinstance(entry, CaptureEntry)]
+    if not captures:
+        return list(turns)
+    order = {entry.id: number for number, entry in enumerate(entries)}
+    return [turn for turn in turns if order[turn.entries[0].id] > order[captures[-1]]]
+
+
+def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
+    """Find and write the facts of turns, batch by batch: a later one may supersede an earlier."""
+    done, refused, read = Captured(), 0, 0
+    for batch in batches(turns, job.window.tokens // READ_SHARE):
+        yield Compacting("facts", read, len(turns))
+        try:
+            extracted, usage = yield from _extract(job, batch)
+        except AssistantError as error:
+            left = counted(len(turns) - read, "turn")
+            yield notice(job.transcript, f"No facts were taken from {left} yet: {error.message}")
+            done += Captured(failed=error.message)
+            break
+        read += len(batch)
+        refused += extracted.refused
+        entry = CaptureEntry(batch[-1].entries[-1].id, extracted.facts, usage)
+        done += Captured(usage=usage)
+        done += yield from _write(job, [job.transcript.append(entry)])
+    if refused:
+        yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
+    return done
+
+
+def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
+    """Captures whose facts memory has not acknowledged."""
+    written = {
+        each
+        for entry in entries
+        if isinstance(entry, CompactionEntry | CapturedEntry)
+        for each in entry.captures
+    }
+    return [each for each in entries if isinstance(each, CaptureEntry) and each.id not in written]
+
+
+def _extract(
+    job: Reading, turns: Sequence[Turn]
+) -> Generator[Event, None, tuple[Extracted, Usage]]:
+    """What the model finds in these turns; asked once more if its answer cannot be understood.
+
+    Raises ModelError when it fails, or cannot be understood twice.
+    """
+    known = _nearest(job, turns)
+    asked = extraction_request(turns, known, date.today().isoformat())
+    reply = yield from ask(job, asked)
+    usage = reply.usage
+    try:
+        return parse(job.redact(reply.text), turns, known, job.transcript.entries), usage
+    except ValueError as error:
+        reply = yield from ask(job, correction_request(asked, reply.text, str(error)))
+    try:
+        found = parse(job.redact(reply.text), turns, known, job.transcript.entries)
+    except ValueError as error:
+        raise ModelError(
+            f"{job.model.name} did not answer as it was asked: {error}",
+            kind=ModelFailure.PROTOCOL,
+        ) from error
+    return found, usage + reply.usage
+
+
+def _nearest(job: Reading, turns: Sequence[Turn]) -> list[Passage]:
+    """The existing facts nearest to what is said in these turns, the nearest of each first."""
+    if not job.trusted:
+        return []
+    try:
+        found = [
+            job.memory.recall(Query(said, k=KNOWN_EACH)).passages
+            for turn in turns
+            for said in statements(turn, LOOKED_UP)
+        ]
+    except MemoryFailure:
+        return []  # without them a fact may be found again; the ledger refuses the same one
+    known: dict[str, Passage] = {}
+    room = job.window.tokens // KNOWN_SHARE
+    for passage in filter(None, chain.from_iterable(zip_longest(*found))):
+        if passage.id not in known and (room := room - passage.tokens) >= 0:
+            known[passage.id] = passage
+    return list(known.values())
+
+
+def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
+    """Write what was captured; what memory has acknowledged is noted."""
+    facts = [to_memory(fact, job.transcript.session) for each in pending for fact in each.facts]
+    try:
+        written = _remember(job.memory, facts)
+    except MemoryFailure as error:
+        what = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"
+        yield notice(job.transcript, f"{what}: {error.message}")
+        return Captured(failed=error.message)
+    stored = tuple(each.text for each in written if each.status in ("stored", "superseded"))
+    waiting = sum(each.status == "waiting" for each in written)
+    acknowledged = tuple(each.id for each in pending)
+    if acknowledged:
+        job.transcript.append(CapturedEntry(acknowledged, len(stored), waiting))
+    if stored or waiting:
+        yield FactsCaptured(stored, waiting)
+    return Captured(acknowledged, stored, waiting)
+
+
+def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
+    """Write the facts; one whose predecessor is gone by now is written by itself."""
+    if not facts:
+        return ()
+    try:
+        return memory.remember(facts)
+    except LedgerError:
+        return [each for fact in facts for each in _remember_one(memory, fact)]
+
+
+def _remember_one(memory: Memory, fact: Fact) -> Sequence[Remembered]:
+    try:
+        return memory.remember([fact])
+    except LedgerError:
+        if fact.replaces is None:
+            raise
+        return memory.remember([replace(fact, replaces=None)])
+
+
+def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Reply]:
+    """The model's whole answer, which nobody watches. Raises ModelError, also if it is empty."""
+    if not job.afford():
+        raise ModelError(
+            "this month's tokens for reading sessions are used up",
+            "Raise memory.capture_tokens, or wait for the next month",
+            kind=ModelFailure.BILLING,
+        )
+    for piece in job.model.stream(messages):
+        match piece:
+            case RetryPiece(model, reason, delay, attempt):
+                yield Retrying(model, reason, delay, attempt)
+            case Reply():
+                job.spend(piece.usage)
+                if piece.text.strip():
+                    return piece
+    raise ModelError("the answer is empty", kind=ModelFailure.PROTOCOL)

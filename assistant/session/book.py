@@ -1,0 +1,144 @@
+"""What is known of the reading of sessions: which were read, what it cost, what to tell.
+
+`.assistant/reading.json` holds numbers and the ids of sessions, never a word of one, so that there
+is nothing in it for a purge. Whoever loses it loses nothing but the count of the month: what was
+captured of a session is noted in its transcript.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from assistant import locking, storage
+from assistant.display import counted
+
+DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
+"""After a provider's failure a session is tried again so much later, and then given up."""
+OLD = timedelta(days=1)
+"""Sessions that had ended so long ago when the first was read are left as they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a session: its size in bytes when it was read, and failures since.
+
+    It is not tried before `after` (ISO 8601, UTC).
+    """
+
+    size: int = 0
+    failures: int = 0
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What the next chat says of a session: facts stored, facts that wait, why it was given up."""
+
+    session: str
+    time: str
+    stored: int = 0
+    waiting: int = 0
+    failed: str = ""
+
+
+@dataclass(slots=True)
+class Book:
+    """All of it. `tokens` counts those of each month (`2026-11`)."""
+
+    since: str = ""
+    sessions: dict[str, Known] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+    untold: list[News] = field(default_factory=list)
+
+    def read(self, session: str, size: int) -> None:
+        """The session was read as far as it went."""
+        self.sessions[session] = Known(size)
+
+    def failed(self, news: News, size: int, now: datetime) -> None:
+        """It could not be read; after the last try that is told, and it is left alone."""
+        known = self.sessions.get(news.session, Known())
+        if known.failures == len(DELAYS):
+            self.sessions[news.session] = Known(size)
+            self.untold.append(news)
+            return
+        later = (now + DELAYS[known.failures]).isoformat()
+        self.sessions[news.session] = replace(known, failures=known.failures + 1, after=later)
+
+    def tell(self, news: News) -> None:
+        """Have the next chat say it, together with what is known of the session already."""
+        told = [each for each in self.untold if each.session == news.session]
+        stored = news.stored + sum(each.stored for each in told)
+        waiting = news.waiting + sum(each.waiting for each in told)
+        others = [each for each in self.untold if each.session != news.session]
+        self.untold = [*others, replace(news, stored=stored, waiting=waiting)]
+
+    def spend(self, month: str, tokens: int) -> None:
+        """Count what a reading cost; past months are forgotten."""
+        self.tokens = {month: self.tokens.get(month, 0) + tokens}
+
+
+def load(path: Path) -> Book:
+    """The book at `path`; a new one if there is none that can be read."""
+    try:
+        raw = json.loads(storage.held(path))
+        return Book(
+            raw["since"],
+            {name: Known(**known) for name, known in raw["sessions"].items()},
+            {month: int(count) for month, count in raw["tokens"].items()},
+            [News(**news) for news in raw["untold"]],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Book()
+
+
+def month() -> str:
+    """The month that is counted now, such as `2026-11`."""
+    return datetime.now().astimezone().strftime("%Y-%m")
+
+
+def spent(path: Path) -> int:
+    """The tokens that reading has cost this month."""
+    return load(path).tokens.get(month(), 0)
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[Book]:
+    """The book, to be changed by this process alone; written at the end."""
+    storage.private_directory(path.parent)
+    with locking.lock(path.with_name(f"{path.name}.lock")):
+        book = load(path)
+        yield book
+        storage.replace(path, json.dumps(asdict(book)).encode())
+
+
+def take_news(path: Path, now: datetime) -> list[str]:
+    """What there is to tell, a line each; from now on it is told."""
+    if not load(path).untold:
+        return []
+    with changing(path) as book:
+        news, book.untold = book.untold, []
+    return [_line(each, now) for each in news]
+
+
+def _line(news: News, now: datetime) -> str:
+    chat = f"{_day(news.time, now)} chat"
+    if news.failed:
+        return f"No facts could be taken from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
+    parts = [f"{counted(news.stored, 'fact')} from {chat}"] if news.stored else []
+    if news.waiting:
+        left = "waits" if news.waiting == 1 else "wait"
+        parts.append(f"{news.waiting} {left}" + ("" if parts else f" from {chat}") + " · /review")
+    return " · ".join(parts)
+
+
+def _day(time: str, now: datetime) -> str:
+    day = datetime.fromisoformat(time).astimezone(now.tzinfo).date()
+    match (now.date() - day).days:
+        case 0:
+            return "today's"
+        case 1:
+            return "yesterday's"
+    return f"{day.isoformat()}'s"
