@@ -95,7 +95,6 @@ class Conversation:
 
     def __post_init__(self) -> None:
         self._found: Recall | None = None
-        self.untold.extend(self.transcript.notices)
         self._is_new = True
         self._requests: dict[str, Requests] = {}
         self._made_room = False
@@ -352,8 +351,9 @@ class Conversation:
         self.interruption.cancel()
 
     def _notices(self) -> Iterator[Event]:
-        """What opening the session had to mend and, once, what memory leaves to the owner."""
-        untold = self.untold.copy()
+        """What had to be mended in the session and, once, what memory leaves to the owner."""
+        untold = [*self.transcript.notices, *self.untold]
+        self.transcript.notices.clear()
         self.untold.clear()
         if self._is_new:
             self._is_new = False

@@ -114,11 +114,9 @@ def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
 
 def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
     """The turns after the last capture."""
-    captures = [entry.through for entry in entries if isinstance(entry, CaptureEntry)]
-    if not captures:
-        return list(turns)
     order = {entry.id: number for number, entry in enumerate(entries)}
-    return [turn for turn in turns if order[turn.entries[0].id] > order[captures[-1]]]
+    captures = [order.get(each.through, -1) for each in entries if isinstance(each, CaptureEntry)]
+    return [turn for turn in turns if order[turn.entries[0].id] > max(captures, default=-1)]
 
 
 def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:

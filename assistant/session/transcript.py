@@ -30,7 +30,7 @@ E = TypeVar("E", bound=Entry)
 class Transcript:
     """The entries of one session, in order. `path` is None off the record: nothing is written.
 
-    `notices` are what opening it had to mend, for the owner.
+    `notices` are what had to be mended, for the owner: when it was opened, and since.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Transcript:
     ) -> None:
         self.session = session
         self.path = path
-        self.notices = tuple(notices)
+        self.notices = list(notices)
         self._entries = list(entries)
         self._size = path.stat().st_size if path and entries else 0
         self._lock = lock
@@ -118,13 +118,23 @@ class Transcript:
                 f"{self.path} was changed or removed while it was open", "Begin a new session"
             )
         if size > self._size:
-            whole, torn = _whole_lines(storage.read(self.path))
-            if torn:
-                storage.replace(self.path, whole)
+            late, end = _readable(storage.read(self.path)[self._size :])
+            if self._size + end < size:
+                self._cut(size - self._size - end, end)
             known = {entry.id for entry in self._entries}
-            late = map(entry_types.decode, whole[self._size :].split(b"\n")[:-1])
             self._entries.extend(entry for entry in late if entry.id not in known)
-            self._size = len(whole)
+            self._size += end
+
+    def _cut(self, spare: int, end: int) -> None:
+        """Cut off what is no entry; half a line of ours is not worth a word."""
+        assert self.path is not None
+        data = storage.read(self.path)
+        storage.replace(self.path, data[: self._size + end])
+        if b"\n" in data[self._size + end :]:
+            self.notices.append(
+                f"{spare:,} bytes that are no entries were written to session {self.session} "
+                "while it was open; they are cut off"
+            )
 
 
 def _stamped(entry: E, number: int) -> E:
@@ -161,7 +171,13 @@ def reopen(directory: Path, name: str) -> Transcript:
         if torn:
             storage.replace(path, whole)
             notices.append(f"The last line of session {session} was torn by a crash and is gone")
-        transcript = Transcript(session, path, _parse(path, whole), notices, lock)
+        entries = _parse(path, whole)
+        if lost := turns.endless(entries):
+            notices.append(
+                f"{lost} of the compactions and captures in session {session} name an entry that "
+                "is gone; they do not count"
+            )
+        transcript = Transcript(session, path, entries, notices, lock)
         if not turns.awaiting_approval(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):
                 transcript.append(result)
@@ -235,6 +251,19 @@ def _whole_lines(data: bytes) -> tuple[bytes, bool]:
     """The bytes up to the last line end, and whether there were more."""
     whole = data[: data.rfind(b"\n") + 1]
     return whole, len(whole) < len(data)
+
+
+def _readable(data: bytes) -> tuple[list[Entry], int]:
+    """The entries at the head of the data, and where they end: at a bad line, or at half of one."""
+    found: list[Entry] = []
+    end = 0
+    for line in data.split(b"\n")[:-1]:
+        try:
+            found.append(entry_types.decode(line))
+        except (ValueError, RecursionError):
+            break
+        end += len(line) + 1
+    return found, end
 
 
 def _parse(path: Path, data: bytes) -> list[Entry]:

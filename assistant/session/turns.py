@@ -14,6 +14,7 @@ from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
     AttachmentEntry,
+    CaptureEntry,
     CompactionEntry,
     Entry,
     InterruptedEntry,
@@ -77,13 +78,25 @@ def group(entries: Iterable[Entry]) -> tuple[Turn, ...]:
 
 
 def history(entries: Sequence[Entry]) -> History:
-    """The session as it stands after its last compaction."""
+    """The session as it stands after its last compaction.
+
+    A compaction that names an entry which is not there does not count: nothing may be left out
+    that no summary stands for.
+    """
     turns = group(entries)
     first = turns[0].request if turns else ""
-    for entry in reversed(entries):
-        if isinstance(entry, CompactionEntry):
-            return History(first, entry, group(_after(entries, entry.through)))
+    places = {entry.id: place for place, entry in enumerate(entries)}
+    for place, entry in reversed(list(enumerate(entries))):
+        if isinstance(entry, CompactionEntry) and places.get(entry.through, place) < place:
+            return History(first, entry, group(entries[places[entry.through] + 1 :]))
     return History(first, None, turns)
+
+
+def endless(entries: Sequence[Entry]) -> int:
+    """How many compactions and captures name an entry that is not there."""
+    known = {entry.id for entry in entries}
+    kinds = (CompactionEntry, CaptureEntry)
+    return sum(isinstance(each, kinds) and each.through not in known for each in entries)
 
 
 def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Message]:
@@ -200,8 +213,3 @@ def _results(calls: Sequence[ToolCall], later: Sequence[Entry]) -> Iterator[Mess
     for call in calls:
         content = sendable(found.get(call.id, LOST))
         yield Message("tool", content if content.strip() else EMPTY, tool_call_id=call.id)
-
-
-def _after(entries: Sequence[Entry], through: str) -> Sequence[Entry]:
-    position = next(index for index, entry in enumerate(entries) if entry.id == through)
-    return entries[position + 1 :]

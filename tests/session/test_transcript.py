@@ -9,7 +9,7 @@ import pytest
 
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
-from assistant.session import transcript
+from assistant.session import transcript, turns
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -25,12 +25,15 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from assistant.session.fitting import fit
 from assistant.session.transcript import Transcript
+from tests.model.validator import faults
 
 CALL = ToolCall("c1", "look", {"path": "a.py", "deep": [1, {"x": None}]})
 ALL = (
     UserEntry("Ünï\ncode \u2028 \ud800 \\ud800", joins=True),
     AssistantEntry("hi", "hm", (CALL, ToolCall("c2", "x", fault="bad")), Usage(1, 2, 3, 0.5), "m"),
+    AssistantEntry("", "hm", signed=({"type": "thinking", "thinking": "hm", "signature": "s"},)),
     ApprovalEntry("c1", "no", "because"),
     ToolResultEntry("c1", "look", "result", error=True, compact="r", synthetic=True),
     RecalledEntry((CitedPassage("p", "MEMORY.md:3", "- x", "2026-11-21"),), 4, abstained=False),
@@ -115,7 +118,7 @@ def test_a_session_goes_on_where_it_ended(directory: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from assistant.session import transcript
+from assistant.session import transcript, turns
 from assistant.session.entries import UserEntry
 session = transcript.create(Path(sys.argv[1]))
 session.append(UserEntry("Hello"))
@@ -249,6 +252,72 @@ def test_a_write_that_was_interrupted_is_taken_in_or_cut_off(directory: Path) ->
     assert session.append(UserEntry("after")).id == "e4"
     texts = [e.text for e in transcript.read(directory, session.session)[1:]]  # type: ignore[union-attr]
     assert texts == ["Hello", "whole", "next", "after"]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"no entry\n",
+        b"\x00" * 99 + b"\n",
+        b'{"type": "user"}\n',
+        b"[" * 100_000 + b"\n",
+        b"\xff\xfe\n\n\n",
+        b"one\ntwo and half a line",
+    ],
+)
+def test_garbage_written_to_an_open_session_is_cut_off_and_told(
+    directory: Path, garbage: bytes
+) -> None:
+    session = begun(directory)
+    other = begun(directory, UserEntry("x"), UserEntry("whole"))
+    whole = path_of(other).read_bytes().split(b"\n")[2] + b"\n"
+    with path_of(session).open("ab") as file:
+        file.write(whole + garbage)
+    assert session.append(UserEntry("next")).id == "e3"
+    (told,) = session.notices
+    assert f"{len(garbage):,} bytes that are no entries" in told
+    session.settle("over")
+    session.close()
+    texts = [getattr(each, "text", "") for each in transcript.read(directory, session.session)]
+    assert texts == ["", "Hello", "whole", "next", "over"]
+    assert transcript.reopen(directory, session.session).notices == []
+
+
+def test_a_compaction_that_names_no_entry_does_not_count(directory: Path) -> None:
+    session = begun(directory, UserEntry("one"), AssistantEntry("1"))
+    session.append(CompactionEntry("the summary", "e2", 1, 9, 5))
+    session.append(CompactionEntry("of nothing", "e99", 2, 9, 5))
+    session.append(CompactionEntry("of what is to come", "e7", 2, 9, 5))
+    session.append(CaptureEntry("e77"))
+    session.append(UserEntry("two"))
+    session.close()
+    again = transcript.reopen(directory, session.session)
+    shown = turns.history(again.entries)
+    assert shown.compaction is not None and shown.compaction.summary == "the summary"
+    assert [turn.request for turn in shown.turns] == ["two"]
+    assert ["2 of the compactions and captures" in told for told in again.notices] == [True]
+
+
+def test_a_transcript_with_lines_gone_is_refused_or_read(directory: Path) -> None:
+    session = begun(directory, UserEntry("one"), AssistantEntry("", tool_calls=(CALL,)))
+    session.append(ToolResultEntry("c1", "look", "x"))
+    session.append(AssistantEntry("1"))
+    session.append(CaptureEntry("e4"))
+    session.append(CompactionEntry("the summary", "e4", 1, 9, 5))
+    session.append(UserEntry("two"))
+    session.append(AssistantEntry("", tool_calls=(ToolCall("c2", "look"),)))
+    session.close()
+    path = path_of(session)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for gone in range(1, len(lines)):
+        for more in range(gone, len(lines)):
+            path.write_bytes(b"".join(lines[:gone] + lines[gone + 1 : more] + lines[more + 1 :]))
+            again = transcript.reopen(directory, session.session)
+            again.append(UserEntry("and on"))
+            again.close()
+            shown = turns.history(again.entries)
+            assert faults(fit(shown, 9_000).messages) == []
+            assert again.entries[-1].text == "and on"
 
 
 def test_a_file_removed_while_open_is_an_error(directory: Path) -> None:
