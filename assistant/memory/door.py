@@ -47,9 +47,9 @@ def amending(
     It is one write, so that `undo` takes it back. If the block raises, it must have changed
     nothing. Raises StorageError if a file is not UTF-8.
     """
-    from assistant.memory.writing.ledger import Ledger  # a markdown parser: not for clients
+    from assistant.memory.writing.transaction import Commits  # a markdown parser: not for clients
 
-    return Ledger(place).amending(texts, origin)
+    return Commits(place).amending(texts, origin)
 
 
 def open_in_process(

@@ -31,8 +31,9 @@ from assistant.workspace import Workspace
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
-OnChange = Callable[[str, str], None]
-"""Called as `on_change(source, text)` once the new content of a file is indexed."""
+OnChange = Callable[[str, str, str], None]
+"""Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
+and the digest of its bytes in hex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class Synchronizer:
         self.store.catalog.replace_source(name, stat, digest, chunks, self._embedder.fingerprint)
         self._faults.pop(name, None)
         if self._on_change is not None:
-            self._on_change(name, text)
+            self._on_change(name, text, digest)
         return True
 
     def _touch(self, known: Source, stat: Stat) -> None:

@@ -18,7 +18,8 @@ from assistant.memory.search.locating import Locator
 from assistant.memory.search.similar import similar
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.memory.text.words import plain
-from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.adding import Written
+from assistant.memory.writing.ledger import Ledger
 
 
 class Answers:
@@ -73,7 +74,7 @@ class Answers:
         return [
             f"A save from an older copy of {entry.source} took away: {entry.text}"
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
-            for entry in self._ledger.erased()
+            for entry in self._ledger.erasures.all()
         ]
 
     def _dated(self, passage: Passage) -> Passage:

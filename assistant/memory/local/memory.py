@@ -136,16 +136,16 @@ class LocalMemory:
             return self._fresh.read(lambda: self._answers.remembered(written))
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        return self._fresh.read(self._ledger.erased)
+        return self._fresh.read(self._ledger.erasures.all)
 
     def restore(
         self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self._fresh.lock:
             if dismiss:
-                self._ledger.dismiss(ids)
+                self._ledger.erasures.dismiss(ids)
                 return ()
-            written = self._ledger.restore(ids, request=request)
+            written = self._ledger.erasures.restore(ids, request=request)
             return self._fresh.read(lambda: tuple(map(self._answers.remembered, written)))
 
     def status(self) -> MemoryStatus:
@@ -187,10 +187,10 @@ class LocalMemory:
 
     # Parts
 
-    def _observe(self, source: str, text: str) -> None:
+    def _observe(self, source: str, text: str, sha256: str) -> None:
         """See whether a stale save took facts away; recall goes on if that fails."""
         try:
-            self._ledger.observe(source)
+            self._ledger.erasures.observe(source, text, sha256)
         except AssistantError as error:
             self._notices.add(str(error))
 

@@ -20,6 +20,8 @@ class Draft:
         self._workspace = workspace
         self._read: dict[str, bytes] = {}
         self._text: dict[str, str] = {}
+        self._digest: dict[str, str] = {}
+        self._original: dict[str, tuple[str, str]] = {}
         self.images: dict[str, str] = {}
         """What the edits removed, by digest."""
 
@@ -40,6 +42,13 @@ class Draft:
             self._text[source] = decoded.removeprefix(_BOM)
         return self._text[source]
 
+    def digest(self, source: str) -> str:
+        """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
+        text = self.text(source)
+        if source not in self._digest:
+            self._digest[source] = digest(text)
+        return self._digest[source]
+
     def is_text(self, source: str) -> bool:
         """Whether a file can be read, and is UTF-8."""
         try:
@@ -48,16 +57,20 @@ class Draft:
             return False
         return True
 
-    def originals(self) -> dict[str, str]:
-        """The files that are edited, as they were read."""
-        read = {name: self._read[name].decode().removeprefix(_BOM) for name in self._text}
-        return {name: text for name, text in read.items() if text != self._text[name]}
+    def changed(self) -> list[str]:
+        """The files that are edited."""
+        return list(self._original)
+
+    def original(self, source: str) -> tuple[str, str]:
+        """The text of a file that is edited as it was read, and its digest."""
+        return self._original[source]
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change, and say how it is journalled."""
-        before = self.text(source)
-        after = splice.apply(before)
-        self._text[source] = after
+        before, old = self.text(source), self.digest(source)
+        self._original.setdefault(source, (before, old))
+        self._text[source] = splice.apply(before)
+        del self._digest[source]
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
             self.images[removed] = splice.removed
@@ -66,8 +79,8 @@ class Draft:
             at=splice.at,
             removed=removed,
             inserted=splice.inserted,
-            before=digest(before),
-            after=digest(after),
+            before=old,
+            after=self.digest(source),
             above=tuple(_digests(lines_above(before, splice.at))),
             below=tuple(_digests(lines_below(before, splice.at + len(splice.removed)))),
         )

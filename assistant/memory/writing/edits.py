@@ -9,7 +9,6 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text import superseding
 from assistant.memory.text.chunks import Chunk, chunks_of
-from assistant.memory.text.identity import digest
 from assistant.memory.text.words import is_struck
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.finding import line_stating, stands_alone
@@ -98,7 +97,7 @@ def still_gone(draft: Draft, history: Images, sources: Sequence[str], write: Wri
     left = {edit.source: edit.after for edit in write.edits}
 
     def is_back(edit: Edit) -> bool:
-        if not edit.removed or digest(draft.text(edit.source)) == left[edit.source]:
+        if not edit.removed or draft.digest(edit.source) == left[edit.source]:
             return False
         facts = chunks_of(history.read(edit.removed) or "", edit.source)
         return bool(facts) and all(stated(draft, sources, fact.plain) for fact in facts)
@@ -113,7 +112,8 @@ def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list
         removed = history.read(edit.removed) if edit.removed else ""
         if removed is None:
             raise LedgerError("this cannot be undone: what it removed is no longer kept")
-        made.append(draft.edit(edit.source, reversal(draft.text(edit.source), edit, removed)))
+        text, state = draft.text(edit.source), draft.digest(edit.source)
+        made.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
     return made
 
 

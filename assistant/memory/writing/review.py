@@ -13,7 +13,8 @@ from assistant import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Held, Origin, Passage
 from assistant.memory.text.identity import digest, fact_key
-from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.adding import Written
+from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup.items import clean
 from assistant.memory.writing.record.writes import now
 from assistant.workspace import Workspace

@@ -61,9 +61,12 @@ class Traces:
     states: set[str] = field(default_factory=set)
 
 
-def verdicts_on(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
-    """What became of the watched facts of a file, if somebody else saved this text of it."""
-    if journal.saved(source) in {None, digest(text)}:
+def verdicts_on(text: str, state: str, source: str, journal: Journal) -> dict[str, Verdict]:
+    """What became of the watched facts of a file, if somebody else saved this text of it.
+
+    `state` is the text's digest.
+    """
+    if journal.saved(source) in {None, state}:
         return {}
     watched: list[Write] = []
     traces = Traces(journal.saved(source))
@@ -82,7 +85,7 @@ def verdicts_on(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
                 watched.append(write)
         if write.action == "supersede":
             traces.strikes += [(edit.inserted, len(watched)) for edit in edits if edit.removed]
-    return judge(text, source, watched, traces) if watched else {}
+    return judge(text, state, watched, traces) if watched else {}
 
 
 def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
@@ -96,8 +99,9 @@ def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     }
 
 
-def judge(text: str, source: str, watched: Sequence[Write], traces: Traces) -> dict[str, Verdict]:
-    """What became of watched writes (oldest first) in a file that somebody else saved."""
+def judge(text: str, state: str, watched: Sequence[Write], traces: Traces) -> dict[str, Verdict]:
+    """What became of watched writes (oldest first) in their file, which somebody else saved."""
+    source = watched[0].source
     lines = [line.strip() for line in LINES.findall(text)]
     present = _present(text, lines, watched, source)
     loaded = -1  # the latest write that the save shows signs of
@@ -116,7 +120,7 @@ def judge(text: str, source: str, watched: Sequence[Write], traces: Traces) -> d
         else:
             missing.append(write)
     added = [_added(write, source) for write in missing]
-    as_before = digest(text) in traces.states and not any(map(_heading, added))
+    as_before = state in traces.states and not any(map(_heading, added))
     taken_out = as_before or digest(_put_back(text, added)) == traces.left
     verdicts.update({write.id: "deleted" if taken_out else "erased" for write in missing})
     return verdicts

@@ -1,13 +1,13 @@
 """How a write to memory is made, whatever it consists of.
 
 Under one lock: put down in the journal what will be done; see that each file is still as it was
-read; put the new one in its place at once; acknowledge. Whatever breaks off in between is settled
-from the files by the next writer. No lock stops an editor: a file saved meanwhile is read again and
+read; put the new one in its place at once; acknowledge. Whatever breaks off in between the next
+writer settles (`settling.py`). No lock stops an editor: a file saved meanwhile is read again and
 the write made anew.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,12 +16,11 @@ from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Origin
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import counted, difference
-from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.record.images import Images
 from assistant.memory.writing.record.journal import Journal
-from assistant.memory.writing.record.writes import Edit, Verdict, Write, new_id, now
+from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
+from assistant.memory.writing.settling import settle
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
-from assistant.memory.writing.undo import applied
 from assistant.workspace import Workspace
 
 ATTEMPTS = 100
@@ -39,12 +38,15 @@ class Change:
 
 
 class Commits:
-    """The writes to one workspace's files. Safe to use from several threads and processes."""
+    """The writes to one workspace's files. Safe to use from several threads and processes.
 
-    def __init__(self, workspace: Workspace, journal: Journal, history: Images) -> None:
-        self._workspace = workspace
-        self._journal = journal
-        self._images = history
+    `journal` and `images` are what is kept of them.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.journal = Journal(workspace.journal)
+        self.images = Images(workspace.history)
 
     def write(self, plan: Callable[[Change], _T]) -> _T:
         """Carry out what `plan` makes of the files as they are; again if one is saved meanwhile.
@@ -54,7 +56,7 @@ class Commits:
         """
         with self.locked():
             for _ in range(ATTEMPTS):
-                change = Change(Draft(self._workspace))
+                change = Change(Draft(self.workspace))
                 outcome = plan(change)
                 if not change.writes or self._commit(change):
                     return outcome
@@ -73,78 +75,53 @@ class Commits:
             if not texts:
                 yield
                 return
-            draft = Draft(self._workspace)
+            draft = Draft(self.workspace)
             verdicts: dict[str, Verdict] = {}
             edits = []
             for source, text in texts.items():
-                verdicts |= verdicts_on(draft.text(source), source, self._journal)
-                verdicts |= taken_out(text, source, self._journal)
                 edits.append(draft.edit(source, difference(draft.text(source), text)))
+                verdicts |= verdicts_on(*draft.original(source), source, self.journal)
+                verdicts |= taken_out(text, source, self.journal)
             write = Write(
                 new_id(), now(), "amend", counted(edits, draft.images), origin, tuple(edits)
             )
             for image in draft.images.values():
-                self._images.keep(image)
-            self._journal.begin([write])
+                self.images.keep(image)
+            self.journal.begin([write])
             try:
                 yield
             except BaseException:
-                self._journal.settle((), [write.id])
+                self.journal.settle((), [write.id])
                 raise
-            self._journal.settle([write.id], (), verdicts)
+            self.journal.settle([write.id], (), verdicts)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock, with what a dead writer began settled."""
-        storage.private_directory(self._workspace.private)
-        with locking.lock(self._workspace.ledger_lock):
-            self._journal.refresh(mend=True)
-            if self._journal.pending():
-                self._recover()
+        storage.private_directory(self.workspace.private)
+        with locking.lock(self.workspace.ledger_lock):
+            self.journal.refresh(mend=True)
+            if self.journal.pending():
+                settle(self.workspace, self.journal, self.images)
             yield
 
     def _commit(self, change: Change) -> bool:
         """Journal, save, acknowledge; False if an editor's save came in between."""
         verdicts: dict[str, Verdict] = {}
-        for source, text in change.draft.originals().items():
-            verdicts |= verdicts_on(text, source, self._journal)
+        for source in change.draft.changed():
+            verdicts |= verdicts_on(*change.draft.original(source), source, self.journal)
         for image in change.draft.images.values():
-            self._images.keep(image)
-        self._journal.begin(change.writes)
+            self.images.keep(image)
+        self.journal.begin(change.writes)
         try:
             saved = change.draft.save()
         except StorageError:
             with contextlib.suppress(StorageError):  # then the next writer settles it
-                self._recover()
+                settle(self.workspace, self.journal, self.images)
             raise
         if saved:
             ids = [write.id for write in change.writes]
-            self._journal.settle(ids, (), verdicts | change.verdicts)
+            self.journal.settle(ids, (), verdicts | change.verdicts)
             return True
-        self._recover()
-        return all(map(self._journal.is_done, change.writes))
-
-    def _recover(self) -> None:
-        """Settle from the files what was begun and not acknowledged."""
-        pending = self._journal.pending()
-        draft = Draft(self._workspace)
-        shown = {}
-        for source in {edit.source for write in pending for edit in write.edits}:
-            storage.sweep(self._workspace.root / source)
-            edits = [edit for write in pending for edit in write.edits if edit.source == source]
-            removed = self._images.read(edits[-1].removed) if edits[-1].removed else ""
-            shown[source] = applied(draft.text(source), edits, removed or "")
-        done = [write for write in pending if any(shown[edit.source] for edit in write.edits)]
-        for write in done:
-            self._complete(draft, [edit for edit in write.edits if not shown[edit.source]])
-        void = [write.id for write in pending if write not in done]
-        self._journal.settle([write.id for write in done], void)
-
-    def _complete(self, draft: Draft, edits: Sequence[Edit]) -> None:
-        """Make the rest of a write over several files, where its place has not changed."""
-        for edit in edits:
-            removed = self._images.read(edit.removed) if edit.removed else None
-            text = draft.text(edit.source)
-            if removed and text.count(removed) == 1:
-                draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
-        draft.save()
+        settle(self.workspace, self.journal, self.images)
+        return all(map(self.journal.is_done, change.writes))

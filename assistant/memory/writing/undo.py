@@ -1,10 +1,9 @@
 """Take an edit back from a file that has changed since: its own lines exactly, or not at all."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assistant.errors import LedgerError
-from assistant.memory.text.identity import digest
 from assistant.memory.text.lines import LINES, line_digest, lines_above, lines_below
 from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.markup.removal import removal, with_emptied_heading
@@ -14,15 +13,15 @@ _HEADING = re.compile(r"## (.+)")
 _STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
 
 
-def reversal(text: str, edit: Edit, removed: str) -> Splice:
-    """The edit that takes `edit` back; `removed` is the text it removed.
+def reversal(text: str, state: str, edit: Edit, removed: str) -> Splice:
+    """The edit that takes `edit` back; `state` is the text's digest, `removed` what it removed.
 
     Exact to the byte if the file is as the edit left it. Otherwise the lines it added are found
     where they stand now, and what it removed goes back between the neighbours it had.
     Raises LedgerError if the owner has since changed those lines, or the neighbours of removed
     ones.
     """
-    if digest(text) == edit.after:
+    if state == edit.after:
         return Splice(edit.at, edit.inserted, removed)
     if not edit.inserted:
         return Splice(_between(text, edit), "", removed)
@@ -30,21 +29,6 @@ def reversal(text: str, edit: Edit, removed: str) -> Splice:
     if len(whole) == 1:
         return Splice(whole[0], edit.inserted, removed)
     return _changed_place(text, edit, removed)
-
-
-def applied(text: str, edits: Sequence[Edit], removed: str) -> bool:
-    """Whether a file shows the edits as made: all of them or, as it is replaced at once, none.
-
-    A file changed since is judged by the lines of the last edit; `removed` is what that removed.
-    """
-    if digest(text) == edits[-1].after:
-        return True
-    if digest(text) == edits[0].before:
-        return False
-    lines = [line.strip() for line in LINES.findall(edits[-1].inserted)]
-    if lines:
-        return lines[-1] in {line.strip() for line in LINES.findall(text)}
-    return removed not in text
 
 
 def _changed_place(text: str, edit: Edit, removed: str) -> Splice:

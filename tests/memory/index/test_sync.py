@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -385,12 +386,12 @@ def test_another_model_makes_another_index(workspace: Workspace, start: Open) ->
 
 
 def test_new_content_is_shown_to_the_observer_once(workspace: Workspace, start: Open) -> None:
-    seen: list[tuple[str, str]] = []
-    index = start(on_change=lambda source, text: seen.append((source, text)))
+    seen: list[tuple[str, str, str]] = []
+    index = start(on_change=lambda source, text, digest: seen.append((source, text, digest)))
     write(workspace, "- tea\n")
     index.refresh()
     index.refresh()
-    assert seen == [("MEMORY.md", "- tea\n")]
+    assert seen == [("MEMORY.md", "- tea\n", sha256(b"- tea\n").hexdigest())]
 
 
 def test_progress_is_told_and_ends_at_the_total(workspace: Workspace, start: Open) -> None:

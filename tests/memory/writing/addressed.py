@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
 from assistant.memory.text.chunks import chunks_of, passage
-from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.adding import Written
+from assistant.memory.writing.ledger import Ledger
 
 
 class AddressedLedger(Ledger):
@@ -22,6 +24,11 @@ class AddressedLedger(Ledger):
         targets = {fact.replaces for fact in facts if fact.replaces}
         found = {target: self._named(target) for target in targets}
         return super().remember(facts, request=request, replaced=found | dict(replaced or {}))
+
+    def observe(self, source: str) -> None:
+        """See a file as the index does when somebody has saved it."""
+        data = (self._workspace.root / source).read_bytes()
+        self.erasures.observe(source, data.decode(), sha256(data).hexdigest())
 
     def locate(self, address: str) -> Passage:
         """The one passage at an address. Raises LedgerError if there is none."""

@@ -195,7 +195,7 @@ def test_no_line_that_the_owner_types_is_lost(workspace: Workspace, how: str, ru
     ledger.observe("MEMORY.md")
     left = memory(workspace).splitlines()
     assert [line for line in typed if line not in left] == []
-    offered = {entry.text for entry in ledger.erased()}
+    offered = {entry.text for entry in ledger.erasures.all()}
     standing = {line.removeprefix("- ") for line in left}
     assert [fact for fact in facts if fact not in standing | offered] == []
 
@@ -217,13 +217,15 @@ def test_a_fact_that_a_stale_save_erased_is_offered_and_not_written_back(
         buffer = _stale(path, lambda n=number: ledger.remember([Fact(f"Lost {n} in the fog")]))
         save(path, buffer + f"typed {number}\n", how)
         ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erased()] == [f"Lost {n} in the fog" for n in range(10)]
+    assert [entry.text for entry in ledger.erasures.all()] == [
+        f"Lost {n} in the fog" for n in range(10)
+    ]
     assert "Lost" not in memory(workspace)
-    first, second, *_ = [entry.id for entry in ledger.erased()]
-    (back,) = ledger.restore([first])
+    first, second, *_ = [entry.id for entry in ledger.erasures.all()]
+    (back,) = ledger.erasures.restore([first])
     assert (back.status, back.text) == ("stored", "Lost 0 in the fog")
-    ledger.dismiss([second])
-    assert [entry.text for entry in ledger.erased()] == [
+    ledger.erasures.dismiss([second])
+    assert [entry.text for entry in ledger.erasures.all()] == [
         f"Lost {n} in the fog" for n in range(2, 10)
     ]
     assert [f"typed {n}" in memory(workspace) for n in range(10)] == [True] * 10
@@ -235,7 +237,7 @@ def test_the_next_write_notices_what_nobody_observed(workspace: Workspace) -> No
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "in place")
     ledger.remember([Fact("Has a dog")])
-    assert [entry.text for entry in AddressedLedger(workspace).erased()] == ["Likes tea"]
+    assert [entry.text for entry in AddressedLedger(workspace).erasures.all()] == ["Likes tea"]
 
 
 def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Workspace) -> None:
@@ -244,7 +246,7 @@ def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Work
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer, "in place")
     ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erased()] == ["Likes tea"]
+    assert [entry.text for entry in ledger.erasures.all()] == ["Likes tea"]
 
 
 def _edits() -> dict[str, Callable[[str], str]]:
@@ -271,7 +273,7 @@ def test_what_the_owner_saw_and_deleted_is_not_offered(
     ledger.observe("MEMORY.md")
     save(path, _edits()[what](memory(workspace)), how)
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 @pytest.mark.parametrize("what", ["the line", "the line, and types", "by rewording", "by striking"])
@@ -290,7 +292,7 @@ def test_a_deletion_in_the_first_save_after_the_write_is_understood(
     save(path, _edits()[what](memory(workspace)), "in place")
     ledger.observe("MEMORY.md")
     ambiguous = what == "the line, and types" and heading != "ours"
-    assert len(ledger.erased()) == (1 if ambiguous else 0)
+    assert len(ledger.erasures.all()) == (1 if ambiguous else 0)
 
 
 def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: Workspace) -> None:
@@ -300,7 +302,7 @@ def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: 
     ledger.remember([Fact("A later fact")])
     save(path, memory(workspace).replace("- An older fact\n", "") + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 @pytest.mark.parametrize("first", ["ours", "the owner's"])
@@ -318,7 +320,7 @@ def test_a_forgotten_fact_that_is_not_back_shows_that_the_editor_loaded_what_cam
     ledger.forget([ledger.locate(f"MEMORY.md:{where}")])
     save(path, memory(workspace).replace("- Deleted\n", "") + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
@@ -334,7 +336,7 @@ def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
     ledger.remember([Fact("New", replaces=f"MEMORY.md:{where}")])
     save(path, memory(workspace).replace("- Deleted\n", ""), "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> None:
@@ -346,7 +348,7 @@ def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> 
     ledger.remember([Fact("Replaced", replaces="MEMORY.md:5")])
     save(path, memory(workspace) + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 @pytest.mark.parametrize("how", ["forgotten", "deleted"])
@@ -358,7 +360,7 @@ def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "rename")
     ledger.observe("MEMORY.md")
-    assert len(ledger.erased()) == 1
+    assert len(ledger.erasures.all()) == 1
     (again,) = ledger.remember([Fact("Likes tea")])
     save(path, memory(workspace) + "typed again\n", "rename")
     ledger.observe("MEMORY.md")
@@ -367,7 +369,7 @@ def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
     else:
         save(path, memory(workspace).replace("- Likes tea\n", ""), "rename")
         ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> None:
@@ -377,7 +379,7 @@ def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> No
     save(path, buffer + "typed\n", "rename")
     (workspace.root / "AGENTS.md").write_text("* likes tea!\n")
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 # A write that was begun by a process that died

@@ -18,6 +18,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
+from tests.memory.writing.addressed import AddressedLedger
 from tests.tools.conftest import Call, calling
 
 
@@ -283,14 +284,14 @@ def test_a_change_that_is_not_made_is_not_in_the_journal(
 def test_a_fact_that_an_approved_change_takes_out_is_not_offered_again(
     approved: Call, workspace: Workspace
 ) -> None:
-    ledger = Ledger(workspace)
+    ledger = AddressedLedger(workspace)
     ledger.remember([Fact("Likes tea"), Fact("Has a dog")])
     old = "- Likes tea\n- Has a dog\n"
     assert not approved("edit_file", path="MEMORY.md", old_text=old, new_text="").error
     path = workspace.root / "MEMORY.md"
     path.write_text(path.read_text() + "typed\n")
     ledger.observe("MEMORY.md")
-    assert ledger.erased() == ()
+    assert ledger.erasures.all() == ()
 
 
 def test_what_git_runs_in_another_directory_is_not_journalled(

@@ -1,0 +1,88 @@
+"""The facts that a stale save took away: noticed, offered, restored or dismissed."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from assistant.errors import LedgerError
+from assistant.memory.base import Fact, JournalEntry
+from assistant.memory.text.identity import digest, fact_key
+from assistant.memory.writing.adding import Adding, Wanted, Written
+from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.finding import fact_keys
+from assistant.memory.writing.record.writes import Verdict
+from assistant.memory.writing.stale_saves import verdicts_on
+from assistant.memory.writing.transaction import Commits
+
+_BOM = "\ufeff"
+
+
+class Erasures:
+    """What saves by others took from one workspace's memory files."""
+
+    def __init__(self, commits: Commits, adding: Adding) -> None:
+        self._commits = commits
+        self._journal = commits.journal
+        self._adding = adding
+
+    def observe(self, source: str, text: str, sha256: str) -> None:
+        """Look at a file's text that may be somebody else's save; call it for each change seen.
+
+        Settles for each fact written since the last such save whether the owner has seen it,
+        deleted it, or lost it to an editor's stale buffer. `sha256` is that of the file's bytes.
+        """
+        state = sha256
+        if text.startswith(_BOM):
+            text = text.removeprefix(_BOM)
+            state = digest(text)
+        self._journal.refresh()
+        if self._journal.saved(source) in (None, state):
+            return
+        with self._commits.locked():
+            self._journal.settle((), (), verdicts_on(text, state, source, self._journal))
+
+    def all(self) -> tuple[JournalEntry, ...]:
+        """The facts that a stale save erased and that the owner has not decided on.
+
+        Of one that was written again counts what became of it then.
+        """
+        self._journal.refresh()
+        added = [
+            write
+            for write in self._journal.acknowledged()
+            if write.added and self._journal.reversible(write)
+        ]
+        if not any(self._journal.verdict(write) == "erased" for write in added):
+            return ()
+        draft, sources = Draft(self._commits.workspace), self._commits.workspace.sources()
+        said = set().union(*(fact_keys(draft.text(source)) for source in sources))
+        latest = {fact_key(write.text): write for write in added}
+        return tuple(
+            self._journal.entry(write)
+            for words, write in latest.items()
+            if self._journal.verdict(write) == "erased" and words not in said
+        )
+
+    def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
+        """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
+        if request and (done := self._adding.answered(request)):
+            return done
+        lost = self._lost(ids)
+        facts = [Fact(entry.text, origin=entry.origin) for entry in lost]
+        verdicts: Mapping[str, Verdict] = dict.fromkeys(ids, "restored")
+        wanted = Wanted(facts, {}, request, "restore", verdicts)
+        return self._commits.write(partial(self._adding.plan, wanted))
+
+    def dismiss(self, ids: Sequence[str]) -> None:
+        """Never offer these erased facts again. Raises LedgerError for any other id."""
+        lost = self._lost(ids)
+        with self._commits.locked():
+            self._journal.settle((), (), {entry.id: "dismissed" for entry in lost})
+
+    def _lost(self, ids: Sequence[str]) -> list[JournalEntry]:
+        lost = {entry.id: entry for entry in self.all()}
+        for name in ids:
+            if name not in lost:
+                raise LedgerError(
+                    f"{name} is no erased fact", "`assistant memory status` lists them"
+                )
+        return [lost[name] for name in ids]
