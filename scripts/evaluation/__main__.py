@@ -1,18 +1,21 @@
 """How well recall finds what answers: the suites under tests/recall, or the cases of a folder.
 
 Without a folder it prints a row for each measure of each suite, for the development half and the
-held-out one, with 95 % bootstrap intervals. With one, the report on its */MEMORY.md with qa.json.
+held-out one, with 95 % bootstrap intervals; and for the cases in $ASSISTANT_EVAL_DATA, if there is
+one. With a folder, it prints the report on its */MEMORY.md with qa.json.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.embedding import compile
 from assistant.settings import EmbeddingSettings
-from scripts.evaluation import cases, means, report
+from scripts.evaluation import cases, conversations, means, report
 from scripts.evaluation.catalogue import PLANS, Plan
 from scripts.evaluation.kept import KeptEmbedder
 from scripts.evaluation.misses import misses
@@ -36,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     before, found = report.recorded(), []
     print(report.HEADING)
-    for row in report.rows(plans, embedder, settings, kinds=options.kinds):
+    rows = report.rows(plans, embedder, settings, kinds=options.kinds)
+    if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not options.suite:
+        rows = chain(rows, conversations.rows(Path(folder), embedder, settings))
+    for row in rows:
         print(row.line(before.get(row.plan, {}).get(row.measure.name)), flush=True)
         found.append(row)
     if options.record:

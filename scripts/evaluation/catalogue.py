@@ -71,6 +71,9 @@ PLANS = (
     Plan("strings", "strings", ("strings",), (probes.ranked(),)),
     Plan("strings, many", "strings", ("strings",), (probes.ranked(),), distractors=19_000),
     Plan("typos, many", "typos", FACTS, (probes.ranked(),), distractors=22_000),
+    Plan("unrelated, many", "unrelated", FACTS, (probes.disturbed(),), distractors=22_000),
+    Plan("latest", "latest", ("latest",), (probes.ranked(),)),
+    Plan("wordings", "wordings", ("facts", "wordings"), (probes.complete(), probes.ranked())),
     *map(_language, LANGUAGES),
     Plan(
         "documents",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assistant.memory.base import Passage, Query
 from scripts.evaluation.room import Room
-from scripts.evaluation.suites import Asked
+from scripts.evaluation.suites import Asked, Evidence
 
 AMONG = 8
 """Passages of a short list: what fits a screen, and the k of a default recall at first."""
@@ -41,15 +41,21 @@ class Probe:
     score: Score
 
 
-def covered(passages: Sequence[Passage], evidence: Sequence[str]) -> float:
+def held(texts: Sequence[str], evidence: Evidence) -> float:
+    """The share of the evidence that the texts hold."""
+    found = [any(wording in text for wording in each for text in texts) for each in evidence]
+    return sum(found) / len(found)
+
+
+def covered(passages: Sequence[Passage], evidence: Evidence) -> float:
     """The share of the evidence that the passages hold."""
-    return sum(any(text in each.text for each in passages) for text in evidence) / len(evidence)
+    return held([each.text for each in passages], evidence)
 
 
-def place(passages: Sequence[Passage], evidence: Sequence[str]) -> int | None:
+def place(passages: Sequence[Passage], evidence: Evidence) -> int | None:
     """Where the first passage that holds any of the evidence stands, from 1; None if nowhere."""
-    held = (n for n, each in enumerate(passages, 1) if covered([each], evidence))
-    return next(held, None)
+    holding = (n for n, each in enumerate(passages, 1) if covered([each], evidence))
+    return next(holding, None)
 
 
 def ranked() -> Probe:
@@ -89,8 +95,7 @@ def turn(before: Sequence[str] = (), name: str = "in the turn") -> Probe:
 
     def score(room: Room, asked: Asked) -> tuple[float, float]:
         got = room.turn(asked.question, (*before, *asked.history))
-        held = sum(text in got.sent for text in asked.evidence) / len(asked.evidence)
-        return held, float(got.tokens)
+        return held([got.sent], asked.evidence), float(got.tokens)
 
     return Probe((Measure(name), Measure(f"tokens {name}", tokens=True)), score)
 
@@ -100,8 +105,8 @@ def whole() -> Probe:
     one = turn()
 
     def score(room: Room, asked: Asked) -> tuple[float, float]:
-        held, tokens = one.score(room, asked)
-        return float(held == 1.0), tokens
+        share, tokens = one.score(room, asked)
+        return float(share == 1.0), tokens
 
     return Probe(one.measures, score)
 

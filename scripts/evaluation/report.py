@@ -25,7 +25,8 @@ Figures = dict[str, dict[str, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measure of one plan (or of one kind of its questions): the scores of each half."""
+    """One measure of one plan (or of one kind of its questions): the scores of each half, in the
+    order of `HALVES`; the held-out one may be missing."""
 
     plan: str
     measure: Measure
@@ -38,7 +39,7 @@ class Row:
 
     def line(self, before: Sequence[float] | None) -> str:
         """The row of the table; `before` are the recorded means."""
-        shown = [self._cell(each) for each in self.halves]
+        shown = [*(self._cell(each) for each in self.halves), "–"][: len(HALVES)]
         recorded = [self.measure.shown(each) for each in before] if before else ["–"]
         count = " + ".join(str(len(each)) for each in self.halves)
         cells = [self.plan, self.measure.name, count, *shown, " · ".join(recorded)]

@@ -3,8 +3,9 @@
 A suite is a folder with `development.jsonl` and `held_out.jsonl`, a question a line:
 `{"question", "evidence", "history"?, "kind"?}`, and mostly a `workspace` that answers it. Evidence
 is text of the workspace, verbatim and within one line, that stands in that line alone; it says
-which passage is meant, wherever it has moved to. `history` is what was said before, the owner's
-message and the reply in turn.
+which passage is meant, wherever it has moved to. A list of texts in its place are wordings of one
+fact, any of which will do. `history` is what was said before, the owner's message and the reply in
+turn.
 """
 
 import json
@@ -15,16 +16,18 @@ from assistant.errors import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SUITES = ROOT / "tests" / "recall"
+Evidence = tuple[tuple[str, ...], ...]
+"""What answers a question: each fact of it, in the wordings that will do."""
 HALVES = ("development", "held_out")
 """What recall may be tuned on, and what only tells how well that went."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, the texts that answer it, and what was said before."""
+    """A question, what answers it, and what was said before."""
 
     question: str
-    evidence: tuple[str, ...] = ()
+    evidence: Evidence = ()
     history: tuple[str, ...] = ()
     kind: str = ""
 
@@ -53,7 +56,13 @@ def _asked(line: str) -> Asked:
     raw = json.loads(line)
     return Asked(
         question=raw["question"],
-        evidence=tuple(raw["evidence"]),
+        evidence=tuple(
+            (each,) if isinstance(each, str) else tuple(each) for each in raw["evidence"]
+        ),
         history=tuple(raw.get("history", ())),
         kind=raw.get("kind", ""),
     )
+
+
+def _wordings(fact: str | list[str]) -> tuple[str, ...]:
+    return (fact,) if isinstance(fact, str) else tuple(fact)

@@ -1,13 +1,14 @@
 """The suites are sound, and recall is no worse on them than was recorded last."""
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
 
 import pytest
 
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.settings import Settings
-from scripts.evaluation import bulk, report, suites
+from scripts.evaluation import bulk, papers, report, suites
 from scripts.evaluation.catalogue import PLANS, Plan
 from scripts.evaluation.report import Row
 from scripts.evaluation.room import opened
@@ -31,31 +32,29 @@ def worse(row: Row, before: list[float]) -> bool:
     return not row.measure.tokens and any(sign * (was - now) > SLACK for now, was in pairs)
 
 
+def texts(asked: Iterable[Asked]) -> set[str]:
+    """All wordings of all evidence."""
+    return {wording for each in asked for fact in each.evidence for wording in fact}
+
+
 @pytest.mark.parametrize("plan", ONCE, ids=lambda plan: plan.name)
 def test_a_suite_has_a_hundred_questions_whose_evidence_stands_once(plan: Plan) -> None:
     asked = every(plan)
     assert len(asked) >= 100
     assert Counter((each.history, each.question) for each in asked).most_common(1)[0][1] == 1
-    lines = [
-        line for text in suites.workspace(*plan.workspaces).values() for line in text.split("\n")
-    ]
-    texts = {text for each in asked for text in each.evidence}
-    assert {text for text in texts if sum(text in line for line in lines) != 1} == set()
-    said = [(text, each) for each in asked for text in each.evidence]
-    assert not [
-        each for text, each in said if any(text in s for s in (each.question, *each.history))
-    ]
+    files = suites.workspace(*plan.workspaces).values()
+    lines = [line for text in files for line in text.split("\n")]
+    assert {text for text in texts(asked) if sum(text in line for line in lines) != 1} == set()
+    for each in asked:
+        said = (each.question, *each.history)
+        assert not [text for text in texts([each]) if any(text in part for part in said)]
 
 
 @pytest.mark.parametrize("plan", ONCE, ids=lambda plan: plan.name)
-def test_what_is_held_out_is_not_answered_by_what_recall_is_tuned_on(plan: Plan) -> None:
-    first, second = (
-        {(each.kind, *each.evidence[:1]) for each in suites.questions(plan.suite, half)}
-        for half in HALVES
-    )
-    assert {key for key in first & second if len(key) > 1} == set()
-    sizes = [len(suites.questions(plan.suite, half)) for half in HALVES]
-    assert min(sizes) >= 0.4 * sum(sizes)
+def test_what_is_held_out_asks_for_other_facts(plan: Plan) -> None:
+    first, second = (suites.questions(plan.suite, half) for half in HALVES)
+    assert texts(first) & texts(second) == set()
+    assert min(len(first), len(second)) >= 50
 
 
 @pytest.mark.parametrize("kind", sorted({plan.bulk for plan in PLANS}))
@@ -63,9 +62,15 @@ def test_distractors_are_the_same_each_time_and_answer_nothing(kind: str) -> Non
     assert list(islice(bulk.sentences(kind), 300)) == list(islice(bulk.sentences(kind), 300))
     assert sum(text.count("\n- ") for text in bulk.files(1030, kind).values()) == 1030
     plans = [plan for plan in PLANS if plan.bulk == kind]
-    evidence = {text for plan in plans for each in every(plan) for text in each.evidence}
     whole = "\n".join(islice(bulk.sentences(kind), max(plan.distractors for plan in plans)))
-    assert [text for text in evidence if text in whole] == []
+    assert [text for plan in plans for text in texts(every(plan)) if text in whole] == []
+
+
+def test_documents_are_the_same_each_time_and_answer_nothing() -> None:
+    made = papers.papers(205)
+    assert made == papers.papers(205)
+    whole = "\n".join(made.values())
+    assert [text for text in texts(every(BY_NAME["documents"])) if text in whole] == []
 
 
 @pytest.mark.parametrize("name", QUICK)

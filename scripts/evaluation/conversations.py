@@ -1,0 +1,37 @@
+"""LoCoMo's conversations in the same table: the cases of the folder that an environment names.
+
+They are not ours to ship. The weights were learnt on them, so that there is no held-out half.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from assistant.memory.base import Query
+from assistant.memory.embedding.embedder import Embedder
+from assistant.settings import Settings
+from assistant.upkeep.evaluate import BUDGETS, Question, coverage, read_cases, score
+from assistant.workspace import MEMORY_FILE
+from scripts.evaluation.probes import Measure
+from scripts.evaluation.report import Row, tell
+from scripts.evaluation.room import Room, opened
+
+MEASURES = (*(Measure(f"within {budget:,} tokens") for budget in BUDGETS), Measure("in the turn"))
+
+
+def rows(folder: Path, embedder: Embedder, settings: Settings) -> Iterator[Row]:
+    """Evidence within each budget and in a recall as it is by default. Raises UsageError."""
+    found = []
+    for case in read_cases(folder):
+        tell(f"asking {case.name} …")
+        with opened({MEMORY_FILE: case.memory}, embedder, settings) as room:
+            found += [_scores(room, each) for each in case.questions if each.lines]
+    for measure, column in zip(MEASURES, np.array(found).T, strict=True):
+        yield Row("conversations", measure, (column,))
+
+
+def _scores(room: Room, asked: Question) -> list[float]:
+    ask = room.memory.recall
+    within = score(ask, asked)[: len(BUDGETS)]
+    return [*within, coverage(ask(Query(asked.text)).passages, asked)]
