@@ -41,6 +41,7 @@ from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Usage
 from assistant.model.base import ChatModel
+from assistant.model.smalltalk import small_talk
 from assistant.secrets.redactor import Redactor
 from assistant.session.entries import (
     AssistantEntry,
@@ -168,7 +169,7 @@ class Conversation:
             )
             return
         try:
-            found = self.memory.recall(Query(text))
+            found = self._recalled(text)
         except MemoryFailure as error:
             yield notice(self.transcript, f"Memory could not be asked: {error}")
             return
@@ -179,6 +180,11 @@ class Conversation:
         )
         self.transcript.append(RecalledEntry(passages, found.tokens, found.abstained))
         yield Recalled(tuple(each.citation for each in passages), found.tokens, found.abstained)
+
+    def _recalled(self, text: str) -> Recall:
+        """What bears on a message; small talk costs no passages, whatever resembles it."""
+        found = self.memory.recall(Query(text))
+        return Recall(text, 0, (), abstained=True) if small_talk(text) else found
 
     # The prompt and the reply
 
@@ -202,7 +208,7 @@ class Conversation:
     def preview(self, text: str = "", attached: Mapping[str, str] = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
         ask = self.trusted and text
-        recall = self.memory.recall(Query(text)) if ask else Recall(text, 0, ())
+        recall = self._recalled(text) if ask else Recall(text, 0, ())
         said = shown_messages(history(self.transcript.entries))
         specs = self.toolbox.specs()
         parts = {

@@ -627,6 +627,17 @@ def test_what_comes_with_a_message_is_sent_kept_and_not_asked_for(opened: Opened
     assert "Earl" not in str(model.requests)
 
 
+def test_small_talk_costs_no_passages(opened: Opened) -> None:
+    model = ScriptedModel("Hello.", "Tea.")
+    talk = opened(model, memory=ListMemory([Fact("Says hello there in the morning")]))
+    events = list(talk.send("Hello there!"))
+    assert Recalled((), 0, abstained=True) in events
+    assert "Says hello" not in str(model.requests[0])
+    assert "Your Memory" in {each.title for each in talk.preview("Hello there!")}
+    reply(talk.send("What is said hello there?"))
+    assert "Says hello" in str(model.requests[1])
+
+
 def test_what_waits_for_the_owner_is_said_once(opened: Opened) -> None:
     talk = opened(ScriptedModel("One.", "Two."), memory=ListMemory(held=[Fact("From a tool")]))
     notices = [

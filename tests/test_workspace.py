@@ -85,9 +85,15 @@ def test_the_template_is_short_and_teaches(name: str) -> None:
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("name", ["AGENTS.md", "MEMORY.md"])
-def test_the_template_says_where_the_tone_is_changed(name: str) -> None:
-    text = (ROOT / "workspace" / name).read_text(encoding="utf-8")
-    found = chunk(text, name, count_tokens=len, max_tokens=2_000)
+def test_the_template_says_where_the_tone_is_changed() -> None:
+    text = (ROOT / "workspace/AGENTS.md").read_text(encoding="utf-8")
+    found = chunk(text, "AGENTS.md", count_tokens=len, max_tokens=2_000)
     said = [each.plain for each in found if "tone" in each.plain and "IDENTITY.md" in each.plain]
     assert said and "SOUL.md" in said[0]
+
+
+def test_the_templates_memory_is_empty_and_says_how_to_use_it() -> None:
+    text = (ROOT / "workspace/MEMORY.md").read_text(encoding="utf-8")
+    assert list(chunk(text, "MEMORY.md", count_tokens=len, max_tokens=2_000)) == []
+    for way in ("remember that", "assistant forget", "memory undo", "strike it through"):
+        assert way in text

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, TextPiece, ToolSpec
 from assistant.model.offers import OLLAMA_EXAMPLE, Offer, offers
+from assistant.model.smalltalk import Kind, small_talk
 
 MOST_QUOTED = 5
 """Passages a reply quotes; the rest are a `recall` away."""
@@ -30,6 +31,17 @@ ENTRY = re.compile(
     r"^- \((?P<place>[^\n]*?:\d+)(?:, (?P<date>[\d-]+))?\) (?P<text>.*(?:\n  \| .*)*)", re.MULTILINE
 )
 PLACE = re.compile(r"\S+:\d+")
+ANSWERS: dict[Kind, str] = {
+    "greeting": "Hello.",
+    "thanks": "You are welcome.",
+    "farewell": "Goodbye. What I was told stays in memory.",
+    "abilities": (
+        "Ask, and I quote what memory holds, with file and line. Say “remember that …”, and I keep "
+        "it. In the chat, `/recall`, `/forget` and `/context` look closer, and `/help` lists all; "
+        "in the shell, `assistant --help` does. With a language model I also answer in words of my "
+        "own, work with files, and run commands."
+    ),
+}
 NOT_ASKED = "Memory could not be asked"
 """What the prompt says in place of the block when recall failed."""
 
@@ -91,6 +103,8 @@ class OfflineModel:
         if forget := FORGET.fullmatch(asked):
             what = " ".join(forget[1].split()).strip(" .!\"'") or "…"
             return f'To take something out of memory, run `assistant forget "{what}"`.'
+        if kind := small_talk(asked):
+            return ANSWERS[kind]
         if ABOUT_ITSELF.match(asked):
             introduced = any(message.role == "assistant" for message in messages)
             return self._introduction() if introduced else "Hello."

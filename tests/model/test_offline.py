@@ -72,6 +72,15 @@ def test_it_introduces_itself_once(workspace: Workspace) -> None:
     assert "language model" not in again
 
 
+def test_small_talk_is_answered_in_kind_and_not_with_memory(workspace: Workspace) -> None:
+    for said, expected in (("Hi!", "Hello."), ("thanks", "You are welcome.")):
+        asked = [*prompt(workspace, SEAT), *EARLIER, Message("user", said)]
+        assert answer(asked).text == expected
+    first = answer([*prompt(workspace, SEAT), Message("user", "what can you do?")]).text
+    assert "remember that" in first and first.count("not a language model") == 1
+    assert "window seat" not in first
+
+
 @pytest.mark.parametrize("question", ["help", "Who are you?", "How do I connect a model?"])
 def test_it_introduces_itself_when_asked(workspace: Workspace, question: str) -> None:
     text = answer([*prompt(workspace), *EARLIER, Message("user", question)]).text

@@ -1,0 +1,68 @@
+"""Words that are said for the saying: a greeting, thanks, a farewell, "what can you do?".
+
+Memory is not asked for them. Only a message that is nothing else counts, in the languages whose
+phrases are listed; what is not known here is asked for as any other.
+"""
+
+import re
+import unicodedata
+from typing import Literal
+
+Kind = Literal["greeting", "thanks", "farewell", "abilities"]
+
+PHRASES: dict[Kind, str] = {
+    "greeting": """
+        hi, hello, hey, hiya, howdy, yo, greetings, good morning, morning, good afternoon,
+        good evening, hallo, hi du, guten morgen, moin, guten tag, guten abend, servus, grüezi,
+        hola, buenos días, buenas tardes, buenas noches, bonjour, salut, bonsoir, coucou, ciao,
+        buongiorno, buonasera, olá, oi, bom dia, boa tarde, boa noite, hej, hei, god morgon, ahoj,
+        cześć, dzień dobry, привет, здравствуй, здравствуйте, доброе утро, добрый день,
+        добрый вечер, 你好, 您好, 早上好, こんにちは, おはよう, おはようございます, 안녕,
+        안녕하세요, مرحبا, السلام عليكم, नमस्ते
+    """,
+    "thanks": """
+        thanks, thank you, many thanks, thx, ty, cheers, much appreciated, danke, danke schön,
+        danke dir, vielen dank, merci, merci beaucoup, gracias, muchas gracias, grazie,
+        grazie mille, obrigado, obrigada, tack, takk, dzięki, dziękuję, спасибо, большое спасибо,
+        谢谢, ありがとう, ありがとうございます, 고마워, 감사합니다, شكرا, धन्यवाद
+    """,
+    "farewell": """
+        bye, bye bye, goodbye, good night, see you, see you later, see you tomorrow, see ya,
+        take care, tschüss, tschüß, bis bald, bis morgen, bis später, gute nacht, auf wiedersehen,
+        au revoir, à bientôt, à demain, bonne nuit, adiós, hasta luego, hasta mañana, arrivederci,
+        a domani, buonanotte, até logo, tchau, do widzenia, до свидания, пока, 再见, さようなら,
+        안녕히 계세요, مع السلامة
+    """,
+    "abilities": """
+        what can you do, what can you do for me, what do you do, what are you able to do,
+        what are you good for, how can you help, how can you help me, how does this work,
+        how do you work, was kannst du, que puedes hacer, que peux-tu faire, cosa sai fare
+    """,
+}
+BESIDE = r"(?: (?:there|again|all|you|everyone|so much|a lot|very much|assistant|my friend))*"
+"""What may follow in English without making it another message."""
+HOW = r"(?: how are you(?: doing)?(?: today)?| how is it going| how s it going| what s up)?"
+
+
+def _plain(text: str) -> str:
+    """The words, in small letters, without accents and punctuation."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    kept = (c if c.isalnum() else "" if unicodedata.category(c) == "Mn" else " " for c in letters)
+    return " ".join("".join(kept).split())
+
+
+def _pattern(listed: str) -> "re.Pattern[str]":
+    phrases = "|".join(re.escape(_plain(each)) for each in listed.split(","))
+    return re.compile(f"(?:{phrases}){BESIDE}{HOW}")
+
+
+_PATTERNS = {kind: _pattern(listed) for kind, listed in PHRASES.items()}
+LONGEST = 60
+"""Characters of a message that may be small talk."""
+
+
+def small_talk(text: str) -> Kind | None:
+    """What a message is said for, if it is nothing but that."""
+    words = _plain(text) if len(text) <= LONGEST else ""
+    found = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
+    return next(found, None)
