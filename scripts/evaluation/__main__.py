@@ -8,17 +8,20 @@ one. With a folder, it prints the report on its */MEMORY.md with qa.json.
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.embedding import compile
 from assistant.settings import EmbeddingSettings
-from scripts.evaluation import cases, conversations, means, report
+from scripts.evaluation import means, report
+from scripts.evaluation.cases import report as cases
+from scripts.evaluation.cases import rows as conversations
 from scripts.evaluation.catalogue import PLANS, Plan
 from scripts.evaluation.kept import KeptEmbedder
 from scripts.evaluation.misses import misses
+from scripts.evaluation.report import Row
 from scripts.evaluation.suites import ROOT
 
 KEPT = ROOT / ".cache" / "recall"
@@ -37,16 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for plan in plans:
             print(*misses(plan, embedder, settings), sep="\n\n")
         return
-    before, found = report.recorded(), []
-    print(report.HEADING)
     rows = report.rows(plans, embedder, settings, kinds=options.kinds)
     if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not options.suite:
         rows = chain(rows, conversations.rows(Path(folder), embedder, settings))
-    for row in rows:
-        print(row.line(before.get(row.plan, {}).get(row.measure.name)), flush=True)
-        found.append(row)
+    found = list(_printed(rows))
     if options.record:
         report.record(found)
+
+
+def _printed(rows: Iterable[Row]) -> Iterator[Row]:
+    before = report.recorded()
+    print(report.HEADING)
+    for row in rows:
+        print(row.line(before.get(row.plan, {}).get(row.measure.name)), flush=True)
+        yield row
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scripts.evaluation import bulk, papers, probes, suites
+from scripts.evaluation import probes, suites
+from scripts.evaluation.distractors import notes, papers
 from scripts.evaluation.probes import Probe
 
 UNRELATED_TALK = (
@@ -17,7 +18,7 @@ UNRELATED_TALK = (
 class Plan:
     """A row group of the report: the questions of a suite, asked of the workspaces of some.
 
-    So many chunks of distractors are added to the memory, of the kind of notes that `bulk` says,
+    So many chunks of distractors are added to the memory, of the kind of notes that `bulk` names,
     and so many long documents.
     """
 
@@ -33,7 +34,7 @@ class Plan:
         """The memory's files."""
         return {
             **suites.workspace(*self.workspaces),
-            **bulk.files(self.distractors, self.bulk),
+            **notes.files(self.distractors, self.bulk),
             **papers.papers(self.documents),
         }
 

@@ -84,15 +84,15 @@ def measured(
                 yield Row(name, measure, tuple(each[:, column] for each in chosen))
 
 
-def recorded() -> Figures:
+def recorded(path: Path = RECORD) -> Figures:
     """The figures that were written down last."""
-    figures: Figures = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    figures: Figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return figures
 
 
 def record(found: Sequence[Row], path: Path = RECORD) -> None:
     """Write down the figures of these rows; those of other plans stay."""
-    figures = recorded()
+    figures = recorded(path)
     for row in found:
         figures.setdefault(row.plan, {})[row.measure.name] = row.means
     path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -8,8 +8,9 @@ import pytest
 
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.settings import Settings
-from scripts.evaluation import bulk, papers, report, suites
+from scripts.evaluation import report, suites
 from scripts.evaluation.catalogue import PLANS, Plan
+from scripts.evaluation.distractors import notes, papers
 from scripts.evaluation.report import Row
 from scripts.evaluation.room import opened
 from scripts.evaluation.suites import HALVES, Asked
@@ -59,10 +60,10 @@ def test_what_is_held_out_asks_for_other_facts(plan: Plan) -> None:
 
 @pytest.mark.parametrize("kind", sorted({plan.bulk for plan in PLANS}))
 def test_distractors_are_the_same_each_time_and_answer_nothing(kind: str) -> None:
-    assert list(islice(bulk.sentences(kind), 300)) == list(islice(bulk.sentences(kind), 300))
-    assert sum(text.count("\n- ") for text in bulk.files(1030, kind).values()) == 1030
+    assert list(islice(notes.sentences(kind), 300)) == list(islice(notes.sentences(kind), 300))
+    assert sum(text.count("\n- ") for text in notes.files(1030, kind).values()) == 1030
     plans = [plan for plan in PLANS if plan.bulk == kind]
-    whole = "\n".join(islice(bulk.sentences(kind), max(plan.distractors for plan in plans)))
+    whole = "\n".join(islice(notes.sentences(kind), max(plan.distractors for plan in plans)))
     assert [text for plan in plans for text in texts(every(plan)) if text in whole] == []
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scripts.evaluation.learning import Example, learn
+from scripts.evaluation.cases.learning import Example, learn
 
 
 def examples(count: int, true: np.ndarray, seed: int = 0) -> list[Example]:  # type: ignore[type-arg]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scripts.evaluation.bulk import SEED, Filler, read
+from scripts.evaluation.distractors.notes import SEED, Filler, read
 from scripts.evaluation.suites import SUITES
 
 LEAST, MOST = 6, 14

@@ -33,7 +33,7 @@ from assistant.upkeep.evaluate import (
     read_cases,
 )
 from assistant.workspace import MEMORY_FILE, Workspace
-from scripts.evaluation.learning import Example, learn
+from scripts.evaluation.cases.learning import Example, learn
 from scripts.evaluation.suites import ROOT
 
 PLOT = ROOT / "build" / "recall.svg"
