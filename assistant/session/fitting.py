@@ -6,17 +6,20 @@ that is running shown as a summary; an error. All of it is a view: the transcrip
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import PurePosixPath
 
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, ToolCall, estimate_tokens
 from assistant.session.entries import AssistantEntry, ToolResultEntry
-from assistant.session.turns import History, Turn, messages, say
+from assistant.session.turns import History, Turn, joined, messages, say
 
 WHOLE_RESULTS = 4
 """Results of this many turns before the running one are shown whole."""
+AGING_STEP = 8
+"""Turns whose results age at once, while there is room for them."""
 RESULT_LIMIT = 20_000
 """Characters of one result that are shown."""
 FIRST_REQUEST_SHARE = 4
@@ -77,6 +80,37 @@ def render(history: History, *, left_out: int = 0, first_limit: int | None = Non
 
     The summary is the assistant's, so that nothing in it speaks with the owner's voice.
     """
+    return messages(history.turns, _head(history, left_out, first_limit))
+
+
+def fit(history: History, room: int, measured: Measure = measure) -> Fitted:
+    """The messages of the history within `room` tokens.
+
+    Each turn that may be shown is looked at once, the newest first. Raises ModelError (overflow)
+    if the last turn alone is too long.
+    """
+    turns, limit = history.turns, max(0, room) // FIRST_REQUEST_SHARE
+    for old in sorted({_stepped(len(turns)), _old(len(turns))}):
+        fitted = _newest(history, old, room, measured)
+        if fitted.left_out == 0 and fitted.tokens <= room:
+            return fitted
+    if fitted.tokens > room and turns:
+        head = _head(history, fitted.left_out, limit)
+        last = _shortened(_with_results(turns[-1], cut), room - measured(head), measured)
+        said = joined(head, messages((last,)))
+        fitted = Fitted(tuple(said), measured(said), fitted.left_out)
+    if fitted.tokens <= room:
+        return fitted
+    raise ModelError(
+        f"the last message and its tool results are too long for the model "
+        f"({fitted.tokens:,} tokens, {max(room, 0):,} are free)",
+        "Send less at once, or choose a model with a larger window",
+        kind=ModelFailure.OVERFLOW,
+    )
+
+
+def _head(history: History, left_out: int, first_limit: int | None) -> list[Message]:
+    """What stands for the turns that are not shown."""
     said: list[Message] = []
     if history.compaction or left_out:
         first = history.first
@@ -87,37 +121,49 @@ def render(history: History, *, left_out: int = 0, first_limit: int | None = Non
         say(said, "assistant", f"[Summary of what followed]\n{history.compaction.summary}")
     if left_out:
         say(said, "assistant", f"[{left_out} older turns are left out to fit the model's window]")
-    return messages(history.turns, said)
+    return said
 
 
-def fit(history: History, room: int, measured: Measure = measure) -> Fitted:
-    """The messages of the history within `room` tokens.
-
-    Raises ModelError (overflow) if the last turn alone is too long.
-    """
-    turns = view(history.turns)
-    least = max(0, len(turns) - 1)
-    for left_out in range(least + 1):
-        fitted = _attempt(history, turns[left_out:], left_out, room, measured)
-        if fitted.tokens <= room:
-            return fitted
-    for running in shortened(turns[-1]) if turns else ():
-        fitted = _attempt(history, (running,), least, room, measured)
-        if fitted.tokens <= room:
-            return fitted
-    raise ModelError(
-        f"the last message and its tool results are too long for the model "
-        f"({fitted.tokens:,} tokens, {max(room, 0):,} are free)",
-        "Send less at once, or choose a model with a larger window",
-        kind=ModelFailure.OVERFLOW,
-    )
+def _newest(history: History, old: int, room: int, measured: Measure) -> Fitted:
+    """As many of the newest turns as fit, one at least; the results in the first `old` are aged."""
+    turns, limit = history.turns, max(0, room) // FIRST_REQUEST_SHARE
+    head = _head(history, 0, limit)
+    left_out, tokens = len(turns), 0
+    shown: list[list[Message]] = []
+    while left_out:
+        said = messages((_seen(turns, left_out - 1, old),))
+        cost = measured(said)
+        if shown and measured(head) + tokens + cost > room:
+            break
+        shown.append(said)
+        left_out, tokens = left_out - 1, tokens + cost
+    head = _head(history, left_out, limit)
+    while shown[1:] and measured(head) + tokens > room:
+        left_out, tokens = left_out + 1, tokens - measured(shown.pop())
+        head = _head(history, left_out, limit)
+    whole = reduce(joined, reversed(shown), head)
+    return Fitted(tuple(whole), measured(whole), left_out)
 
 
 def view(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """What the model is shown of whole turns: old results as a summary, long ones cut."""
-    old = max(0, len(turns) - 1 - WHOLE_RESULTS)
-    aged = [_with_results(turn, summarised) for turn in turns[:old]]
-    return (*aged, *(_with_results(turn, cut) for turn in turns[old:]))
+    old = _old(len(turns))
+    return tuple(_seen(turns, number, old) for number in range(len(turns)))
+
+
+def _seen(turns: Sequence[Turn], number: int, old: int) -> Turn:
+    return _with_results(turns[number], summarised if number < old else cut)
+
+
+def _old(turns: int) -> int:
+    """How many turns have results that are old."""
+    return max(0, turns - 1 - WHOLE_RESULTS)
+
+
+def _stepped(turns: int) -> int:
+    """The same in steps, so that a request begins as the one before it did, which its provider
+    has read and kept."""
+    return _old(turns) // AGING_STEP * AGING_STEP
 
 
 def summarised(result: ToolResultEntry, call: ToolCall | None = None) -> ToolResultEntry:
@@ -144,27 +190,42 @@ def cut(result: ToolResultEntry, call: ToolCall | None = None) -> ToolResultEntr
 
 def shortened(turn: Turn) -> Iterator[Turn]:
     """The turn with its oldest result summarised, then its two oldest, … all but the last."""
-    results = [entry.id for entry in turn.entries if isinstance(entry, ToolResultEntry)]
+    results = _results(turn)
     for count in range(1, len(results)):
-        yield _with_results(turn, _summarising(set(results[:count])))
+        yield _with_results(turn, _summarising(results[:count]))
 
 
-def _summarising(ids: set[str]) -> Shown:
+def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
+    """The turn with as many of its oldest results summarised as it takes, or all but the last."""
+    results, aged = _results(turn), _results(_with_results(turn, summarised))
+    tokens = measured(messages((turn,)))
+    for count, (result, line) in enumerate(zip(results, aged, strict=True), start=1):
+        tokens -= _size(result, measured) - _size(line, measured)
+        if tokens <= room or count == len(results) - 1:
+            return _with_results(turn, _summarising(results[:count]))
+    return turn
+
+
+def _size(result: ToolResultEntry, measured: Measure) -> int:
+    return measured((Message("tool", result.content),))
+
+
+def _results(turn: Turn) -> list[ToolResultEntry]:
+    return [entry for entry in turn.entries if isinstance(entry, ToolResultEntry)]
+
+
+def _summarising(results: Iterable[ToolResultEntry]) -> Shown:
+    ids = {result.id for result in results}
+
     def shown(result: ToolResultEntry, call: ToolCall | None) -> ToolResultEntry:
         return summarised(result, call) if result.id in ids else result
 
     return shown
 
 
-def _attempt(
-    history: History, turns: Sequence[Turn], left_out: int, room: int, measured: Measure
-) -> Fitted:
-    shown = replace(history, turns=tuple(turns))
-    said = render(shown, left_out=left_out, first_limit=max(0, room) // FIRST_REQUEST_SHARE)
-    return Fitted(tuple(said), measured(said), left_out)
-
-
 def _with_results(turn: Turn, shown: Shown) -> Turn:
+    if not _results(turn):
+        return turn
     calls: dict[str, ToolCall] = {}
     entries = []
     for entry in turn.entries:

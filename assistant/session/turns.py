@@ -129,6 +129,14 @@ def say(said: list[Message], role: Role, text: str) -> None:
     _add(said, Message(role, sendable(text)))
 
 
+def joined(said: list[Message], more: Sequence[Message]) -> list[Message]:
+    """The messages with more behind them; what follows a message of the same role continues it."""
+    for message in more[:1]:
+        _add(said, message)
+    said += more[1:]
+    return said
+
+
 def _add(said: list[Message], message: Message) -> None:
     if not message.content.strip() and not message.tool_calls:
         return

@@ -1,9 +1,11 @@
 """The history is brought into the window step by step, and nothing but the view changes."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
-from assistant.messages import ToolCall
+from assistant.messages import Message, ToolCall
 from assistant.session.entries import (
     AssistantEntry,
     CompactionEntry,
@@ -11,7 +13,16 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.fitting import cut, fit, measure, render, shortened, summarised, view
+from assistant.session.fitting import (
+    AGING_STEP,
+    cut,
+    fit,
+    measure,
+    render,
+    shortened,
+    summarised,
+    view,
+)
 from assistant.session.turns import History, Turn, group, history
 from tests.model.validator import faults
 
@@ -91,6 +102,56 @@ def test_the_oldest_turns_leave_with_a_notice_and_the_first_request_stays() -> N
     assert faults(fitted.messages) == []
     more = render(History(whole.first, None, whole.turns[fitted.left_out - 1 :]), left_out=1)
     assert measure(more) > measure(render(whole)) // 2
+
+
+class Counting:
+    """A measure that counts the messages it was given."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, said: Sequence[Message]) -> int:
+        self.count += len(said)
+        return measure(said)
+
+
+def looked_at(entries: Sequence[Entry], room: int) -> int:
+    counting = Counting()
+    fit(history(entries), room, counting)
+    return counting.count
+
+
+def test_what_is_looked_at_grows_with_what_is_shown_and_not_with_the_session() -> None:
+    some, many = ([entry for n in range(count) for entry in reading(n)] for count in (250, 2_500))
+    assert len(many) == 10_000
+    assert looked_at(many, 5_000) == looked_at(some, 5_000) < 1_000
+    assert looked_at(many, 10**9) <= 2 * len(many)
+
+
+def test_a_long_turn_is_looked_at_in_one_pass() -> None:
+    def running(count: int) -> list[Entry]:
+        rounds = [entry for n in range(count) for entry in reading(n)[1:3]]
+        return [UserEntry("go", id="u"), *rounds]
+
+    assert looked_at(running(800), 40_000) < 4.5 * looked_at(running(200), 10_000)
+
+
+def test_results_age_in_steps_so_that_a_request_begins_as_the_one_before() -> None:
+    entries = [entry for n in range(60) for entry in reading(n)]
+    kept = []
+    for count in range(20, 60):
+        before = fit(history(entries[: 4 * count]), 10**9).messages
+        after = fit(history(entries[: 4 * count + 4]), 10**9).messages
+        kept.append(after[: len(before)] == before)
+    assert kept.count(False) == 40 // AGING_STEP
+
+
+def test_results_age_all_the_same_where_there_is_no_room() -> None:
+    entries = [entry for n in range(10) for entry in reading(n)]
+    roomy = fit(history(entries), 10_000)
+    assert sum(each.content == SOURCE for each in roomy.messages) == 10
+    narrow = fit(history(entries), measure(roomy.messages) - 1)
+    assert (narrow.left_out, sum(each.content == SOURCE for each in narrow.messages)) == (0, 5)
 
 
 def test_a_long_running_turn_shows_its_older_results_as_a_summary() -> None:
