@@ -2,7 +2,7 @@
 
 Nothing is validated here but that the file is TOML: `settings.py` does that, with pydantic, which
 costs 0.2 s to import. A command-line client needs no more than this module: which workspace, and
-a digest of what the memory daemon depends on.
+a digest of what an index depends on.
 """
 
 import hashlib
@@ -27,6 +27,8 @@ SHORT_NAMES = {
 WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles"}
 """Variables that hold a section: a list as JSON, or names with commas between."""
 MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon")
+INDEX_SECTIONS = ("embedding", "index")
+"""What an index is made by: who differs in these needs another."""
 EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")
 """What a workspace's assistant.toml may set: never an endpoint, a key or a model."""
@@ -45,6 +47,14 @@ def cache_dir() -> Path:
 def state_dir() -> Path:
     """What must outlive a workspace's own files: trust, logs, prompt history."""
     return _xdg("XDG_STATE_HOME", ".local/state") / "assistant"
+
+
+def changed_at() -> float:
+    """When the owner's configuration file was last changed (time.time); 0 if there is none."""
+    try:
+        return config_file().stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _xdg(variable: str, fallback: str) -> Path:
@@ -180,19 +190,12 @@ def read_recipe(path: Path) -> Raw:
     return values
 
 
-def memory_digest(raw: Mapping[str, Any]) -> str:
-    """A short hash of the settings a memory daemon depends on, the language model's left out."""
-    relevant = {name: _of_daemon(raw[name]) for name in MEMORY_SECTIONS if raw.get(name)}
+def index_digest(raw: Mapping[str, Any]) -> str:
+    """A short hash of the settings that an index depends on."""
+    relevant = {name: raw[name] for name in INDEX_SECTIONS if raw.get(name)}
     return hashlib.sha256(json.dumps(relevant, sort_keys=True, default=str).encode()).hexdigest()[
         :16
     ]
-
-
-def _of_daemon(section: Any) -> Any:
-    """A section without what a daemon has no part in: reading a chat for facts."""
-    if not isinstance(section, dict):
-        return section
-    return {key: value for key, value in section.items() if not key.startswith("capture")}
 
 
 def _environment(environ: Mapping[str, str]) -> list[Layer]:

@@ -67,7 +67,8 @@ class Query:
     """What to recall. The tighter of `k` passages and `budget` tokens ends the list.
 
     None takes the setting. `as_of` (ISO date) answers from what was recorded by that day.
-    `include_superseded` is `--all`. `why` asks for near misses below the cut.
+    `include_superseded` is `--all`. `why` asks for near misses below the cut. `abstain` leaves out
+    what is too weak to be worth its tokens.
     """
 
     text: str
@@ -76,6 +77,7 @@ class Query:
     as_of: str | None = None
     include_superseded: bool = False
     why: bool = False
+    abstain: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How a command comes by memory: over the daemon's socket, or in this process."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from assistant import config
@@ -64,7 +64,7 @@ def open_in_process(
     """
     from assistant.memory import opening  # loads onnxruntime: not for clients
 
-    held = _take_over(workspace)
+    held = _take_over(workspace, progress)
     try:
         return opening.open_local(workspace, settings, progress, notify, held.release)
     except BaseException:
@@ -72,12 +72,14 @@ def open_in_process(
         raise
 
 
-def _take_over(workspace: Workspace) -> "Lock":
+def _take_over(workspace: Workspace, progress: Progress) -> "Lock":
     """The claim, once whatever daemon runs has yielded; an open chat may start it again."""
-    from assistant.memory.daemon import owner  # not for clients
+    from assistant.memory.daemon import owner, stop  # not for clients
 
-    for _ in range(TAKE_OVERS):
-        owner.ask_to_yield(workspace)
-        with suppress(DaemonError):
-            return owner.claim(workspace, TAKE_OVER_SECONDS)
-    return owner.claim(workspace)
+    for seconds in (*[TAKE_OVER_SECONDS] * TAKE_OVERS, owner.CLAIM_SECONDS):
+        stop.ask_to_yield(workspace)
+        try:
+            return owner.claim(workspace, seconds, progress)
+        except DaemonError as error:
+            failure = error
+    raise failure

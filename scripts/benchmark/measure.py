@@ -14,7 +14,7 @@ from statistics import median
 from typing import TypeVar
 
 from assistant import config, workspace
-from assistant.memory.daemon import client, owner
+from assistant.memory.daemon import client, stop
 from assistant.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -58,7 +58,7 @@ def daemon(place: Workspace) -> Iterator[client.DaemonMemory]:
         yield memory
     finally:
         memory.close()
-        owner.ask_to_yield(place)
+        stop.ask_to_yield(place)
 
 
 def run(*command: str) -> str:

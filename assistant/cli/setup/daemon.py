@@ -27,9 +27,9 @@ def daemon_start(context: typer.Context) -> None:
 @daemon_commands.command("stop")
 def daemon_stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts another."""
-    from assistant.memory.daemon import owner
+    from assistant.memory.daemon import stop
 
-    stopped = owner.ask_to_yield(context.obj.place())
+    stopped = stop.stop(context.obj.place(), lambda line: typer.echo(line, err=True))
     typer.echo("stopped" if stopped else "not running")
 
 

@@ -17,10 +17,11 @@ from typing import IO
 
 import assistant
 from assistant.errors import AssistantError
+from assistant.locking import Lock
 from assistant.memory.base import Notify, Progress
-from assistant.memory.daemon import sockets, wire
-from assistant.memory.daemon.owner import claim
-from assistant.memory.daemon.server import Served, Server
+from assistant.memory.daemon import owner, sockets, wire
+from assistant.memory.daemon.server import Server
+from assistant.memory.daemon.work import Served
 from assistant.settings import validate
 from assistant.workspace import Workspace
 
@@ -50,7 +51,10 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     workspace = Workspace(Path(order.workspace))
     _detach(sockets.log_path(workspace.root))
     settings = validate(order.settings)
-    held = claim(workspace)
+    held = _claimed(workspace, ready)
+    if held is None:
+        ready.write(wire.line(wire.Answer()))
+        return
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, order.digest, order.workspace)
 
     def opener(progress: Progress, notify: Notify) -> Served:
@@ -71,6 +75,19 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     server = Server(opener, hello, held, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
         asyncio.run(server.run(listener, tell))
+
+
+def _claimed(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
+    """The right to the index; None once whoever has it listens: its socket may have been lost."""
+
+    def say(what: str, done: int, total: int) -> None:
+        ready.write(wire.line(wire.Answer(progress=(what, done, total))))
+        ready.flush()
+
+    def listened() -> bool:
+        return sockets.answers(workspace.root)
+
+    return owner.claim_unless(listened, workspace, owner.CLAIM_SECONDS, say)
 
 
 def _detach(log: Path) -> None:

@@ -19,8 +19,8 @@ from assistant.memory.daemon import operations, sockets, wire
 from assistant.memory.daemon.operations import Operation, P, R
 from assistant.workspace import Workspace
 
-SILENCE_SECONDS = 60.0
-"""How long a daemon may say nothing. One that works says so every few seconds."""
+CLIENTS_SECTIONS = ("memory", "daemon")
+"""What a client tells a daemon of its settings; those of the index must be the daemon's own."""
 ATTEMPTS = 3
 """How often a request is sent when daemons die under it."""
 
@@ -79,7 +79,7 @@ class DaemonMemory:
     ) -> None:
         self._workspace = workspace
         self._raw = raw
-        self._digest = config.memory_digest(raw)
+        self._digest = config.index_digest(raw)
         self._progress = progress
         self._notify = notify
         self._channel: _Channel | None = None
@@ -150,11 +150,14 @@ class DaemonMemory:
             return None
         channel = _Channel(connection, self._progress)
         try:
-            if channel.ask("hello", self._hello()).value == b"true":
+            answer = channel.ask("hello", self._hello())
+            if answer.error:
+                raise wire.raised(answer.error)
+            if answer.value == b"true":
                 return channel
-            from assistant.memory.daemon import owner  # not on the warm path
+            from assistant.memory.daemon import stop  # not on the warm path
 
-            owner.wait_until_gone(connection)
+            stop.wait_until_gone(connection)
         except ConnectionError:
             pass  # it was about to end
         except BaseException:
@@ -170,7 +173,7 @@ class DaemonMemory:
         with locking.lock(alone, 2 * start.START_SECONDS):
             channel = self._dial()  # another client may have been first
             if channel is None:
-                start.start(self._workspace, self._raw, self._digest)
+                start.start(self._workspace, self._raw, self._digest, self._progress)
                 channel = self._dial()
         if channel is None:
             raise ConnectionResetError("the memory daemon ended as soon as it had started")
@@ -179,14 +182,16 @@ class DaemonMemory:
     def _hello(self) -> bytes:
         root = str(self._workspace.root)
         hello = wire.Hello(wire.PROTOCOL, assistant.__version__, self._digest, root)
-        return wire.request("hello", wire.HELLO, wire.Greeting(hello))
+        own = {name: self._raw[name] for name in CLIENTS_SECTIONS if name in self._raw}
+        greeting = wire.Greeting(hello, own, config.changed_at())
+        return wire.request("hello", wire.HELLO, greeting)
 
 
 class _Channel:
     """A connection on which one request at a time is asked and answered."""
 
     def __init__(self, connection: socket.socket, progress: Progress) -> None:
-        connection.settimeout(SILENCE_SECONDS)
+        connection.settimeout(sockets.SILENCE_SECONDS)
         self._connection = connection
         self._lines = connection.makefile("rb")
         self._progress = progress
@@ -202,10 +207,7 @@ class _Channel:
                 elif answer.id == ident and answer.progress is not None:
                     return answer
         except TimeoutError as error:
-            raise DaemonError(
-                f"the memory daemon has said nothing for {SILENCE_SECONDS:.0f} s",
-                "Run `assistant daemon stop`, or end its process, and try again",
-            ) from error
+            raise sockets.silent(self._connection) from error
 
     def close(self) -> None:
         self._lines.close()

@@ -29,12 +29,18 @@ class Operation(Generic[P, R]):
         self,
         method: Callable[Concatenate[Any, P], R],
         of: Callable[[Keeper], Callable[P, R]],
+        *,
+        changes: bool = False,
     ) -> None:
-        """`method` is the protocol's own; `of` gives that of a memory."""
+        """`method` is the protocol's own; `of` gives that of a memory.
+
+        It `changes` memory, too, if it can be named by a request.
+        """
         self._signature = inspect.signature(method)
         self._of = of
         self.name = method.__name__
         self.writes = _REQUEST in self._signature.parameters
+        self.changes = changes or self.writes
 
     def request(self, ident: str, /, *args: P.args, **kwargs: P.kwargs) -> bytes:
         """The line that asks for it; a write that has no name yet is named `ident`."""
@@ -43,10 +49,10 @@ class Operation(Generic[P, R]):
             named[_REQUEST] = ident
         return wire.request(ident, self.name, self._schema(*args, **named))
 
-    def perform(self, memory: Keeper, params: bytes) -> R:
-        """Do what was asked for. Raises DaemonError if the parameters do not fit."""
+    def perform(self, memory: Keeper, arguments: dict[str, Any]) -> R:
+        """Do what was asked for, with the arguments that `parameters` found."""
         method: Callable[..., R] = self._of(memory)
-        return method(**self.parameters(params))
+        return method(**arguments)
 
     def parameters(self, data: bytes) -> dict[str, Any]:
         """The arguments that a request gave. Raises DaemonError if they do not fit."""
@@ -96,7 +102,7 @@ RESTORE = Operation(Keeper.restore, lambda memory: memory.restore)
 STATUS = Operation(Keeper.status, lambda memory: memory.status)
 LOG = Operation(Keeper.log, lambda memory: memory.log)
 PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
-REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild)
+REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
 
 _ALL: tuple[Operation[..., Any], ...] = (
     RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, UNDO, REVIEW, RESTORE, STATUS, LOG, PAIRS,

@@ -1,7 +1,9 @@
 """Where a workspace's memory daemon listens, and who is at the other end of a connection.
 
 The directory belongs to the user alone. The name is a hash of the workspace's real path, because
-a Unix socket's path may have no more than 104 bytes on macOS.
+a Unix socket's path may have no more than 104 bytes on macOS. A link in the workspace says where
+the daemon listens, for those whose environment names other directories: a login shell, a cron job
+and `sudo` see different ones.
 """
 
 import contextlib
@@ -18,20 +20,36 @@ from assistant import config
 from assistant.errors import DaemonError
 
 LONGEST_PATH = 100
+SILENCE_SECONDS = 10.0
+"""How long a daemon may say nothing before it counts as hung. One that works says so every few
+seconds."""
+LINK = "daemon.sock"
+"""In `.assistant/`: a symbolic link to where the daemon listens."""
 _NOBODY = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
+_MACOS_LOCAL_PEERPID = 2
+STOP = "Run `assistant daemon stop`, which ends it, and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end of a connection, as the kernel knows it; process 0 is not known."""
+
+    user: int
+    process: int
 
 
 def paths(root: Path) -> Iterator[Path]:
-    """Where the daemon of a workspace may listen, the best place first.
-
-    A client looks at each: a login shell and a cron job see different environments.
-    """
+    """Where the daemon of a workspace may listen: where it says that it does, else the best place
+    first."""
     name = f"{key(root)}.sock"
+    said = _said(root, name)
+    if said is not None:
+        yield said
     for directory in _directories():
         path = directory / name
-        if len(os.fsencode(path)) <= LONGEST_PATH:
+        if len(os.fsencode(path)) <= LONGEST_PATH and path != said:
             yield path
 
 
@@ -40,7 +58,7 @@ def usable_path(root: Path) -> Path:
     failure: DaemonError | None = None
     for path in paths(root):
         try:
-            _ensure_private(path.parent)
+            _make_private(path.parent)
         except DaemonError as error:
             failure = failure or error
         else:
@@ -55,12 +73,22 @@ class Listener:
     socket: socket.socket
     path: Path
     inode: int
+    link: Path
+
+    def stands(self) -> bool:
+        """False once nobody can find the socket: its file was removed or replaced."""
+        try:
+            return self.path.stat().st_ino == self.inode
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Stop listening; the file goes too, unless another socket has taken its place."""
-        with contextlib.suppress(FileNotFoundError):
-            if self.path.stat().st_ino == self.inode:
+        with contextlib.suppress(OSError):  # what is left over does no harm
+            if self.stands():
                 self.path.unlink()
+            if self.link.readlink() == self.path:
+                self.link.unlink()
         self.socket.close()
 
 
@@ -73,7 +101,11 @@ def listen(root: Path) -> Listener:
     path.unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(os.fspath(path))
-    return Listener(listening, path, path.stat().st_ino)
+    link = root / ".assistant" / LINK
+    with contextlib.suppress(OSError):  # without it clients look in the usual places
+        link.unlink(missing_ok=True)
+        link.symlink_to(path)
+    return Listener(listening, path, path.stat().st_ino, link)
 
 
 def log_path(root: Path) -> Path:
@@ -93,12 +125,16 @@ def connect(root: Path) -> socket.socket | None:
     """
     for path in paths(root):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(SILENCE_SECONDS)
         try:
             connection.connect(os.fspath(path))
         except _NOBODY:
             connection.close()
             continue
-        if peer_uid(connection) != os.geteuid():
+        except TimeoutError as error:
+            connection.close()
+            raise DaemonError(f"the memory daemon at {path} takes no connection", STOP) from error
+        if peer(connection).user != os.geteuid():
             connection.close()
             raise DaemonError(
                 f"{path} belongs to another user", f"Remove {path.parent}, or have it removed"
@@ -107,14 +143,44 @@ def connect(root: Path) -> socket.socket | None:
     return None
 
 
-def peer_uid(connection: socket.socket) -> int:
-    """The user at the other end, as the kernel knows it."""
+def answers(root: Path) -> bool:
+    """Whether a daemon listens for the clients of a workspace. Raises DaemonError."""
+    connection = connect(root)
+    if connection is None:
+        return False
+    connection.close()
+    return True
+
+
+def peer(connection: socket.socket) -> Peer:
+    """Who is at the other end of a connection."""
     if sys.platform == "darwin":
+        # struct xucred {version, uid, …}: 4 bytes each
         credentials = connection.getsockopt(_MACOS_SOL_LOCAL, _MACOS_LOCAL_PEERCRED, 76)
-    else:
+        process = connection.getsockopt(_MACOS_SOL_LOCAL, _MACOS_LOCAL_PEERPID, 4)
+    else:  # struct ucred {pid, uid, gid}
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    # Linux: struct ucred {pid, uid, gid}; macOS: struct xucred {version, uid, …}: 4 bytes each.
-    return int.from_bytes(credentials[4:8], sys.byteorder)
+        process = credentials[:4]
+    user = int.from_bytes(credentials[4:8], sys.byteorder)
+    return Peer(user, int.from_bytes(process, sys.byteorder))
+
+
+def silent(connection: socket.socket) -> DaemonError:
+    """The error to raise when the other side has said nothing for too long."""
+    process = peer(connection).process or "of an unknown number"
+    return DaemonError(
+        f"the memory daemon, process {process}, has said nothing for {SILENCE_SECONDS:.0f} s", STOP
+    )
+
+
+def _said(root: Path, name: str) -> Path | None:
+    """Where the daemon says that it listens, if that can be believed."""
+    try:
+        path = (root / ".assistant" / LINK).readlink()
+        directory = path.parent.lstat()
+    except OSError:
+        return None
+    return path if path.name == name and path.is_absolute() and _is_private(directory) else None
 
 
 def _directories() -> Iterator[Path]:
@@ -128,14 +194,19 @@ def _directories() -> Iterator[Path]:
     yield Path(f"/tmp/assistant-{user}")
 
 
-def _ensure_private(directory: Path) -> None:
+def _make_private(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        found = directory.lstat()
+        there = directory.lstat()
     except OSError as error:
         raise DaemonError(f"{directory} cannot be made: {error.strerror}", "Check it") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    if not _is_private(there):
         raise DaemonError(
             f"{directory} is not a directory of yours alone",
             "Remove it, or set XDG_RUNTIME_DIR to a directory of your own",
         )
+
+
+def _is_private(directory: os.stat_result) -> bool:
+    own = directory.st_uid == os.geteuid() and not directory.st_mode & 0o077
+    return own and stat.S_ISDIR(directory.st_mode)

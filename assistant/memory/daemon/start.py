@@ -11,6 +11,7 @@ from typing import Any
 import assistant
 from assistant import config, storage
 from assistant.errors import DaemonError
+from assistant.memory.base import Progress, no_progress
 from assistant.memory.daemon import sockets, wire
 from assistant.workspace import Workspace
 
@@ -18,8 +19,10 @@ START_SECONDS = 60.0
 """How long a daemon may take until it listens; it loads nothing heavy before."""
 
 
-def start(workspace: Workspace, raw: Mapping[str, Any], digest: str) -> None:
-    """Start a daemon, detached, and return when it listens.
+def start(
+    workspace: Workspace, raw: Mapping[str, Any], digest: str, progress: Progress = no_progress
+) -> None:
+    """Start a daemon, detached, and return when it listens, or another does.
 
     Raises what kept it from starting: ConfigError, StorageError, DaemonError.
     """
@@ -33,7 +36,7 @@ def start(workspace: Workspace, raw: Mapping[str, Any], digest: str) -> None:
             _spawn(writing, order, output.fileno())
         finally:
             os.close(writing)
-        _await_ready(ready.fileno(), log)
+        _await_ready(ready.fileno(), log, progress)
 
 
 def _spawn(ready: int, order: bytes, output: int) -> None:
@@ -53,14 +56,17 @@ def _spawn(ready: int, order: bytes, output: int) -> None:
     )
 
 
-def _await_ready(ready: int, log: Path) -> None:
-    """Read the daemon's word: an empty object, or the error that kept it from starting."""
-    word = b""
+def _await_ready(ready: int, log: Path, progress: Progress) -> None:
+    """Read the daemon's words: what it waits for, then an empty answer or what kept it back."""
+    said = b""
     with selectors.DefaultSelector() as selector:
         selector.register(ready, selectors.EVENT_READ)
         while selector.select(START_SECONDS) and (piece := os.read(ready, 65536)):
-            word += piece
-    if not word.endswith(b"\n"):
-        raise DaemonError("the memory daemon could not start", f"Its log is {log}")
-    if failure := wire.parse(word, wire.Answer).error:
-        raise wire.raised(failure)
+            *lines, said = (said + piece).split(b"\n")
+            for answer in (wire.parse(line, wire.Answer) for line in lines):
+                if answer.error:
+                    raise wire.raised(answer.error)
+                if not answer.progress:
+                    return
+                progress(*answer.progress)
+    raise DaemonError("the memory daemon could not start", f"Its log is {log}")

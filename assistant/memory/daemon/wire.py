@@ -40,9 +40,15 @@ class Hello(Struct, frozen=True):
 
 
 class Greeting(Struct, frozen=True):
-    """The parameters of `hello`."""
+    """The parameters of `hello`.
+
+    `settings` are the sections that a client's own requests go by; `configured` is when the
+    configuration file was last changed (time.time).
+    """
 
     hello: Hello
+    settings: dict[str, Any] = {}
+    configured: float = 0.0
 
 
 class Order(Struct, frozen=True):

@@ -84,8 +84,9 @@ class Recaller:
         k = query.k or self._settings.k
         budget = query.budget or self._settings.budget
         found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of), question.words)
-        weak = self._settings.abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
-        worth = 0 if weak else plausible(found) if self._settings.abstain else len(found)
+        abstain = self._settings.abstain if query.abstain is None else query.abstain
+        weak = abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
+        worth = 0 if weak else plausible(found) if abstain else len(found)
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
         taken, others = fill(listed[:worth], k, budget)
         return Recall(

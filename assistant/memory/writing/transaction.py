@@ -14,6 +14,7 @@ from typing import TypeVar
 from assistant import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Origin
+from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import counted, difference
 from assistant.memory.writing.record.images import Images
@@ -51,10 +52,11 @@ class Commits:
     def write(self, plan: Callable[[Change], _T]) -> _T:
         """Carry out what `plan` makes of the files as they are; again if one is saved meanwhile.
 
-        Returns what the plan did. Raises what it raises, LedgerError if a file never rests, and
-        StorageError.
+        Returns what the plan did. Raises what it raises, LedgerError if a file never rests,
+        Abandoned if nobody waits for it any more when its turn has come, and StorageError.
         """
         with self.locked():
+            check_wanted()
             for _ in range(ATTEMPTS):
                 change = Change(Draft(self.workspace))
                 outcome = plan(change)

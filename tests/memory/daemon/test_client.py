@@ -1,53 +1,28 @@
 """Memory over the daemon: the same contract, and all that comes between a client and its daemon."""
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import assistant
-from assistant.errors import ConfigError, DaemonError, EmbedderError
+from assistant.errors import DaemonError, EmbedderError
 from assistant.memory.base import Fact, Query
-from assistant.memory.daemon import client, owner, sockets, wire
-from assistant.memory.door import open_in_process
+from assistant.memory.daemon import client
 from assistant.memory.protocol import Keeper
-from assistant.settings import Settings
 from assistant.workspace import Workspace
+from tests.memory.daemon.daemons import pid
 from tests.memory.memory_contract import FACTS, MemoryContract, found, remember
 
 ROOT = Path(assistant.__file__).parent.parent
 
 
-@pytest.fixture(autouse=True)
-def daemon(workspace: Workspace) -> Iterator[None]:
-    """Whatever daemon a test starts ends with it."""
-    yield
-    status = client.daemon_status(workspace)
-    if status is not None:
-        os.kill(status.pid, signal.SIGKILL)
-
-
-@pytest.fixture
-def memory(workspace: Workspace) -> Iterator[client.DaemonMemory]:
-    connected = client.connect(workspace, {})
-    yield connected
-    connected.close()
-
-
 class TestDaemonMemory(MemoryContract):
     pass
-
-
-def pid(workspace: Workspace) -> int:
-    status = client.daemon_status(workspace)
-    assert status is not None
-    return status.pid
 
 
 def test_status_tells_of_the_daemon(memory: Keeper, workspace: Workspace) -> None:
@@ -72,21 +47,6 @@ def test_a_fact_of_one_client_is_in_recall_of_another_at_once(workspace: Workspa
         assert fact in found(other, f"locker number {number}")
     one.close()
     other.close()
-
-
-def test_clients_that_start_at_once_share_one_daemon(workspace: Workspace) -> None:
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(8) as pool:
-        pids = pool.map(_pid_of_started, [workspace] * 8)
-    assert set(pids) == {pid(workspace)}
-
-
-def _pid_of_started(workspace: Workspace) -> int:
-    memory = client.connect(workspace, {})
-    daemon = memory.status().daemon
-    memory.close()
-    assert daemon is not None
-    return daemon.pid
 
 
 def test_a_dead_daemon_is_replaced_and_its_stale_socket_too(
@@ -116,41 +76,6 @@ def test_a_write_is_done_once_though_its_daemon_dies_under_it(
     assert (workspace.root / "MEMORY.md").read_text("utf-8").count(FACTS[1]) == 1
 
 
-def test_a_daemon_with_other_settings_is_replaced(workspace: Workspace) -> None:
-    one = client.connect(workspace, {"memory": {"k": 3}})
-    remember(one, *FACTS)
-    first = pid(workspace)
-    same = client.connect(workspace, {"memory": {"k": 3}, "model": {"name": "some/model"}})
-    assert (len(found(same, "tea dentist car")), pid(workspace)) == (3, first)
-    other = client.connect(workspace, {"memory": {"k": 1}})
-    assert (len(found(other, "tea dentist car")), pid(workspace) != first) == (1, True)
-    assert len(found(one, "tea dentist car")) == 3
-    for memory in (one, same, other):
-        memory.close()
-
-
-def test_a_daemon_of_another_protocol_is_seen_off(memory: Keeper, workspace: Workspace) -> None:
-    """As after an upgrade: it answers no, lets go of the index, and a fresh one is started."""
-    first = pid(workspace)
-    newer = wire.Hello(wire.PROTOCOL + 1, "9.9", "", str(workspace.root))
-    connection = sockets.connect(workspace.root)
-    assert connection is not None
-    with connection, connection.makefile("rb") as lines:
-        connection.sendall(wire.request("1", wire.HELLO, wire.Greeting(newer)))
-        assert lines.readline() == b'{"id":"1","result":false}\n'
-        owner.wait_until_gone(connection)
-    assert client.daemon_status(workspace) is None
-    assert memory.status().daemon is not None
-    assert pid(workspace) != first
-
-
-def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspace) -> None:
-    with pytest.raises(ConfigError, match=r"daemon\.idle") as caught:
-        client.connect(workspace, {"daemon": {"idle": "3"}})
-    assert "config show" in caught.value.cure
-    assert client.daemon_status(workspace) is None
-
-
 def test_what_keeps_memory_from_opening_reaches_the_client(workspace: Workspace) -> None:
     memory = client.connect(workspace, {"embedding": {"model": "/nowhere"}})
     for _ in range(2):
@@ -158,45 +83,6 @@ def test_what_keeps_memory_from_opening_reaches_the_client(workspace: Workspace)
             memory.recall(Query("anything"))
         assert caught.value.cure
     memory.close()
-
-
-def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
-    memory = client.connect(workspace, {"daemon": {"idle_seconds": 0.2}})
-    remember(memory, FACTS[0])
-    first = sockets.connect(workspace.root)
-    assert first is not None
-    with first:
-        owner.wait_until_gone(first)
-    assert client.daemon_status(workspace) is None
-    assert found(memory, FACTS[0]) == [FACTS[0]]
-    memory.close()
-
-
-def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
-    memory: Keeper, workspace: Workspace
-) -> None:
-    remember(memory, FACTS[0])
-    watching = sockets.connect(workspace.root)
-    assert watching is not None
-    os.kill(pid(workspace), signal.SIGTERM)
-    with watching:
-        owner.wait_until_gone(watching)
-    assert not any(path.exists() for path in sockets.paths(workspace.root))
-    assert list(workspace.index.glob("*.open")) == []
-
-
-def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
-    memory: Keeper, workspace: Workspace
-) -> None:
-    remember(memory, FACTS[0])
-    local = open_in_process(workspace, Settings())
-    assert client.daemon_status(workspace) is None
-    assert found(local, FACTS[0]) == [FACTS[0]]
-    with pytest.raises(DaemonError, match=f"process {os.getpid()} works on") as caught:
-        owner.claim(workspace, 0.1)
-    assert "--no-daemon" in caught.value.cure
-    local.close()
-    assert found(memory, FACTS[0]) == [FACTS[0]]
 
 
 def test_progress_of_a_long_indexing_reaches_the_client(workspace: Workspace) -> None:

@@ -1,0 +1,95 @@
+"""The memory that a daemon serves, and the threads on which its requests are done.
+
+What changes memory is done one after another, as it was asked; what only reads, beside it.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
+
+from assistant.errors import AssistantError, DaemonError
+from assistant.memory.daemon.operations import Operation
+from assistant.memory.protocol import Keeper
+from assistant.memory.wanted import Abandoned, wanted_by
+
+READERS = 4
+"""Requests that only read, answered at once."""
+
+logger = logging.getLogger(__name__)
+
+
+class Served(Keeper, Protocol):
+    """Memory as it is served."""
+
+    def refresh(self) -> None:
+        """Bring the index up to the files ahead of the next question."""
+
+
+class Work:
+    """Does requests on the memory that `opener` opens, at the first of them."""
+
+    def __init__(self, opener: Callable[[], Served], log: str) -> None:
+        """`log` is where a reader of errors is sent."""
+        self._opener = opener
+        self._log = log
+        self._opening = threading.Lock()
+        self._memory: Served | None = None
+        self._changing = ThreadPoolExecutor(1, "changing")
+        self._reading = ThreadPoolExecutor(READERS, "reading")
+        self._refreshing = ThreadPoolExecutor(1, "refreshing")
+        self._to_refresh = threading.Event()
+
+    def do(
+        self, operation: Operation[..., Any], arguments: dict[str, Any], wanted: Callable[[], bool]
+    ) -> "Future[Any]":
+        """Have something done; whatever fails in it becomes an AssistantError.
+
+        Raises Abandoned, and does nothing, if it is no longer wanted when its turn has come.
+        """
+        threads = self._changing if operation.changes else self._reading
+        return threads.submit(self._perform, operation, arguments, wanted)
+
+    def freshen(self) -> None:
+        """Do ahead what the next request would do; if it fails, that request tells why."""
+        if not self._to_refresh.is_set():
+            self._to_refresh.set()
+            self._refreshing.submit(self._refresh)
+
+    def close(self) -> None:
+        """Finish what was begun, and let go of the memory."""
+        for threads in (self._refreshing, self._reading, self._changing):
+            threads.shutdown(cancel_futures=True)
+        if self._memory is not None:
+            self._memory.close()
+
+    def _perform(
+        self, operation: Operation[..., Any], arguments: dict[str, Any], wanted: Callable[[], bool]
+    ) -> Any:
+        try:
+            with wanted_by(wanted):
+                return operation.perform(self._opened(), arguments)
+        except (AssistantError, Abandoned):
+            raise
+        except BaseException as error:  # Chroma's Rust panics are no Exception
+            logger.exception("%s failed", operation.name)
+            raise DaemonError(
+                f"{operation.name} failed in the memory daemon: {type(error).__name__}: {error}",
+                f"Its log is {self._log}",
+            ) from error
+
+    def _refresh(self) -> None:
+        self._to_refresh.clear()
+        try:
+            self._opened().refresh()
+        except AssistantError as error:
+            logger.warning("memory cannot be made ready: %s", type(error).__name__)
+        except Exception:
+            logger.exception("memory cannot be made ready")
+
+    def _opened(self) -> Served:
+        with self._opening:
+            if self._memory is None:
+                self._memory = self._opener()
+            return self._memory

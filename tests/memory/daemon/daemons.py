@@ -1,0 +1,36 @@
+"""What the tests of the daemon share: its process, and a bare connection to it."""
+
+import socket
+from typing import IO
+
+from assistant.memory.daemon import client, sockets, wire
+from assistant.workspace import Workspace
+
+
+def pid(workspace: Workspace) -> int:
+    """The process of the workspace's daemon, which must run."""
+    status = client.daemon_status(workspace)
+    assert status is not None
+    return status.pid
+
+
+def dial(workspace: Workspace) -> socket.socket:
+    connection = sockets.connect(workspace.root)
+    assert connection is not None
+    connection.settimeout(20)
+    return connection
+
+
+def answer(lines: IO[bytes]) -> wire.Answer:
+    """The next line of the daemon."""
+    return wire.parse(lines.readline(), wire.Answer)
+
+
+def ended(connection: socket.socket) -> bool:
+    """Read on until the daemon hangs up."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionResetError:
+        return True
+    return True

@@ -1,0 +1,183 @@
+"""A daemon's life: what it notices, when it leaves, and what it leaves behind."""
+
+import contextlib
+import os
+import shutil
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from assistant import config
+from assistant.errors import ConfigError, DaemonError
+from assistant.memory.base import Query
+from assistant.memory.daemon import client, sockets, stop, wire
+from assistant.memory.protocol import Keeper
+from assistant.workspace import Workspace
+from tests.memory.daemon.daemons import dial, pid
+from tests.memory.memory_contract import FACTS, found, remember
+
+
+def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
+    memory = client.connect(workspace, {"daemon": {"idle_seconds": 0.2}})
+    remember(memory, FACTS[0])
+    first = sockets.connect(workspace.root)
+    assert first is not None
+    with first:
+        stop.wait_until_gone(first)
+    assert client.daemon_status(workspace) is None
+    assert found(memory, FACTS[0]) == [FACTS[0]]
+    memory.close()
+
+
+def test_a_daemon_does_not_end_while_it_is_asked(workspace: Workspace) -> None:
+    """Longer than its idle time, by many requests that each come in time."""
+    memory = client.connect(workspace, {"daemon": {"idle_seconds": 1.0}})
+    first = client.daemon_status(workspace)
+    until = time.monotonic() + 2.5
+    while time.monotonic() < until:
+        memory.recall(Query("anything"))
+    assert client.daemon_status(workspace) and first
+    now = client.daemon_status(workspace)
+    assert now is not None
+    assert now.pid == first.pid
+    memory.close()
+    stop.ask_to_yield(workspace)
+
+
+def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
+    memory: Keeper, workspace: Workspace
+) -> None:
+    remember(memory, FACTS[0])
+    watching = sockets.connect(workspace.root)
+    assert watching is not None
+    os.kill(pid(workspace), signal.SIGTERM)
+    with watching:
+        stop.wait_until_gone(watching)
+    assert not any(path.exists() for path in sockets.paths(workspace.root))
+    assert list(workspace.index.glob("*.open")) == []
+
+
+def test_a_deleted_workspace_ends_its_daemon(
+    memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    watching = dial(workspace)
+    watching.settimeout(None)
+    shutil.rmtree(workspace.root)
+    with watching:
+        stop.wait_until_gone(watching)
+    assert client.daemon_status(workspace) is None
+
+
+def test_a_workspace_made_again_gets_a_daemon_of_its_own(
+    memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    before = client.daemon_status(workspace)
+    shutil.rmtree(workspace.root)
+    workspace.root.mkdir()
+    (workspace.root / "MEMORY.md").write_text("- Something else\n", encoding="utf-8")
+    assert found(memory, "anything else") == ["Something else"]
+    after = client.daemon_status(workspace)
+    assert before and after
+    assert before.pid != after.pid
+
+
+def test_a_daemon_of_another_protocol_is_seen_off(memory: Keeper, workspace: Workspace) -> None:
+    """As after an upgrade: it answers no, lets go of the index, and a fresh one is started."""
+    first = pid(workspace)
+    newer = wire.Hello(wire.PROTOCOL + 1, "9.9", "", str(workspace.root))
+    connection = sockets.connect(workspace.root)
+    assert connection is not None
+    with connection, connection.makefile("rb") as lines:
+        connection.sendall(wire.request("1", wire.HELLO, wire.Greeting(newer)))
+        assert lines.readline() == b'{"id":"1","result":false}\n'
+        stop.wait_until_gone(connection)
+    assert client.daemon_status(workspace) is None
+    assert memory.status().daemon is not None
+    assert pid(workspace) != first
+
+
+def test_two_shells_with_different_settings_share_a_daemon(workspace: Workspace) -> None:
+    """Each asks by its own; neither restarts the other's."""
+    one = client.connect(workspace, {"memory": {"k": "3"}, "daemon": {"idle_seconds": "100"}})
+    remember(one, *FACTS)
+    first = pid(workspace)
+    for _ in range(3):
+        other = client.connect(workspace, {"memory": {"k": 1}, "model": {"name": "some/model"}})
+        assert len(found(other, "tea dentist car")) == 1
+        assert len(found(one, "tea dentist car")) == 3
+        other.close()
+    assert pid(workspace) == first
+    with pytest.raises(ConfigError, match=r"memory\.k"):
+        client.connect(workspace, {"memory": {"k": 0}})
+    assert found(one, FACTS[0])
+    one.close()
+
+
+def test_a_daemon_in_use_does_not_give_way_to_other_settings_of_the_index(
+    memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    """They would restart each other's at every command, and index all anew."""
+    remember(memory, FACTS[0])
+    first = pid(workspace)
+    for _ in range(2):
+        with pytest.raises(DaemonError, match=f"process {first}, is in use with other") as caught:
+            client.connect(workspace, {"index": {"tenant": "another"}})
+        assert "daemon stop" in caught.value.cure
+        assert found(memory, FACTS[0]) == [FACTS[0]]
+    assert pid(workspace) == first
+
+
+def test_a_changed_configuration_replaces_the_daemon(
+    memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    remember(memory, FACTS[0])
+    first = pid(workspace)
+    path = config.config_file()
+    path.parent.mkdir(parents=True)
+    path.write_text('[index]\ntenant = "another"\n')
+    changed = client.connect(workspace, config.load())
+    assert found(changed, FACTS[0]) == [FACTS[0]]
+    assert pid(workspace) != first
+    changed.close()
+
+
+def test_a_daemon_whose_socket_is_lost_listens_again(
+    runtime: Path, memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    """A logout removes the runtime directory: here with all that is in it."""
+    remember(memory, FACTS[0])
+    first = pid(workspace)
+    shutil.rmtree(runtime / "assistant")
+    assert sockets.connect(workspace.root) is None
+    fresh = client.connect(workspace, {})
+    assert found(fresh, FACTS[0]) == [FACTS[0]]
+    assert pid(workspace) == first
+    fresh.close()
+
+
+def test_a_save_is_indexed_before_anybody_asks(
+    memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    """The watcher's hint does it; what is asked here is the catalog file, not the daemon."""
+    remember(memory, FACTS[0])
+    with contextlib.closing(sqlite3.connect(workspace.index / "catalog.db")) as catalog:
+        path = workspace.root / "MEMORY.md"
+        path.write_text(path.read_text("utf-8") + "- Sails on Sundays\n", encoding="utf-8")
+        until = time.monotonic() + 20
+        wanted = "SELECT count(*) FROM chunks WHERE plain = 'Sails on Sundays'"
+        while not catalog.execute(wanted).fetchone()[0]:
+            assert time.monotonic() < until
+
+
+def test_the_log_holds_no_query_and_no_fact(
+    memory: client.DaemonMemory, workspace: Workspace
+) -> None:
+    memory.recall(Query("zanzibar"))
+    remember(memory, "The safe is in zanzibar")
+    log = sockets.log_path(workspace.root)
+    assert "listening as process" in log.read_text("utf-8")
+    assert "zanzibar" not in log.read_text("utf-8")
+    assert log.parent.stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,83 @@
+"""A daemon is started once, and what keeps it from that is told."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assistant
+from assistant.errors import ConfigError
+from assistant.memory.daemon import client, stop
+from assistant.workspace import Workspace
+from tests.memory.daemon.daemons import pid
+
+
+def test_clients_that_start_at_once_share_one_daemon(workspace: Workspace) -> None:
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(8) as pool:
+        pids = pool.map(_pid_of_started, [workspace] * 8)
+    assert set(pids) == {pid(workspace)}
+
+
+def _pid_of_started(workspace: Workspace) -> int:
+    memory = client.connect(workspace, {})
+    daemon = memory.status().daemon
+    memory.close()
+    assert daemon is not None
+    return daemon.pid
+
+
+def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspace) -> None:
+    with pytest.raises(ConfigError, match=r"daemon\.idle") as caught:
+        client.connect(workspace, {"daemon": {"idle": "3"}})
+    assert "config show" in caught.value.cure
+    assert client.daemon_status(workspace) is None
+
+
+def test_nothing_but_unix_sockets_is_used(workspace: Workspace) -> None:
+    """Any other socket, connection or name look-up raises, in the client and in its daemon."""
+    guard = workspace.root.parent / "guard"
+    guard.mkdir()
+    (guard / "sitecustomize.py").write_text(
+        "import socket, pathlib\n"
+        "real = socket.socket\n"
+        "class Guarded(real):\n"
+        "    def __init__(self, family=-1, *rest, **options):\n"
+        "        if family != socket.AF_UNIX and options.get('fileno') is None:\n"
+        f"            pathlib.Path({str(guard / 'tried')!r}).touch()\n"
+        "            raise OSError('sockets are blocked')\n"
+        "        super().__init__(family, *rest, **options)\n"
+        "def blocked(*arguments, **options):\n"
+        f"    pathlib.Path({str(guard / 'tried')!r}).touch()\n"
+        "    raise OSError('look-ups are blocked')\n"
+        "socket.socket = Guarded\n"
+        "socket.getaddrinfo = socket.gethostbyname = blocked\n",
+        encoding="utf-8",
+    )
+    script = (
+        "import sys, socket\n"
+        "from pathlib import Path\n"
+        "from assistant.memory.daemon import client\n"
+        "from assistant.memory.base import Fact, Query\n"
+        "from assistant.workspace import Workspace\n"
+        "assert socket.socket.__name__ == 'Guarded'\n"
+        "memory = client.connect(Workspace(Path(sys.argv[1])), {})\n"
+        "memory.remember([Fact('Ana breeds sheep')])\n"
+        "memory.rebuild()\n"
+        "print(memory.recall(Query('sheep')).passages[0].text, memory.status().daemon.pid)\n"
+    )
+    root = Path(assistant.__file__).parent.parent
+    told = subprocess.run(
+        [sys.executable, "-c", script, str(workspace.root)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(guard)},
+    )
+    stop.ask_to_yield(workspace)
+    assert told.stdout.startswith("- Ana breeds sheep"), told.stderr
+    assert not (guard / "tried").exists()
