@@ -1,14 +1,27 @@
-"""The sessions there are, as `assistant sessions list` shows them."""
+"""The sessions there are, as `assistant sessions list` shows them.
 
+Of a transcript only what is shown is decoded; one that cannot be read so is read as a whole, to
+say why.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from assistant import storage
 from assistant.errors import SessionError
 from assistant.messages import Usage
 from assistant.quoting import visible
-from assistant.session.entries import NO_USAGE, Entry, usage_of
-from assistant.session.transcript import read, session_ids
-from assistant.session.turns import group
+from assistant.session.entries import (
+    FORMAT,
+    NO_USAGE,
+    AssistantEntry,
+    CaptureEntry,
+    CompactionEntry,
+)
+from assistant.session.transcript import SUFFIX, read, session_ids, whole_lines
 
 TITLE_LIMIT = 80
 """Characters of a title."""
@@ -47,23 +60,57 @@ def title(request: str) -> str:
     return line if len(line) <= TITLE_LIMIT else f"{line[: TITLE_LIMIT - 1]}…"
 
 
+class _Line(msgspec.Struct):
+    """What is shown of an entry."""
+
+    type: str
+    id: str
+    time: str
+    text: str = ""
+    joins: bool = False
+    usage: Usage = NO_USAGE
+    model: str = ""
+    version: str = ""
+
+
+PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type)
+_DECODER = msgspec.json.Decoder(_Line)
+
+
 def _summary(directory: Path, session: str) -> SessionSummary:
+    try:
+        lines = _lines(directory / f"{session}{SUFFIX}")
+    except msgspec.MsgspecError:
+        return _read(directory, session)
+    known = not lines or lines[0].version.startswith(f"{FORMAT[0]}.")
+    return _summed(session, lines) if known else _read(directory, session)
+
+
+def _lines(path: Path) -> Sequence[_Line]:
+    return _DECODER.decode_lines(whole_lines(storage.read(path))[0])
+
+
+def _read(directory: Path, session: str) -> SessionSummary:
+    """A session that is read as a whole."""
     try:
         entries = read(directory, session)
     except SessionError as error:
         return SessionSummary(session, fault=error.message)
-    turns = group(entries)
+    told = (
+        {name: value for name in _Line.__struct_fields__ if (value := getattr(each, name, None))}
+        for each in entries
+    )
+    return _summed(session, [_Line(**each) for each in told])
+
+
+def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
+    asked = [line.text for line in lines if line.type == "user" and not line.joins]
     return SessionSummary(
         session,
-        title(turns[0].request) if turns else "",
-        len(turns),
-        entries[0].time if entries else "",
-        entries[-1].time if entries else "",
-        usage_of(entries),
-        _model(entries),
+        title(asked[0]) if asked else "",
+        len(asked),
+        lines[0].time if lines else "",
+        lines[-1].time if lines else "",
+        sum((line.usage for line in lines if line.type in PAID), start=NO_USAGE),
+        next((line.model for line in reversed(lines) if line.model), ""),
     )
-
-
-def _model(entries: tuple[Entry, ...]) -> str:
-    named = (getattr(entry, "model", "") for entry in reversed(entries))
-    return next(filter(None, named), "")

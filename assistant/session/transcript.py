@@ -166,7 +166,7 @@ def reopen(directory: Path, name: str) -> Transcript:
     lock = locked(directory, session)
     try:
         data = storage.read(path)
-        whole, torn = _whole_lines(data)
+        whole, torn = whole_lines(data)
         notices = []
         if torn:
             storage.replace(path, whole)
@@ -193,14 +193,14 @@ def borrow(directory: Path, session: str) -> Transcript:
     Raises SessionError, StorageError.
     """
     path = directory / f"{session}{SUFFIX}"
-    data = _whole_lines(storage.read(path))[0]
+    data = whole_lines(storage.read(path))[0]
     return Transcript(session, path, _parse(path, data), borrowed=True)
 
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """The entries of a session, open elsewhere or not. Raises SessionError."""
     path = directory / f"{find(directory, name)}{SUFFIX}"
-    return tuple(_parse(path, _whole_lines(storage.read(path))[0]))
+    return tuple(_parse(path, whole_lines(storage.read(path))[0]))
 
 
 def find(directory: Path, name: str) -> str:
@@ -247,7 +247,7 @@ def locked(directory: Path, session: str) -> Lock:
     return lock
 
 
-def _whole_lines(data: bytes) -> tuple[bytes, bool]:
+def whole_lines(data: bytes) -> tuple[bytes, bool]:
     """The bytes up to the last line end, and whether there were more."""
     whole = data[: data.rfind(b"\n") + 1]
     return whole, len(whole) < len(data)

@@ -1,6 +1,9 @@
 """The list of sessions: titles that cannot steer a terminal, sums, faults."""
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from assistant.messages import Usage
 from assistant.session import transcript
@@ -43,6 +46,47 @@ def test_a_damaged_session_is_listed_with_its_fault(tmp_path: Path) -> None:
     (tmp_path / "20250101-000000-abc.jsonl").write_bytes(b"garbage\n")
     (listed,) = sessions(tmp_path)
     assert "line 1 of" in listed.fault
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (b'{"type":"user","id":"e1","time":"t","text":5}\n', "line 2 of"),
+        (b'{"type":"header","id":"e0","time":"t","version":"9.0","session":"s"}\n', ""),
+        (b'{"type":"user","id":"e1"}\n', "line 2 of"),
+        (b'{"type":"user","id":"e1","time":"t","text":"\\ud800 x"}\n', ""),
+    ],
+)
+def test_what_cannot_be_read_at_a_glance_is_read_whole(
+    tmp_path: Path, line: bytes, fault: str
+) -> None:
+    session = transcript.create(tmp_path)
+    session.append(UserEntry("Hello"))
+    assert session.path is not None
+    lines = session.path.read_bytes().splitlines(keepends=True)
+    session.path.write_bytes(lines[0] + line + lines[1])
+    (listed,) = sessions(tmp_path)
+    assert fault in listed.fault
+    assert bool(listed.fault) is bool(fault)
+
+
+def test_a_later_format_is_a_fault(tmp_path: Path) -> None:
+    header = b'{"type":"header","id":"e0","time":"t","version":"2.0","session":"s"}\n'
+    (tmp_path / "20250101-000000-abc.jsonl").write_bytes(header)
+    assert "of format 2.0" in sessions(tmp_path)[0].fault
+
+
+def test_each_file_is_opened_once_and_the_directory_is_read_once(tmp_path: Path) -> None:
+    for number in range(50):
+        made = transcript.Transcript(f"s{number}", tmp_path / f"s{number}.jsonl")
+        made.append(UserEntry("Hello"))
+        made.close()
+    seen: list[str] = []
+    watching = True
+    sys.addaudithook(lambda event, _: seen.append(event) if watching else None)
+    assert len(sessions(tmp_path)) == 50
+    watching = False
+    assert (seen.count("open"), seen.count("os.scandir") + seen.count("os.listdir")) == (50, 1)
 
 
 def test_a_long_title_is_cut() -> None:
