@@ -7,10 +7,19 @@ from typing import get_origin
 import typer
 from pydantic import BaseModel
 
+from assistant.cli.help import EXAMPLES
 from assistant.cli.main import cli
 from assistant.settings import Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+WIDTH = 78
+"""Columns of the help in docs/cli.md."""
+FILES = {
+    ".assistant/workspace/": "the default workspace: markdown, yours to edit",
+    ".config/assistant/config.toml": "settings",
+    ".local/state/assistant/": "trust, logs, the prompt's history",
+    ".cache/assistant/": "compiled embedding models and cached vectors; may be deleted",
+}
 MARKS = ("<!-- settings: generated -->", "<!-- end of settings -->")
 
 
@@ -19,9 +28,52 @@ def command_line() -> str:
     root = typer.main.get_command(cli)
     parts = ["# The command line", "", "Generated from the program itself by `scripts/docs`.", ""]
     for path, command in _walk(root, ("assistant",)):
-        context = typer.Context(command, info_name=" ".join(path), max_content_width=90)
+        context = typer.Context(command, info_name=" ".join(path), terminal_width=WIDTH)
         parts += [f"## `{' '.join(path)}`", "", "```", command.get_help(context), "```", ""]
     return "\n".join(parts)
+
+
+def manual_page() -> str:
+    """docs/assistant.1: the same as a page for `man`."""
+    root = typer.main.get_command(cli)
+    lines = ['.TH ASSISTANT 1 "" "assistant" "User Commands"', ".SH NAME"]
+    lines += [f"assistant \\- {_roff(_sentence(root.help))}", ".SH SYNOPSIS"]
+    lines += [".B assistant", "[OPTIONS] [COMMAND] [ARGS]...", ".SH DESCRIPTION"]
+    lines += ["Without a command it opens the chat. The documentation is in docs/ of the source."]
+    for path, command in _walk(root, ("assistant",)):
+        context = typer.Context(command, info_name=" ".join(path))
+        title = "OPTIONS" if len(path) == 1 else " ".join(path).upper()
+        lines += [f".SH {_roff(title)}", *_described(command, context)]
+    lines += [".SH FILES", *_terms((f"~/{name}", meaning) for name, meaning in FILES.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _described(command, context):
+    if context.info_name != "assistant":
+        usage = " ".join(command.collect_usage_pieces(context))
+        yield f".B {_roff(context.info_name)} {_roff(usage)}"
+        yield ".PP"
+        yield _roff(" ".join((command.help or "").split()))
+    records = (each.get_help_record(context) for each in command.get_params(context))
+    yield from _terms(record for record in records if record)
+    examples = EXAMPLES.get(context.info_name, ())
+    if examples:
+        yield from (".PP", ".nf", *(_roff(f"    {line}") for line in examples), ".fi")
+
+
+def _terms(rows):
+    for term, meaning in rows:
+        yield from (".TP", f".B {_roff(term)}", _roff(meaning))
+
+
+def _sentence(text: str) -> str:
+    return text.partition("\n")[0].rstrip(".")
+
+
+def _roff(text: str) -> str:
+    """A text as roff has it: no backslash, dash or dot in it means anything."""
+    safe = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{safe}" if safe.startswith((".", "'")) else safe
 
 
 def settings_table() -> str:
@@ -66,5 +118,6 @@ def _literal(value: object) -> str:
 
 if __name__ == "__main__":
     (DOCS / "cli.md").write_text(command_line(), encoding="utf-8")
+    (DOCS / "assistant.1").write_text(manual_page(), encoding="utf-8")
     page = DOCS / "configuration.md"
     page.write_text(configuration(page.read_text(encoding="utf-8")), encoding="utf-8")

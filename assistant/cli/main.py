@@ -10,19 +10,21 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli import ask, chat, sessions
+from assistant.cli.help import Group, Tree
 from assistant.cli.memory import evaluation, facts, reading, state, upkeep
-from assistant.cli.options import Globals
-from assistant.cli.setup import configuration, daemon, doctor, init, secrets
+from assistant.cli.options import Globals, at_terminal
+from assistant.cli.setup import completion, configuration, daemon, doctor, init, secrets
 from assistant.display import spelled
-from assistant.errors import INTERRUPTED, AssistantError
+from assistant.errors import INTERRUPTED, AssistantError, UsageError
 
-cli = typer.Typer(
+cli = Tree(
     name="assistant",
+    cls=Group,
     help="A personal assistant whose long-term memory is plain markdown.",
     epilog="-w, --no-daemon and --debug may stand before or after the command.",
     rich_markup_mode=None,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -53,6 +55,14 @@ def options(
 ) -> None:
     """Keep the global options for the command."""
     context.obj = Globals(workspace, no_daemon, debug)
+    if context.invoked_subcommand is not None:
+        return
+    if not at_terminal():
+        raise UsageError(
+            "no command was given, and this is no terminal to chat in",
+            "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
+        )
+    chat.chat(context)
 
 
 for module in (
@@ -69,12 +79,14 @@ for module in (
     configuration,
     daemon,
     doctor,
+    completion,
 ):
     module.register(cli)
 
 
 def run() -> None:
     """The entry point: run the command, print an error in one place, exit with its code."""
+    completion.prepare()
     arguments = hoisted(sys.argv[1:])
     try:
         code = cli(arguments, prog_name="assistant", standalone_mode=False)

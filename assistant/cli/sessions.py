@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistant.cli.help import commands
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
@@ -14,9 +15,7 @@ from assistant.workspace import Workspace
 if TYPE_CHECKING:
     from assistant.session.entries import Entry
 
-session_commands = typer.Typer(
-    help="Look at past conversations.", rich_markup_mode=None, no_args_is_help=True
-)
+session_commands = commands("Look at past conversations.")
 
 
 def register(cli: typer.Typer) -> None:

@@ -15,7 +15,7 @@ HEAVY = """
 """
 COMMANDS = """
     init chat ask remember recall forget memory context sessions daemon config doctor eval trust
-    secrets
+    secrets completion
 """
 
 PROBE = """

@@ -34,7 +34,9 @@ def register(cli: typer.Typer) -> None:
 
 def evaluate(
     context: typer.Context,
-    count: Annotated[int, typer.Option("-n", min=1, help="Ask for at most so many facts.")] = 100,
+    count: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, help="Ask for at most so many facts.")
+    ] = 100,
     with_model: Annotated[
         bool,
         typer.Option(

@@ -77,9 +77,20 @@ def recall(
         list[str] | None,
         typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", min=1, help="At most so many passages.")] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", metavar="N", min=1, help="At most so many passages; else the setting memory.k."
+        ),
+    ] = None,
     budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="At most so many tokens.")
+        int | None,
+        typer.Option(
+            "--budget",
+            metavar="TOKENS",
+            min=1,
+            help="At most so many tokens; else the setting memory.budget.",
+        ),
     ] = None,
     as_of: Annotated[
         str | None,

@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli.help import commands
 from assistant.cli.memory.sentences import sentences
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
 
-memory_commands = typer.Typer(
-    help="Look after memory itself.", rich_markup_mode=None, no_args_is_help=True
-)
+memory_commands = commands("Look after memory itself.")
 
 
 def register(cli: typer.Typer) -> None:
@@ -53,7 +52,9 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 @memory_commands.command()
 def log(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("-n", min=1, help="How many of the latest writes.")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, help="How many of the latest writes.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show the latest writes to memory, newest first, with what they were taken from."""

@@ -84,7 +84,9 @@ def restore(
 
 def tidy(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("-n", min=1, help="The most pairs to look at.")] = 200,
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", min=1, help="The most pairs to look at.")
+    ] = 200,
     as_json: AsJson = False,
 ) -> None:
     """Propose to merge facts that say the same, and to strike out those that a later one changed.

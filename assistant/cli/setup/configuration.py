@@ -11,15 +11,27 @@ from typing import Annotated, Any
 import typer
 
 from assistant import config, storage
+from assistant.cli.help import commands
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import as_json as to_json
 from assistant.display import spelled
 from assistant.errors import ConfigError, UsageError, WorkspaceError
 
-config_commands = typer.Typer(
-    help="Show and change settings.", rich_markup_mode=None, no_args_is_help=True
-)
-Key = Annotated[str, typer.Argument(help="Such as `memory.k`; `model` is short for `model.name`.")]
+config_commands = commands("Show and change settings.")
+
+
+def _names(incomplete: str) -> list[str]:
+    from assistant import settings  # pydantic: while completing, and not for other commands
+
+    return [name for name in settings.names() if name.startswith(incomplete)]
+
+
+Key = Annotated[
+    str,
+    typer.Argument(
+        help="Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
+    ),
+]
 EDITORS = ("nano", "vim", "vi")
 """Tried in this order where neither VISUAL nor EDITOR is set."""
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"

@@ -4,11 +4,10 @@ from dataclasses import asdict
 
 import typer
 
+from assistant.cli.help import commands
 from assistant.cli.options import AsJson, print_json
 
-daemon_commands = typer.Typer(
-    help="Look after the memory daemon.", rich_markup_mode=None, no_args_is_help=True
-)
+daemon_commands = commands("Look after the memory daemon.")
 
 
 def register(cli: typer.Typer) -> None:

@@ -5,13 +5,10 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli.help import commands
 from assistant.cli.options import AsJson, print_json
 
-secret_commands = typer.Typer(
-    help="Register values that must never be sent or stored.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+secret_commands = commands("Register values that must never be sent or stored.")
 Name = Annotated[str, typer.Argument(help="What it is called, such as home_key.")]
 
 

@@ -1,0 +1,123 @@
+"""Help: every command has its place, its whole sentence and examples that work."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+import typer
+
+from assistant.cli.help import EXAMPLES, GROUPS
+from assistant.cli.main import cli, hoisted
+from tests.cli.conftest import ASSISTANT, PROMPT
+from tests.cli.test_main import run_assistant
+
+ROOT = typer.main.get_command(cli)
+
+
+def walk(command: Any = ROOT, path: str = "assistant") -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from walk(child, f"{path} {name}")
+
+
+def shown(command: Any, path: str, width: int = 0) -> str:
+    return str(command.get_help(typer.Context(command, info_name=path, terminal_width=width or 80)))
+
+
+def test_every_command_has_its_group_and_its_whole_sentence() -> None:
+    help = shown(ROOT, "assistant")
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(ROOT.commands)
+    assert "More:" not in help
+    for title in GROUPS:
+        assert f"\n{title}:\n" in help
+
+
+@pytest.mark.parametrize("width", [38, 60, 78])
+def test_sentences_are_whole_and_lines_fit_at_any_width(width: int) -> None:
+    for path, command in walk():
+        text = shown(command, path, width)
+        lines = text.split("\nExamples:")[0].splitlines()[1:]
+        assert [line for line in lines if len(line) > width + 2] == [], path
+        squeezed = " ".join(text.split())
+        for child in getattr(command, "commands", {}).values():
+            first = " ".join((child.help or "").partition("\n\n")[0].split())
+            assert first.endswith(".") and first in squeezed, (path, first)
+
+
+def calls(example: str) -> Iterator[list[str]]:
+    """The words of each call of ours in a line of shell."""
+    for part in re.split(r" [|>]+ ", example.split(" #")[0]):
+        words = shlex.split(part)
+        if words[0] == "assistant":
+            yield words[1:]
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_examples_are_of_their_command_and_parse(path: str) -> None:
+    assert path in dict(walk())
+    for example in EXAMPLES[path]:
+        found = list(calls(example))
+        assert found, example
+        for words in found:
+            command, context = ROOT, typer.Context(ROOT, info_name="assistant")
+            rest = hoisted(words)
+            while hasattr(command, "commands") and rest:
+                command = command.commands[rest.pop(0)]
+            command.make_context("x", rest, parent=context)
+    assert EXAMPLES[path][0] in shown(dict(walk())[path], path)
+
+
+def test_a_group_alone_shows_its_help() -> None:
+    done = run_assistant("memory")
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: assistant memory")
+
+
+def test_alone_it_says_what_to_do_without_a_terminal() -> None:
+    done = run_assistant()
+    assert done.returncode == 2
+    assert "`assistant ask`" in done.stderr
+
+
+def test_alone_it_opens_the_chat_at_a_terminal(place: Path) -> None:
+    child = pexpect.spawn(
+        str(ASSISTANT), ["-w", str(place)], env=dict(os.environ), encoding="utf-8", timeout=60
+    )
+    child.expect(PROMPT)
+    child.sendeof()
+    child.expect(pexpect.EOF)
+
+
+def test_bash_completes_commands_options_and_settings(tmp_path: Path) -> None:
+    script = subprocess.run(
+        [ASSISTANT, "completion", "bash"], capture_output=True, text=True
+    ).stdout
+    (tmp_path / "script").write_text(script)
+    for words, expected in (
+        ("assistant mem", ["memory"]),
+        ("assistant memory re", ["rebuild", "restore", "review"]),
+        ("assistant recall --bud", ["--budget"]),
+        ("assistant config get memory.", ["memory.abstain", "memory.budget", "memory.k"]),
+        ("assistant completion ", ["bash", "fish", "zsh"]),
+    ):
+        line = f"COMP_WORDS=({words.rstrip()}"
+        line += ' "")' if words.endswith(" ") else ")"
+        ask = f"source {tmp_path}/script; {line}; COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); "
+        ask += f"_assistant_completion {ASSISTANT}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True)
+        assert set(expected) <= set(done.stdout.split()), (words, done)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_complete_too(shell: str) -> None:
+    assert "_ASSISTANT_COMPLETE" in run_assistant("completion", shell).stdout
+    asked = {"_TYPER_COMPLETE_ARGS": "assistant mem", "_ASSISTANT_COMPLETE": f"complete_{shell}"}
+    asked["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    done = subprocess.run([ASSISTANT], capture_output=True, text=True, env=os.environ | asked)
+    assert "memory" in done.stdout and "Look after memory itself" in done.stdout
