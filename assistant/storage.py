@@ -9,6 +9,7 @@ import errno
 import glob
 import os
 import stat
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from assistant.errors import StorageError
-from assistant.exchange import await_writers, swap
+from assistant.exchange import swap
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600
@@ -102,36 +103,30 @@ def private_directory(path: Path) -> Path:
     return path
 
 
-def replace(path: Path, data: bytes, *, expected: bytes | None = None) -> bool:
-    """Put `data` in the place of the file at once, keeping its mode; a symbolic link stays one.
+def replace(path: Path, data: bytes) -> None:
+    """Put `data` in the place of the file at once; a symbolic link stays one.
 
-    With `expected`, the file is left alone and False returned if it no longer holds these bytes
-    (a missing file counts as empty). A program that saves it in the very instant of the exchange
-    wins too, where the system can swap files. After a crash the file holds the old bytes or the
-    new, and no temporary file is left by an error. Raises StorageError.
+    Mode, owner, group and extended attributes stay. After a crash the file holds the old bytes or
+    the new, and no temporary file is left by an error. Raises StorageError.
     """
     target = path.resolve()
     with reported("written", path):
-        fresh = _beside(target, data)
+        fresh, _ = beside(target, data)
         try:
-            if expected is None:
-                DISK.rename(fresh, target)
-            elif not _exchanged(fresh, target, data, expected):
-                return False
+            DISK.rename(fresh, target)
         finally:
             fresh.unlink(missing_ok=True)
         sync_directory(target.parent)
-    return True
 
 
-def _beside(target: Path, data: bytes) -> Path:
-    """A temporary file in the same folder, with the same mode, its bytes on the device."""
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else PRIVATE_FILE
+def beside(target: Path, data: bytes) -> tuple[Path, bool]:
+    """A temporary file in the same folder, its bytes on the device; and whether it is like the
+    target in mode, owner, group and extended attributes."""
     descriptor, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
     )
     try:
-        os.fchmod(descriptor, mode)
+        alike = _made_like(descriptor, target)
         DISK.write(descriptor, data)
         DISK.sync(descriptor)
     except BaseException:
@@ -139,29 +134,54 @@ def _beside(target: Path, data: bytes) -> Path:
         raise
     finally:
         os.close(descriptor)
-    return Path(name)
+    return Path(name), alike
 
 
-def _exchanged(fresh: Path, target: Path, data: bytes, expected: bytes) -> bool:
-    """Put `fresh` in the target's place, unless that holds, or is being given, other bytes."""
-    if held(target) != expected:
-        return False
-    if not target.exists() or not DISK.exchange(fresh, target):
-        DISK.rename(fresh, target)
+def _made_like(descriptor: int, target: Path) -> bool:
+    """Give a new file what the target has; one that is missing gets the owner of its folder."""
+    there = target.exists()
+    like = (target if there else target.parent).stat()
+    alike = _owned_by(descriptor, like) and (not there or _with_attributes_of(descriptor, target))
+    os.fchmod(descriptor, stat.S_IMODE(like.st_mode) if there else PRIVATE_FILE)
+    return alike
+
+
+def _owned_by(descriptor: int, like: os.stat_result) -> bool:
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+        try:
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        except PermissionError:
+            return False
+    return True
+
+
+def _with_attributes_of(descriptor: int, target: Path) -> bool:
+    """Copy extended attributes, access control lists among them; false if one refuses."""
+    if sys.platform != "linux":
         return True
-    await_writers(fresh)
-    if held(fresh) == expected:
-        return True
-    while DISK.exchange(fresh, target) and held(fresh) != data:
-        pass  # yet another save came in between; the later one goes back
-    return False
+    try:
+        wanted = {name: os.getxattr(target, name) for name in os.listxattr(target)}
+        for name in set(os.listxattr(descriptor)) - wanted.keys():
+            os.removexattr(descriptor, name)
+        for name, value in wanted.items():
+            if name not in os.listxattr(descriptor) or os.getxattr(descriptor, name) != value:
+                os.setxattr(descriptor, name, value)
+    except OSError as error:
+        return error.errno == errno.ENOTSUP  # a disk that has none
+    return True
+
+
+def leftovers(path: Path) -> list[Path]:
+    """The temporary files that a killed `replace` of this file left beside it."""
+    target = path.resolve()
+    return list(target.parent.glob(f".{glob.escape(target.name)}.*{TEMPORARY}"))
 
 
 def sweep(path: Path) -> None:
     """Delete the temporary files that a killed `replace` of this file left beside it."""
-    target = path.resolve()
     with reported("swept", path):
-        for left in target.parent.glob(f".{glob.escape(target.name)}.*{TEMPORARY}"):
+        for left in leftovers(path):
             left.unlink(missing_ok=True)
 
 
@@ -182,6 +202,30 @@ def truncate(path: Path, size: int) -> None:
             DISK.sync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def overwrite(path: Path, data: bytes, old: bytes) -> None:
+    """Write `data` into the file itself, which holds `old`: for one that has other names.
+
+    Not at once: after a crash it may hold the head of the one and the tail of the other. Raises
+    OSError, then with the old bytes in it again if the disk lets.
+    """
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        try:
+            _fill(descriptor, data)
+        except OSError:
+            _fill(descriptor, old)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    DISK.write(descriptor, data)
+    os.ftruncate(descriptor, len(data))
+    DISK.sync(descriptor)
 
 
 def append(path: Path, data: bytes) -> None:

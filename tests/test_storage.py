@@ -3,8 +3,6 @@
 import errno
 import os
 import stat
-import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,7 @@ import pytest
 from assistant import storage
 from assistant.errors import StorageError
 from tests.faults import FailingDisk
-
-needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs renameat2 and leases")
+from tests.files import adorn, adornments
 
 
 def names(path: Path) -> list[str]:
@@ -69,74 +66,12 @@ def test_new_files_are_private(tmp_path: Path) -> None:
     assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in "ab"} == {0o600}
 
 
-class PlainDisk(storage.Disk):
-    """A disk that cannot swap files, as some network ones."""
-
-    def exchange(self, source: Path, target: Path) -> bool:
-        return False
-
-
-@pytest.mark.parametrize("disk", [storage.Disk(), PlainDisk()])
-def test_replace_leaves_a_file_that_is_not_as_expected(tmp_path: Path, disk: storage.Disk) -> None:
+def test_replace_keeps_owner_attributes_and_access_control_lists(tmp_path: Path) -> None:
     path = tmp_path / "f"
-    path.write_bytes(b"theirs")
-    with storage.using(disk):
-        assert not storage.replace(path, b"ours", expected=b"old")
-        assert path.read_bytes() == b"theirs"
-        assert storage.replace(path, b"ours", expected=b"theirs")
-        assert storage.replace(tmp_path / "new", b"x", expected=b"")
-    assert path.read_bytes() == b"ours"
-    assert names(tmp_path) == ["f", "new"]
-
-
-class SavingDisk(storage.Disk):
-    """An editor saves the file at the last moment: after the last look at it."""
-
-    def __init__(self, path: Path, data: bytes, *, by_rename: bool) -> None:
-        self._path, self._data, self._by_rename = path, data, by_rename
-
-    def exchange(self, source: Path, target: Path) -> bool:
-        self._save()
-        return super().exchange(source, target)
-
-    def _save(self) -> None:
-        if self._data and self._by_rename:
-            saved = self._path.with_name("saved")
-            saved.write_bytes(self._data)
-            saved.replace(self._path)
-        elif self._data:
-            self._path.write_bytes(self._data)
-        self._data = b""
-
-
-@needs_linux
-@pytest.mark.parametrize("by_rename", [True, False])
-def test_a_save_at_the_last_moment_is_put_back(tmp_path: Path, by_rename: bool) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"old")
-    with storage.using(SavingDisk(path, b"theirs", by_rename=by_rename)):
-        assert not storage.replace(path, b"ours", expected=b"old")
-    assert path.read_bytes() == b"theirs"
-    assert names(tmp_path) == ["f"]
-
-
-@needs_linux
-def test_a_save_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"old")
-    results: list[bool] = []
-    with path.open("rb+", buffering=0) as editor:  # it has the file open, and writes later
-        replacing = threading.Thread(
-            target=lambda: results.append(storage.replace(path, b"ours", expected=b"old"))
-        )
-        replacing.start()
-        while path.read_bytes() != b"ours":
-            assert replacing.is_alive()
-        editor.write(b"theirs")
-    replacing.join()
-    assert results == [False]
-    assert path.read_bytes() == b"theirs"
-    assert names(tmp_path) == ["f"]
+    path.write_bytes(b"a")
+    before = adorn(path)
+    storage.replace(path, b"b")
+    assert adornments(path) == before
 
 
 def test_sweep_takes_only_what_a_killed_replace_left(tmp_path: Path) -> None:

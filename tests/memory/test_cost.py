@@ -1,17 +1,20 @@
 """What grows with a memory and what does not, in counts: statements, files read, embeddings."""
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from assistant.memory.base import Query
+from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.sync import Synchronizer
+from assistant.memory.local.memory import LocalMemory
 from assistant.memory.search.recall import Recaller
-from assistant.settings import IndexSettings, MemorySettings
+from assistant.settings import IndexSettings, MemorySettings, Settings
 from assistant.workspace import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
 
@@ -102,3 +105,29 @@ def test_an_edit_reads_its_own_file_and_embeds_its_own_line(tmp_path: Path, edit
     assert done.changed == (f"memory/{edited}",)
     assert embedder.embedded - before == 1
     assert set(names) == {edited}
+
+
+def test_a_remember_reads_and_hashes_its_file_as_often_as_the_guard_needs(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read for the draft, at the swap, and for the index; hashed as it was and as it shall be."""
+    path = workspace.root / "MEMORY.md"
+    path.write_text("# Memory\n\n" + "- A fact that takes its place\n" * 2_000, encoding="utf-8")
+    memory = LocalMemory(workspace, Settings(), HashingEmbedder())
+    memory.remember([Fact("The first one makes the heading")])
+    unsettled = ["?"]
+    while unsettled:  # until the file is old enough to be trusted by its stat
+        with files_opened() as unsettled:
+            memory.refresh()
+    hashed: list[int] = []
+
+    def counted(data: bytes) -> "hashlib._Hash":
+        hashed.append(len(data))
+        return sha256(data)
+
+    monkeypatch.setattr(hashlib, "sha256", counted)
+    with files_opened() as names:
+        memory.remember([Fact("The spare key hangs in the shed")])
+    memory.close()
+    assert names == ["MEMORY.md"] * 3
+    assert sum(size > 50_000 for size in hashed) == 2

@@ -71,7 +71,7 @@ class LocalMemory:
         self._closed = False
         self._notices = Notices(notify)
         self._redaction = Redaction(workspace, redactor)
-        self._ledger = Ledger(workspace, today, self._redaction.text)
+        self._ledger = Ledger(workspace, today, self._redaction.text, self._wait_for)
         self._review = Review(workspace, self._ledger)
         self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
         self._fresh = Freshness(self._index, self._notices, progress)
@@ -186,6 +186,9 @@ class LocalMemory:
                     self._let_go()
 
     # Parts
+
+    def _wait_for(self, what: str) -> None:
+        self._progress(what, 0, 0)
 
     def _observe(self, source: str, text: str, sha256: str) -> None:
         """See whether a stale save took facts away; recall goes on if that fails."""

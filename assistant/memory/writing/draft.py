@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from assistant import storage
 from assistant.errors import StorageError
 from assistant.memory.text.identity import digest
 from assistant.memory.text.lines import line_digest, lines_above, lines_below
 from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.record.writes import Edit
+from assistant.memory.writing.saving import Seen, Tell, look, no_word, put
 from assistant.workspace import MEMORY_FILE, Workspace
 
 _BOM = "\ufeff"
@@ -18,7 +18,7 @@ class Draft:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._read: dict[str, bytes] = {}
+        self._seen: dict[str, Seen] = {}
         self._text: dict[str, str] = {}
         self._digest: dict[str, str] = {}
         self._original: dict[str, tuple[str, str]] = {}
@@ -31,14 +31,14 @@ class Draft:
         Raises StorageError if it cannot be read or is not UTF-8.
         """
         if source not in self._text:
-            data = storage.held(self._workspace.root / source)
+            seen = look(self._workspace.root / source)
             try:
-                decoded = data.decode()
+                decoded = seen.data.decode()
             except UnicodeDecodeError as error:
                 raise StorageError(
                     f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
                 ) from error
-            self._read[source] = data
+            self._seen[source] = seen
             self._text[source] = decoded.removeprefix(_BOM)
         return self._text[source]
 
@@ -85,20 +85,18 @@ class Draft:
             below=tuple(_digests(lines_below(before, splice.at + len(splice.removed)))),
         )
 
-    def save(self) -> bool:
+    def save(self, tell: Tell = no_word) -> bool:
         """Put every changed file in place; False, and no more, at one that changed meanwhile.
 
-        MEMORY.md goes first: a new fact is safe before an old one is struck out elsewhere.
+        MEMORY.md goes first: a new fact is safe before an old one is struck out elsewhere. Raises
+        StorageError, with nothing changed, if another program keeps one of them open for writing.
         """
-        for source in sorted(self._text, key=lambda name: name != MEMORY_FILE):
-            text = self._text[source]
-            old = self._read[source]
-            bom = _BOM if old.startswith(_BOM.encode()) else ""
-            data = (bom + text).encode()
-            path = self._workspace.root / source
-            if data != old and not storage.replace(path, data, expected=old):
-                return False
-        return True
+        sources = sorted(self._original, key=lambda name: name != MEMORY_FILE)
+        return put([(self._seen[name], self._bytes(name)) for name in sources], tell)
+
+    def _bytes(self, source: str) -> bytes:
+        bom = _BOM if self._seen[source].data.startswith(_BOM.encode()) else ""
+        return (bom + self._text[source]).encode()
 
 
 def _digests(lines: Iterator[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from assistant.memory.writing.edits import removals, reversed_edits, still_gone
 from assistant.memory.writing.erasures import Erasures
 from assistant.memory.writing.purge import Words, scrub, unnamed
 from assistant.memory.writing.record.writes import Write, new_id, now
+from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.workspace import Workspace
 
@@ -30,11 +31,13 @@ class Ledger:
         workspace: Workspace,
         today: Callable[[], date] = date.today,
         redact: Callable[[str], str] = str,
+        tell: Tell = no_word,
     ) -> None:
-        """`redact` takes secrets out of what the journal says of a forgotten passage."""
+        """`redact` takes secrets out of what the journal says of a forgotten passage. `tell` is
+        given a line while a write waits for a program that has a file open."""
         self._workspace = workspace
         self._redact = redact
-        self._commits = Commits(workspace)
+        self._commits = Commits(workspace, tell)
         self._journal = self._commits.journal
         self._images = self._commits.images
         self._adding = Adding(self._commits, today)

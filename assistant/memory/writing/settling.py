@@ -1,12 +1,16 @@
 """What a dead writer began is settled from the files: done, or void.
 
-A file is replaced at once, so it shows all of a write's edits or none. What a write over several
-files had not come to is made where its place has not changed.
+A file is replaced at once, so it shows all of a write's edits or none; one that had to be written
+into (it has other names) may be torn, and is completed from the copy beside it. What a write over
+several files had not come to is made where its place has not changed.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
 
 from assistant import storage
+from assistant.memory.text.identity import digest
 from assistant.memory.text.lines import LINES
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.markup.items import Splice
@@ -25,8 +29,9 @@ def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
     draft = Draft(workspace)
     shown = {}
     for source in {edit.source for write in pending for edit in write.edits}:
-        storage.sweep(workspace.root / source)
         edits = [edit for write in pending for edit in write.edits if edit.source == source]
+        _mend(workspace.root / source, edits, images)
+        storage.sweep(workspace.root / source)
         removed = images.read(edits[-1].removed) if edits[-1].removed else ""
         shown[source] = applied(draft, edits, removed or "")
     done = [write for write in pending if any(shown[edit.source] for edit in write.edits)]
@@ -51,6 +56,34 @@ def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
     if lines:
         return lines[-1] in {line.strip() for line in LINES.findall(text)}
     return removed not in text
+
+
+def _mend(path: Path, edits: Sequence[Edit], images: Images) -> None:
+    """Complete a file that a dead writer was writing into, if that is what it holds."""
+    there = storage.held(path)
+    for left in storage.leftovers(path):
+        new = left.read_bytes()
+        old = _before(new, edits, images)
+        if old is None or there in (old, new):
+            continue
+        alike = (one == other for one, other in zip(there, new, strict=False))
+        head = sum(1 for _ in takewhile(bool, alike))
+        if there[head:] == old[head:]:
+            with storage.reported("written", path):
+                storage.overwrite(path, new, there)
+
+
+def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
+    """What a file held before these edits, if they made of it these bytes."""
+    text = new.decode("utf-8", "replace")
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    text = text.removeprefix(bom)
+    if digest(text) != edits[-1].after:
+        return None
+    for edit in reversed(edits):
+        removed = images.read(edit.removed) if edit.removed else ""
+        text = Splice(edit.at, removed or "", edit.inserted).reverse(text)
+    return (bom + text).encode()
 
 
 def _complete(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:

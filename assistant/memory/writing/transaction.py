@@ -20,6 +20,7 @@ from assistant.memory.writing.edits import counted, difference
 from assistant.memory.writing.record.images import Images
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
+from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.settling import settle
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
 from assistant.workspace import Workspace
@@ -44,8 +45,10 @@ class Commits:
     `journal` and `images` are what is kept of them.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, tell: Tell = no_word) -> None:
+        """`tell` is given a line while a write waits for a program that has a file open."""
         self.workspace = workspace
+        self._tell = tell
         self.journal = Journal(workspace.journal)
         self.images = Images(workspace.history)
 
@@ -116,7 +119,7 @@ class Commits:
             self.images.keep(image)
         self.journal.begin(change.writes)
         try:
-            saved = change.draft.save()
+            saved = change.draft.save(self._tell)
         except StorageError:
             with contextlib.suppress(StorageError):  # then the next writer settles it
                 settle(self.workspace, self.journal, self.images)

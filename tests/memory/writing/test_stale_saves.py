@@ -1,163 +1,18 @@
-"""Failing disks, killed processes and editors: files are one legal version, nothing is lost."""
+"""Saves by others: which facts they took away that nobody wanted to lose."""
 
-import errno
 import random
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 
 import pytest
 
-from assistant import storage
-from assistant.errors import StorageError
 from assistant.memory.base import Fact
-from assistant.memory.text.identity import digest
-from assistant.memory.writing.record.journal import Journal
-from assistant.memory.writing.record.writes import Edit, Write
 from assistant.workspace import Workspace
-from tests.faults import FailingDisk
 from tests.memory.writing.addressed import AddressedLedger
-
-TODAY = date(2026, 11, 21)
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def memory(workspace: Workspace) -> str:
-    return (workspace.root / "MEMORY.md").read_text(encoding="utf-8")
-
-
-def temporary(workspace: Workspace) -> list[Path]:
-    return list(workspace.root.rglob(f"*{storage.TEMPORARY}"))
-
-
-def prepare(workspace: Workspace) -> tuple[AddressedLedger, str]:
-    (workspace.root / "MEMORY.md").write_text("# Memory\n")
-    ledger = AddressedLedger(workspace, lambda: TODAY)
-    ledger.remember([Fact("Lives in Berlin"), Fact("Likes tea")])
-    (workspace.root / "memory").mkdir(exist_ok=True)
-    (workspace.root / "memory/people.md").write_text("- Bo is 9\n")
-    return ledger, memory(workspace)
-
-
-OPERATIONS: dict[str, Callable[[AddressedLedger], object]] = {
-    "remember": lambda ledger: ledger.remember([Fact("Has a dog"), Fact("Is 40")], request="r"),
-    "forget": lambda ledger: ledger.forget([ledger.locate("MEMORY.md:5")], request="r"),
-    "supersede": lambda ledger: ledger.remember(
-        [Fact("Lives in Lisbon", replaces="MEMORY.md:5")], request="r"
-    ),
-    "supersede elsewhere": lambda ledger: ledger.remember(
-        [Fact("Bo is 10", replaces="memory/people.md:1")], request="r"
-    ),
-    "undo": lambda ledger: ledger.undo(request="r"),
-    "purge": lambda ledger: ledger.forget([ledger.locate("MEMORY.md:5")], purge=True, request="r"),
-}
-
-
-@pytest.mark.parametrize("for_good", [False, True])
-@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_whatever_the_disk_refuses_files_are_whole_and_a_retry_completes(
-    tmp_path: Path, operation: str, code: int, for_good: bool
-) -> None:
-    perform = OPERATIONS[operation]
-    reference = Workspace(tmp_path / "reference")
-    reference.root.mkdir()
-    ledger, before = prepare(reference)
-    perform(ledger)
-    after = memory(reference)
-    people = (reference.root / "memory/people.md").read_text()
-    failures = 0
-    for nth in range(1, 60):
-        workspace = Workspace(tmp_path / str(nth))
-        workspace.root.mkdir()
-        ledger, _ = prepare(workspace)
-        with storage.using(FailingDisk(nth, code, for_good=for_good)) as disk:
-            try:
-                perform(ledger)
-            except StorageError:
-                failures += 1
-        assert memory(workspace) in {before, after}
-        assert temporary(workspace) == []
-        if disk.calls >= nth:
-            fresh = AddressedLedger(workspace, lambda: TODAY)
-            assert "Likes tea" in [entry.text for entry in fresh.log()]
-            if memory(workspace) == before:
-                perform(fresh)
-            fresh.remember([Fact("One more")])  # settles what was left open
-            assert fresh.undo().text == "One more"
-        assert memory(workspace) == after
-        assert (workspace.root / "memory/people.md").read_text() == people
-        if disk.calls < nth:
-            break
-    assert failures == nth - 1 >= 6
-
-
-# Killed processes
-
-WORKER = """
-import sys
-from pathlib import Path
-from assistant.memory.base import Fact
-from assistant.memory.writing.ledger import Ledger
-from assistant.workspace import Workspace
-ledger = Ledger(Workspace(Path(sys.argv[1])))
-number = int(sys.argv[2])
-while True:
-    ledger.remember([Fact(f"Number {number}"), Fact(f"Twin {number}")], request=f"r{number}")
-    print(number, flush=True)
-    number += 1
-"""
-
-
-@pytest.mark.parametrize("kills", [12, pytest.param(500, marks=pytest.mark.slow)])
-@pytest.mark.timeout(900)
-def test_a_killed_writer_loses_nothing_it_acknowledged(workspace: Workspace, kills: int) -> None:
-    chance = random.Random(7)
-    number = 0
-    for _ in range(kills):
-        worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(workspace.root), str(number)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert worker.stdout is not None
-        for _ in range(chance.randint(1, 4)):
-            number = int(worker.stdout.readline()) + 1
-        # At a random moment of the write that follows.
-        threading.Event().wait(chance.random() * 0.02)
-        worker.send_signal(signal.SIGKILL)
-        rest = [int(line) for line in worker.stdout.read().split()]
-        number = max([number, *(n + 1 for n in rest)])
-        worker.stdout.close()
-        worker.wait()
-    ledger = AddressedLedger(workspace)
-    again = [Fact(f"Number {number}"), Fact(f"Twin {number}")]
-    ledger.remember(again, request=f"r{number}")
-    lines = [line for line in memory(workspace).splitlines() if line.startswith("- ")]
-    expected = [f"- {kind} {n}" for n in range(number + 1) for kind in ("Number", "Twin")]
-    assert lines == expected
-    assert temporary(workspace) == []
-    assert len(ledger.log(None)) == len(expected)
-
-
-# Editors
+from tests.memory.writing.saves import TODAY, memory, save
 
 SAVES = ("in place", "rename")
-
-
-def save(path: Path, text: str, how: str) -> None:
-    """Save as an editor does."""
-    if how == "in place":
-        path.write_text(text, encoding="utf-8")
-        return
-    beside = path.with_name("MEMORY.md~")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
 
 
 def _typing(path: Path, how: str, lines: Iterator[str], stop: threading.Event) -> list[str]:
@@ -380,28 +235,3 @@ def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> No
     (workspace.root / "AGENTS.md").write_text("* likes tea!\n")
     ledger.observe("MEMORY.md")
     assert ledger.erasures.all() == ()
-
-
-# A write that was begun by a process that died
-
-
-@pytest.mark.parametrize("landed", [True, False])
-def test_what_a_dead_writer_began_is_settled_from_the_file(
-    workspace: Workspace, landed: bool
-) -> None:
-    before = memory(workspace)
-    after = before + "- Likes tea\n"
-    edit = Edit("MEMORY.md", len(before), "", "- Likes tea\n", digest(before), digest(after))
-    journal = Journal(workspace.journal)
-    storage.private_directory(workspace.private)
-    journal.begin(
-        [Write("w1", "2026-11-21T10:00:00+00:00", "remember", "Likes tea", edits=(edit,))]
-    )
-    if landed:  # and the owner has typed since
-        (workspace.root / "MEMORY.md").write_text(after + "typed\n")
-    (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_bytes(b"half")
-    ledger = AddressedLedger(workspace, lambda: TODAY)
-    assert ledger.log() == (), "it was not acknowledged"
-    ledger.remember([Fact("Has a dog")])
-    assert [entry.text for entry in ledger.log()] == ["Has a dog", "Likes tea"][: 1 + landed]
-    assert temporary(workspace) == []

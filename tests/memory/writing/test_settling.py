@@ -1,0 +1,55 @@
+"""A write that was begun by a process that died."""
+
+import pytest
+
+from assistant import storage
+from assistant.memory.base import Fact
+from assistant.memory.text.identity import digest
+from assistant.memory.writing.record.journal import Journal
+from assistant.memory.writing.record.writes import Edit, Write
+from assistant.workspace import Workspace
+from tests.memory.writing.addressed import AddressedLedger
+from tests.memory.writing.saves import TODAY, memory, temporary
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_what_a_dead_writer_began_is_settled_from_the_file(
+    workspace: Workspace, landed: bool
+) -> None:
+    before = memory(workspace)
+    after = before + "- Likes tea\n"
+    edit = Edit("MEMORY.md", len(before), "", "- Likes tea\n", digest(before), digest(after))
+    journal = Journal(workspace.journal)
+    storage.private_directory(workspace.private)
+    journal.begin(
+        [Write("w1", "2026-11-21T10:00:00+00:00", "remember", "Likes tea", edits=(edit,))]
+    )
+    if landed:  # and the owner has typed since
+        (workspace.root / "MEMORY.md").write_text(after + "typed\n")
+    (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_bytes(b"half")
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    assert ledger.log() == (), "it was not acknowledged"
+    ledger.remember([Fact("Has a dog")])
+    assert [entry.text for entry in ledger.log()] == ["Has a dog", "Likes tea"][: 1 + landed]
+    assert temporary(workspace) == []
+
+
+@pytest.mark.parametrize("torn", [True, False])
+def test_a_file_that_a_dead_writer_was_writing_into_is_completed(
+    workspace: Workspace, torn: bool
+) -> None:
+    """A file with other names is written into; the copy beside it says what it was to be."""
+    path = workspace.root / "MEMORY.md"
+    path.with_name("link").hardlink_to(path)
+    before = memory(workspace)
+    after = "intro\n" + before
+    edit = Edit("MEMORY.md", 0, "", "intro\n", digest(before), digest(after))
+    storage.private_directory(workspace.private)
+    journal = Journal(workspace.journal)
+    journal.begin([Write("w1", "2026-11-21T10:00:00+00:00", "amend", "+1", edits=(edit,))])
+    (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_text(after)
+    path.write_text(after[:3] + before[3:] if torn else "saved by the owner since\n")
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact("Has a dog")])
+    assert memory(workspace).startswith(after if torn else "saved by the owner since\n")
+    assert temporary(workspace) == []
+    assert path.samefile(path.with_name("link"))
