@@ -15,7 +15,9 @@ from assistant.memory.base import JournalEntry, Origin, Passage, Progress, no_pr
 from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper, Memory
 from assistant.memory.text.words import plain
+from assistant.messages import Message
 from assistant.model import select
+from assistant.model.base import TextPiece
 from assistant.model.litellm_library import warm_up
 from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import book, listing, purge, transcript
@@ -33,6 +35,7 @@ from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import LOADER, Toolbox
+from assistant.upkeep import findings
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
 from assistant.upkeep.tidy_by_model import relations
@@ -120,8 +123,20 @@ def open_chat(
         conversation = _conversation(place, wish, chosen, memory, record, untold, trusted=trusted)
         if not wish.yes and approver is not None:
             conversation.approver = approver
+        if not wish.off_the_record:
+            conversation.untold += findings.take(place)
         opened.pop_all()
     return Chat(place, chosen, memory, conversation)
+
+
+def try_model(name: str) -> str:
+    """What a model says to a word, asked once. Raises ModelError."""
+    chosen = select.with_model(settings.validate(config.load()), name)
+    hasty = chosen.model.model_copy(update={"retry_seconds": 0.0, "first_token_seconds": 60.0})
+    alone = chosen.profiles[: 0 if hasty.name else 1]
+    model = select.create(chosen.model_copy(update={"model": hasty, "profiles": alone}))
+    pieces = model.stream([Message("user", "Say hello in one word.")])
+    return "".join(each.text for each in pieces if isinstance(each, TextPiece)).strip()
 
 
 def judge(place: Workspace) -> Judge | None:

@@ -57,6 +57,11 @@ class Workspace:
         return self.private / "evaluations.jsonl"
 
     @property
+    def findings(self) -> Path:
+        """What `doctor` found wrong, until the next chat has mentioned it."""
+        return self.private / "findings"
+
+    @property
     def recipe(self) -> Path:
         """The workspace's own settings of the prompt; optional."""
         return self.root / "assistant.toml"

@@ -53,6 +53,7 @@ EXAMPLES = {
         "assistant forget MEMORY.md:12 --purge --sessions",
     ),
     "assistant eval": ("assistant eval -n 50", "assistant eval --with-model"),
+    "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
     "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
     "assistant memory review": ("assistant memory review",),
     "assistant sessions show": ("assistant sessions list", "assistant sessions show k7q"),

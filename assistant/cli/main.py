@@ -10,10 +10,11 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli import ask, chat, sessions
+from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
 from assistant.cli.memory import evaluation, facts, reading, state, upkeep
 from assistant.cli.options import Globals, at_terminal
-from assistant.cli.setup import completion, configuration, daemon, doctor, init, secrets
+from assistant.cli.setup import completion, configuration, daemon, init, secrets
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 

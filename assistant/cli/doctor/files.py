@@ -1,0 +1,74 @@
+"""The owner's files: are all there, readable, and let into prompts?"""
+
+from collections.abc import Sequence
+
+from assistant import config, settings, skills, trust, workspace
+from assistant.cli.doctor.check import Check, Remark
+from assistant.cli.options import Globals
+from assistant.display import counted
+from assistant.errors import SessionError, StorageError
+from assistant.session import listing
+
+
+def _settings(options: Globals) -> str:
+    place = options.place()
+    recipe = place.recipe if trust.is_trusted(place) else None
+    settings.validate(config.load(recipe=recipe), recipe)
+    path = config.config_file()
+    return f"{path} is valid" if path.exists() else "all at their defaults"
+
+
+def _workspace(options: Globals) -> str:
+    place = options.place()
+    if not trust.is_trusted(place):
+        raise Remark(
+            f"{place.root} is not trusted, and stays out of prompts",
+            "Run `assistant trust` if it is yours",
+        )
+    return str(place.root)
+
+
+def _prompt_files(options: Globals) -> str:
+    return _read_all(options, workspace.ALWAYS_FILES)
+
+
+def _memory_files(options: Globals) -> str:
+    return _read_all(options, options.place().sources())
+
+
+def _read_all(options: Globals, names: Sequence[str]) -> str:
+    place, faults = options.place(), []
+    for name in names:
+        try:
+            workspace.read_text(place.root / name)
+        except FileNotFoundError:
+            faults.append(f"{name} is missing (`assistant init {place.root}` adds it)")
+        except StorageError as error:
+            faults.append(error.message)
+    if faults:
+        raise StorageError("; ".join(faults), "Save each as UTF-8 text, or move it elsewhere")
+    return f"{counted(len(names), 'file')} read"
+
+
+def _sessions(options: Globals) -> str:
+    found = listing.sessions(options.place().sessions)
+    if faults := [each.fault for each in found if each.fault]:
+        raise SessionError("; ".join(faults), "Correct the line that is named, or move the file")
+    return f"{counted(len(found), 'session')} read"
+
+
+def _skills(options: Globals) -> str:
+    found = skills.load(options.place())
+    if found.notices:
+        raise StorageError("; ".join(found.notices), "Correct the front matter of its SKILL.md")
+    return counted(len(found.skills), "skill") if found.skills else "none"
+
+
+CHECKS: dict[str, Check] = {
+    "settings": _settings,
+    "workspace": _workspace,
+    "prompt files": _prompt_files,
+    "memory files": _memory_files,
+    "sessions": _sessions,
+    "skills": _skills,
+}

@@ -1,0 +1,110 @@
+"""`doctor`: every part is looked at, each fault has its cure, the next chat mentions it once."""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from assistant import locking
+from assistant.cli.doctor import machine
+from assistant.cli.options import Globals
+from assistant.errors import AssistantError
+from assistant.workspace import Workspace
+from tests.cli.conftest import ASSISTANT, Run
+from tests.provider import Provider, fails
+
+PARTS = """
+    python path disk clock lock sockets watcher sandbox settings workspace prompt_files memory_files
+    sessions skills embedder index chroma model keys ollama
+"""
+
+
+def test_a_healthy_place_is_told_part_by_part(place: Path, run: Run) -> None:
+    done = run("doctor", "--json")
+    assert done.returncode == 0, done.stdout
+    found = {each["name"].replace(" ", "_"): each for each in json.loads(done.stdout)}
+    assert list(found) == PARTS.split()
+    states = {name: each["state"] for name, each in found.items()}
+    assert "fault" not in states.values()
+    assert found["memory_files"]["said"] == "3 files read"
+    assert found["embedder"]["said"].startswith("all-MiniLM-L6-v2-")
+    assert found["watcher"]["said"] in (
+        "is told of changes at once",
+        "looks for changes each second",
+    )
+
+
+def test_faults_come_with_their_cures_and_are_mentioned_once(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "AGENTS.md").write_bytes(b"\xff\xfe")
+    (place / "HEARTBEAT.md").write_bytes(b"\xff")
+    (place / "SOUL.md").unlink()
+    (place / "skills/x").mkdir(parents=True)
+    (place / "skills/x/SKILL.md").write_text("no front matter")
+    (place / ".assistant/sessions").mkdir()
+    damaged = place / ".assistant/sessions/20261121-133024-k7q.jsonl"
+    damaged.write_text("{}\n{}\n")
+    later = time.time() + 7200
+    os.utime(damaged, (later, later))
+    monkeypatch.setenv("ASSISTANT_INDEX__URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("ASSISTANT_PROFILES", '[{"name": "openai/a", "api_key_env": "MY_KEY"}]')
+    monkeypatch.setenv("ASSISTANT_MODEL", "anthropic/claude-sonet-4-5")
+    done = run("doctor")
+    assert done.returncode == 1
+    faults = [line for line in done.stdout.splitlines() if line.startswith("✗ ")]
+    for said in (
+        "memory files: .*AGENTS.md is not UTF-8 text.*HEARTBEAT.md is not",
+        r"prompt files: SOUL.md is missing \(`assistant init",
+        "skills: skills/x/SKILL.md is not used",
+        "sessions: .*20261121-133024-k7q",
+        "clock: the last write lies 1.. minutes in the future",
+        "chroma: no Chroma server answers at http://127.0.0.1:9",
+        "keys: MY_KEY",
+    ):
+        (line,) = [line for line in faults if re.match(f"✗ {said}", line)]
+        assert ". " in line, line
+    assert "did you mean anthropic/claude-sonnet-4-5" in done.stdout
+    for name in ("ASSISTANT_INDEX__URL", "ASSISTANT_PROFILES", "ASSISTANT_MODEL"):
+        monkeypatch.delenv(name)
+    run("daemon", "stop")
+    first, second = (run("ask", "hello").stderr for _ in range(2))
+    assert first.count("`assistant doctor` found: ") == len(faults)
+    assert "`assistant doctor` found" not in second
+
+
+def test_the_model_is_asked_with_consent_only(place: Path) -> None:
+    with Provider(fails(401)) as provider:
+        for answer, said, code in (("n", "", 0), ("y", "✗ answer", 1)):
+            child = pexpect.spawn(
+                str(ASSISTANT),
+                ["-w", str(place), "doctor"],
+                env={
+                    **os.environ,
+                    "ASSISTANT_MODEL": "openai/test",
+                    "ASSISTANT_API_BASE": provider.url,
+                },
+                encoding="utf-8",
+                timeout=90,
+                dimensions=(40, 200),
+            )
+            child.expect("Send openai/test a word")
+            assert "answer:" not in str(child.before)
+            child.send(f"{answer}\r")
+            if said:
+                child.expect(said)
+            child.expect(pexpect.EOF)
+            child.close()
+            assert child.exitstatus == code
+        assert len(provider.requests) == 1
+
+
+def test_a_lock_that_hangs_is_named(workspace: Workspace) -> None:
+    check = machine.CHECKS["lock"]
+    assert check(Globals(workspace.root)) == "free"
+    with locking.lock(workspace.ledger_lock), pytest.raises(AssistantError, match="has held"):
+        check(Globals(workspace.root))
