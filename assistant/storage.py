@@ -14,7 +14,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from assistant.errors import StorageError
 from assistant.exchange import swap
@@ -88,11 +88,24 @@ def _cure(error: OSError) -> str:
 def read(path: Path) -> bytes:
     """The bytes of a file. Raises StorageError; a missing file is FileNotFoundError."""
     try:
-        return path.read_bytes()
+        with open_file(path) as file:
+            return file.read()
     except FileNotFoundError:
         raise
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}", _cure(error)) from error
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A regular file, opened for reading: never a pipe, which would wait for ever, nor a device,
+    which may have no end. Raises OSError."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # something else has taken its place
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no file")
+    return os.fdopen(descriptor, "rb")
 
 
 def private_directory(path: Path) -> Path:

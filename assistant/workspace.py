@@ -1,7 +1,7 @@
 """A workspace: the folder of markdown files that is the assistant's mind, and its paths."""
 
 import os
-from collections.abc import Iterator
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,10 @@ ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 INDEXED_FILES = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md")
 """Chunked and recalled; `memory/**/*.md` as well."""
 MEMORY_FILE = "MEMORY.md"
+DEEPEST = 64
+"""So many folders inside one another are looked through below `memory/`."""
+LONGEST_NAME = 100
+"""Characters of a name that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +77,94 @@ class Workspace:
 
     def sources(self) -> list[str]:
         """The memory files there are, relative to the root in POSIX form, sorted."""
-        root = f"{self.root}/"
-        found = [name for name in INDEXED_FILES if (self.root / name).is_file()]
-        found += [path.removeprefix(root) for path in _markdown(f"{root}memory")]
-        return sorted(found)
+        return self.survey().sources
+
+    def survey(self) -> "Survey":
+        """The memory files there are, and what stands among them and is none."""
+        found = Survey([], {})
+        for name in INDEXED_FILES:
+            _judge(found, name, f"{self.root}/{name}")
+        _look_through(found, f"{self.root}/", "memory")
+        found.sources.sort()
+        return found
 
 
-def _markdown(directory: str) -> Iterator[str]:
-    """The markdown files below a directory; links to directories are not followed.
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The memory files of a workspace, sorted, and what is wrong with other entries, by name."""
+
+    sources: list[str]
+    odd: dict[str, str]
+
+
+def _look_through(found: Survey, root: str, top: str) -> None:
+    """Survey the markdown files below a directory; links to directories are not followed.
 
     Ten times as fast as `Path.rglob`: it is asked before each recall.
     """
+    waiting = [top]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(root + directory) as entries:
+                for entry in entries:
+                    name = f"{directory}/{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        if _is_fit(found, name):
+                            waiting.append(name)
+                    elif not name.endswith(".md"):
+                        continue
+                    elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
+                        found.sources.append(name)  # without a system call more
+                    else:
+                        _judge(found, name, entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            _reject(found, directory, f"cannot be read: {error.strerror}")
+
+
+def _is_fit(found: Survey, directory: str) -> bool:
+    """Whether a directory is worth a look."""
+    if not _is_utf8(directory):
+        _reject(found, directory, "has a name that is not UTF-8; rename it")
+    elif directory.count("/") > DEEPEST:
+        _reject(found, directory, f"lies more than {DEEPEST} folders deep")
+    else:
+        return True
+    return False
+
+
+def _judge(found: Survey, name: str, path: str) -> None:
+    """Take what is a file; nothing is opened for that: a pipe would wait for ever."""
     try:
-        entries = list(os.scandir(directory))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _markdown(entry.path)
-        elif entry.name.endswith(".md") and entry.is_file():
-            yield entry.path
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return  # or a link that leads nowhere
+    except OSError as error:
+        return _reject(found, name, f"leads nowhere: {error.strerror}")
+    if not stat.S_ISREG(mode):
+        _reject(found, name, "is no file")
+    elif not _is_utf8(name):
+        _reject(found, name, "has a name that is not UTF-8; rename it")
+    else:
+        found.sources.append(name)
+
+
+def _reject(found: Survey, name: str, why: str) -> None:
+    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+    found.odd[shown.encode("utf-8", "backslashreplace").decode()] = why
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether a name that the system gave is text: other bytes are lone surrogates in it."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def default_root() -> Path:

@@ -1,5 +1,6 @@
 """`init` makes a workspace and overwrites nothing; its files are read as what they are."""
 
+import os
 import shutil
 import stat
 import subprocess
@@ -11,6 +12,8 @@ import pytest
 from assistant import workspace
 from assistant.errors import StorageError, WorkspaceError
 from assistant.memory.text.chunks import chunk
+from assistant.workspace import DEEPEST, Workspace
+from tests.odd import deep_folders, leave_odd_entries
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("AGENTS.md", "HEARTBEAT.md", "IDENTITY.md", "MEMORY.md", "SOUL.md", "USER.md")
@@ -97,3 +100,28 @@ def test_the_templates_memory_is_empty_and_says_how_to_use_it() -> None:
     assert list(chunk(text, "MEMORY.md", count_tokens=len, max_tokens=2_000)) == []
     for way in ("remember that", "assistant forget", "memory undo", "strike it through"):
         assert way in text
+
+
+def test_odd_entries_are_named_and_none_is_opened(workspace: Workspace) -> None:
+    memory = workspace.root / "memory"
+    (memory / "folder.md").mkdir(parents=True)
+    for name in ("real.md", "größe.md", "folder.md/in.md"):
+        (memory / name).write_text("- Real\n")
+    odd = leave_odd_entries(memory)
+    os.mkfifo(workspace.root / "AGENTS.md")
+    found = workspace.survey()
+    assert found.sources == workspace.sources()
+    assert found.sources == [
+        "MEMORY.md", "memory/folder.md/in.md", "memory/größe.md", "memory/real.md",
+    ]  # fmt: skip
+    assert found.odd.keys() == {"AGENTS.md", *(f"memory/{name}" for name in odd)}
+
+
+def test_folders_are_looked_through_to_a_depth(workspace: Workspace) -> None:
+    with deep_folders(workspace.root):
+        found = workspace.survey()
+    assert len(found.sources) == DEEPEST + 2
+    ((name, why),) = found.odd.items()
+    assert name.startswith("memory/memory/")
+    assert len(name) < 200
+    assert "folders deep" in why

@@ -1,15 +1,17 @@
 """What every implementation of `Memory` must do. Subclass it and give the fixture `memory`."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from assistant.errors import LedgerError
+from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin, Passage, Query
 from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
+from tests.odd import deep_folders, leave_odd_entries
 
 FACTS = (
     "The dentist is Dr. Alvarez on Main Street",
@@ -258,6 +260,32 @@ class MemoryContract:
         (workspace.root / "AGENTS.md").write_bytes(b"\xff\xfe\x00binary")
         assert found(memory, FACTS[0])[0] == FACTS[0]
         assert any("AGENTS.md" in notice for notice in memory.status().notices)
+
+    def test_odd_entries_are_named_and_the_rest_goes_on(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        """A loop of links, a device, a pipe, names that are no text, a thousand folders."""
+        remember(memory, FACTS[0])
+        with deep_folders(workspace.root):
+            odd = leave_odd_entries(workspace.root / "memory")
+            assert found(memory, FACTS[0])[0] == FACTS[0]
+            remember(memory, FACTS[1])
+            notices = memory.status().notices
+            for name in (*odd, "memory/memory/"):
+                assert sum(f"memory/{name} " in each or name in each for each in notices), name
+            assert len(notices) == len(odd) + 1
+        assert memory.status().notices == ()
+
+    def test_a_pipe_in_the_place_of_the_memory_file_is_named(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        path = workspace.root / "MEMORY.md"
+        path.unlink()
+        os.mkfifo(path)
+        assert memory.recall(Query("anything")).passages == ()
+        assert any("MEMORY.md is no file" in notice for notice in memory.status().notices)
+        with pytest.raises(StorageError, match=r"MEMORY\.md cannot be read"):
+            remember(memory, FACTS[0])
 
     def test_a_batch_is_written_whole_and_in_order(
         self, memory: Keeper, workspace: Workspace

@@ -6,6 +6,7 @@ may not tell. What an edit costs depends on what it changed: a chunk's id does n
 """
 
 import contextlib
+import errno
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+from assistant import storage
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import Backlog
@@ -31,6 +33,8 @@ from assistant.workspace import Workspace
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
+LARGEST = 256 << 20
+"""Bytes of the largest file that is read."""
 OnChange = Callable[[str, str, str], None]
 """Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
 and the digest of its bytes in hex."""
@@ -73,6 +77,7 @@ class Synchronizer:
         self._redactor = redactor
         self._lock = threading.RLock()
         self._faults: dict[str, tuple[Stat | None, str]] = {}
+        self._odd: tuple[str, ...] = ()
         self._whole = False
         self.store = IndexStore(workspace, embedder.fingerprint, settings)
         self._known = self.store.catalog.sources()
@@ -94,7 +99,7 @@ class Synchronizer:
                 self.recover()
                 changed, embedded = self._reconcile(progress)
             self.store.dense.deliver()
-            faults = tuple(message for _, message in self._faults.values())
+            faults = (*self._odd, *(message for _, message in self._faults.values()))
             notices = (*self.store.notices, *faults)
             self.store.notices.clear()
             return Refreshed(tuple(changed), embedded, notices, faults)
@@ -140,7 +145,9 @@ class Synchronizer:
 
     def _reconcile(self, progress: Progress) -> tuple[list[str], int]:
         before = self.store.catalog.vectors.embedded_total
-        names = self._workspace.sources()
+        survey = self._workspace.survey()
+        self._odd = tuple(f"{name} {why}. It is left out" for name, why in survey.odd.items())
+        names = survey.sources
         changed = [name for name in names if self._update(name, progress)]
         for name in set(self._known) - set(names):
             self.store.catalog.delete_source(name)
@@ -165,7 +172,7 @@ class Synchronizer:
         except FileNotFoundError:
             return False  # deleted since it was listed: the next refresh sees it gone
         except OSError as error:
-            self._fault(name, None, f"cannot be read ({error.strerror}). Check who may read it")
+            self._fault(name, None, f"cannot be read ({error.strerror})")
             return False
         return self._index(name, stat, data, known, progress)
 
@@ -217,9 +224,11 @@ def _stat(path: str) -> Stat:
 
 def _read(path: str) -> tuple[Stat, bytes]:
     """The bytes of a file, and its stat from before: a later change shows itself."""
-    with Path(path).open("rb") as file:
+    with storage.open_file(Path(path)) as file:
         found = os.fstat(file.fileno())
-        data = file.read()
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB")
+        data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
     return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from assistant.memory.daemon.watcher import Watch, on_network, watch
 from assistant.workspace import Workspace
+from tests.odd import deep_folders, leave_odd_entries
 
 PATIENCE = 20.0
 QUIET = 0.4
@@ -112,6 +113,16 @@ def test_a_folder_moved_in(workspace: Workspace, tmp_path: Path, start: Start) -
     signals.wait()
     (workspace.root / "memory" / "a.md").write_text("- moved, then changed\n")
     signals.wait()
+
+
+def test_odd_entries_do_not_blind_the_watch(workspace: Workspace) -> None:
+    signals = Signals()
+    with deep_folders(workspace.root):
+        leave_odd_entries(workspace.root / "memory")
+        running = watch(workspace, signals.put, "never")
+        (workspace.root / "MEMORY.md").write_text("saved")
+        signals.wait()
+        running.stop()
 
 
 def test_our_own_reads_and_writes_are_no_change(workspace: Workspace, start: Start) -> None:
