@@ -335,6 +335,16 @@ class Conversation:
         return usage_of(self.transcript.entries)
 
     @property
+    def filled(self) -> tuple[int, int] | None:
+        """Tokens of the latest request and its answer, and of the model's window; None before."""
+        known = self._requests.get(self.model.name)
+        if known is None or known.sent is None:
+            return None
+        answers = (e for e in reversed(self.transcript.entries) if isinstance(e, AssistantEntry))
+        last = next((each.usage for each in answers), Usage())
+        return last.input_tokens + last.output_tokens or known.sent, known.window.tokens
+
+    @property
     def unfinished(self) -> bool:
         """Whether the last turn was cut off by a crash; `resume` goes on with it."""
         turns = group(self.transcript.entries)
@@ -343,6 +353,10 @@ class Conversation:
     def queue(self, text: str) -> None:
         """Say something that joins the running turn, from any thread, when what runs is through."""
         self.interruption.queue(self.redactor.redact(text))
+
+    def hurry(self) -> None:
+        """Stop what runs for what is queued, from any thread."""
+        self.interruption.hurry()
 
     def interject(self, text: str) -> None:
         """Say something into the running turn, from any thread; what runs stops for it."""

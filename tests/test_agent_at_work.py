@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 
 from assistant import trust, workspace
@@ -26,7 +25,7 @@ from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered
 from assistant.tools.sandbox import choice
 from assistant.workspace import Workspace
-from tests.cli.conftest import COLOUR, PROMPT
+from tests.cli.tty import Tty
 from tests.model.validator import wire_faults
 from tests.provider import Answer, Provider, Received
 
@@ -248,31 +247,21 @@ def test_the_task_killed_at_many_points_is_finished(place: Workspace, seed: int)
 def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
     call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": "Be brief.\n"})
     with Provider(Reply(tool_calls=(call,)), "It is done.") as provider:
-        env = {**environment(provider), "TERM": "xterm-256color"}
-        for attempt in range(2):
-            child = pexpect.spawn(
-                str(ASSISTANT),
-                ["-w", str(place.root), "chat", *(["--continue"] if attempt else [])],
-                env=env,
-                encoding="utf-8",
-                timeout=60,
-                dimensions=(40, 100),
-            )
-            if not attempt:
-                child.expect(PROMPT)
-                child.send("be brief from now on\r")
-            child.expect("May I")
-            child.expect(r"\+Be brief")
-            child.expect("or .n.o and why")
-            if not attempt:
-                child.kill(9)
-                child.wait()
-        assert len(provider.requests) == 1
-        child.send("y\r")
-        child.expect("It is done")
-        child.expect(PROMPT)
-        child.sendeof()
-        child.expect(pexpect.EOF)
+        env = environment(provider)
+        again = ("-w", str(place.root), "chat", "--continue")
+        with Tty(*again[:-1], variables=env, size=(100, 50)) as killed:
+            killed.wait("›")
+            killed.say("be brief from now on")
+            killed.wait("or no and why:")
+            killed.child.kill(9)
+            killed.child.wait()
+        with Tty(*again, variables=env, size=(100, 50)) as tty:
+            tty.wait("or no and why:")
+            assert "│ +Be brief." in tty.text and len(provider.requests) == 1
+            tty.say("y")
+            tty.wait("It is done", gone="Ctrl-C stops")
+            tty.send("\x04")
+            assert tty.end() == 0
     assert (place.root / "SOUL.md").read_text() == "Be brief.\n"
     assert wire_faults(provider.requests[-1].body) == []
     (name,) = transcript.session_ids(place.sessions)
@@ -296,29 +285,20 @@ def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: W
     with Provider(
         Reply("One.", usage=Usage(1_000, 10, 900)), Reply("Two.", usage=Usage(2_000, 20, 1_900))
     ) as provider:
-        env = environment(provider, ASSISTANT_MODEL="openai/gpt-4o-mini", TERM="xterm-256color")
-        child = pexpect.spawn(
-            str(ASSISTANT),
-            ["-w", str(place.root), "chat"],
-            env=env,
-            encoding="utf-8",
-            timeout=60,
-            dimensions=(40, 100),
-        )
-        for typed, shown in (
-            ("first\r", "One"),
-            ("/model openai/gpt-4o\r", "answers come from openai/gpt-4o"),
-            ("second\r", "Two"),
-            ("/usage\r", r"tokens in.*out.*gpt-4o"),
-        ):
-            child.expect(PROMPT)
-            child.send(typed)
-            child.expect(shown)
-        used = COLOUR.sub("", f"{child.before}{child.after}")
-        assert "3,000 tokens in (1,900 of the last call cached), 30 out · $0.00" in used
-        child.expect(PROMPT)
-        child.sendeof()
-        child.expect(pexpect.EOF)
+        env = environment(provider, ASSISTANT_MODEL="openai/gpt-4o-mini")
+        with Tty("-w", str(place.root), "chat", variables=env, size=(100, 40)) as tty:
+            for typed, shown in (
+                ("first", "One."),
+                ("/model openai/gpt-4o", "answers come from openai/gpt-4o"),
+                ("second", "Two."),
+                ("/usage", "3,000 tokens in (1,900 of the last call cached), 30 out · $0.00"),
+            ):
+                tty.wait("›", gone="Ctrl-C stops")
+                tty.say(typed)
+                tty.wait(shown)
+            tty.wait("›", gone="Ctrl-C stops")
+            tty.send("\x04")
+            assert tty.end() == 0
         asked = [request.body["model"] for request in provider.requests]
         assert asked == ["gpt-4o-mini", "gpt-4o"]
         assert re.search(

@@ -7,13 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall
 from assistant.workspace import Workspace
-from tests.cli.conftest import PROMPT
+from tests.cli.tty import Tty
 from tests.provider import Provider
 from tests.secrets.tokens import core, tokens
 
@@ -133,15 +132,13 @@ def test_a_secret_written_by_hand_can_be_forgotten_but_not_copied(place: Workspa
 def test_what_was_typed_is_in_the_prompts_history_without_secrets(
     place: Workspace, home: Path
 ) -> None:
-    child = pexpect.spawn(
-        str(ASSISTANT), ["-w", str(place.root), "chat"], encoding="utf-8", timeout=90
-    )
-    child.expect(PROMPT)
-    child.send(f"/usage {TYPED['GitHub']}\r")
-    child.expect("tokens in")
-    child.expect(PROMPT)
-    child.sendeof()
-    child.expect(pexpect.EOF)
+    with Tty("-w", str(place.root), "chat") as tty:
+        tty.wait("›")
+        tty.say(f"/usage {TYPED['GitHub']}")
+        tty.wait("tokens in")
+        tty.wait("›", gone="Ctrl-C stops")
+        tty.send("\x04")
+        assert tty.end() == 0
     (history,) = home.rglob("prompts")
     assert "/usage [[secret:github-token-" in history.read_text()
     assert leaks(history.read_bytes(), TYPED) == []

@@ -38,11 +38,11 @@ def ask(
 ) -> None:
     """Do one turn, and print the reply or its events."""
     from assistant.cli import headless
-    from assistant.cli.terminal import linewise  # the agent: behind `--help`
+    from assistant.cli.terminal.approval import approver  # the agent: behind `--help`
 
     text, attached = message_and_input(message)
     opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
-    with opening.open(linewise.approver()) as opened:
+    with opening.open(approver()) as opened:
         talk = opened.conversation
         turns = (talk.resume(), talk.send(text, attached))
         raise typer.Exit(headless.print_turns(turns, as_json=as_json))

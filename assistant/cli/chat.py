@@ -47,9 +47,9 @@ def chat(
         converse.converse(opening)
         return
     from assistant.cli import headless
-    from assistant.cli.terminal import linewise
+    from assistant.cli.terminal.approval import approver
 
-    with opening.open(linewise.approver()) as opened:
+    with opening.open(approver()) as opened:
         talk = opened.conversation
         turns = chain([talk.resume()], map(talk.send, filter(None, lines())))
         raise typer.Exit(headless.print_turns(turns))

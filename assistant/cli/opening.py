@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assistant.cli.options import Globals
 from assistant.cli.progress import ProgressLine
 from assistant.errors import UsageError
+from assistant.memory.base import Progress
 
 if TYPE_CHECKING:
     from assistant.app import Chat
@@ -31,8 +32,11 @@ class Opening:
         if self.resume and self.latest:
             raise UsageError("--continue and --resume name two sessions", "Give one of them")
 
-    def open(self, approver: "Approver | None" = None) -> "Chat":
-        """The conversation; progress of memory's first indexing goes to standard error."""
+    def open(
+        self, approver: "Approver | None" = None, *, progress: Progress | None = None
+    ) -> "Chat":
+        """The conversation; progress of memory's first indexing goes to standard error, if to
+        nobody else."""
         from assistant import app  # the agent and its models: behind the prompt
 
         wish = app.ChatWish(
@@ -44,8 +48,11 @@ class Opening:
             self.directories,
             self.news,
         )
-        place, no_daemon = self.options.place(), self.options.no_daemon
-        with ProgressLine() as progress:
+        with ProgressLine() as line:
             return app.open_chat(
-                place, wish, approver=approver, no_daemon=no_daemon, progress=progress
+                self.options.place(),
+                wish,
+                approver=approver,
+                no_daemon=self.options.no_daemon,
+                progress=progress or line,
             )

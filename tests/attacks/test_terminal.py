@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 import typer
-from rich.console import Console
 
 from assistant import events
 from assistant.cli import headless, sessions
 from assistant.cli.memory import shown
 from assistant.cli.options import print_json
-from assistant.cli.terminal.render import TurnView
+from assistant.cli.terminal.markdown import Renderer
+from assistant.cli.terminal.screen.base import Kind
+from assistant.cli.terminal.screen.plain import PlainScreen
+from assistant.cli.terminal.view import TurnView
 from assistant.display import exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered
@@ -36,7 +38,7 @@ from tests.attacks.cases import HARMLESS, STEERING
 
 every_trick = pytest.mark.parametrize("trick", STEERING.values(), ids=STEERING.keys())
 STEERS = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
-COLOUR = re.compile(r"\x1b\[(?:0|1|2)m")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -113,6 +115,9 @@ def turn(trick: str) -> Iterator[Event]:
     yield events.Recalled((f"memory/{said}.md:1",), 1)
     yield events.ToolStarted("c1", "look", {}, said)
     yield events.ToolFinished("c1", "look", said, error=False, compact=said)
+    yield events.MessageJoined(said, interrupting=True)
+    yield events.ApprovalDecided("c1", "look", said, "no", said)
+    yield events.Reminded(said)
     yield events.Notice(said)
     yield events.Retrying(said, said, 1.0, 1)
     yield events.FactsCaptured((said,), 1)
@@ -129,23 +134,36 @@ def test_a_turn_without_a_terminal(trick: str) -> None:
     assert "harbour" in screen.shown and is_clean(screen.shown)
 
 
+class Page(PlainScreen):
+    """A screen that keeps what is put up, as a terminal in colour is sent it."""
+
+    size = (200, 50)
+
+    def render(self, markdown: str) -> str:
+        return Renderer(200).markdown(markdown)
+
+    def put(self, text: str, kind: Kind = "block", growing: str | None = None) -> None:
+        typer.echo(text)
+
+
+def seen(*turn: Event) -> str:
+    """What a turn writes to a terminal."""
+    with terminal() as screen:
+        view = TurnView(Page("› "))
+        for event in turn:
+            view.show(event)
+        view.flush()
+    return screen.getvalue()
+
+
 @every_trick
 def test_a_turn_in_a_terminal(trick: str) -> None:
-    plain = Console(file=io.StringIO(), width=200, color_system=None, force_terminal=False)
-    with TurnView(plain) as view:
-        for event in turn(trick):
-            view.show(event)
-    assert isinstance(plain.file, io.StringIO)
-    shown = plain.file.getvalue()
+    shown = COLOUR.sub("", seen(*turn(trick)))
     assert "harbour" in shown and is_clean(shown)
 
 
 def test_a_link_shows_where_it_leads() -> None:
-    console = Console(file=io.StringIO(), width=200, force_terminal=True)
-    with TurnView(console) as view:
-        view.show(events.TextDelta("See [your bank](https://evil.example/) now.\n\n"))
-    assert isinstance(console.file, io.StringIO)
-    shown = console.file.getvalue()
+    shown = seen(events.TextDelta("See [your bank](https://evil.example/) now.\n\n"))
     assert "evil.example" in shown and "\x1b]8;" not in shown
 
 

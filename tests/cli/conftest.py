@@ -1,7 +1,6 @@
 """The command as a person runs it: a process of its own, a trusted workspace, a real daemon."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,10 +11,6 @@ import pytest
 from assistant import trust, workspace
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
-COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
-"""What a terminal is told besides text."""
-PROMPT = r"\x1b\[\?2004h.*›"
-"""The chat's prompt: bracketed paste goes on when it is drawn, off when a line is taken."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

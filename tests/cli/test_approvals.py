@@ -172,9 +172,9 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
         tty.wait("not before all of it was shown")
         assert "Rule 59" not in tty.whole
         while QUESTION not in tty.text:
-            left = tty.text.splitlines()[-1]
+            left = next(row for row in reversed(tty.rows) if "more lines" in row)
             tty.say("")
-            tty.wait(lambda tty, left=left: tty.text.endswith(":") and not tty.text.endswith(left))
+            tty.wait(lambda tty: "why:" in tty.text or "more lines" in tty.text, gone=left)
         for number in range(60):
             assert f"│ +Rule {number}: be kind." in tty.whole
         tty.say("yes")

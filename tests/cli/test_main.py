@@ -8,6 +8,7 @@ import pytest
 
 from assistant.cli.main import hoisted
 from assistant.workspace import Workspace
+from tests.cli.tty import Tty
 
 HEAVY = """
     chromadb onnxruntime litellm torch transformers sentence_transformers tokenizers numpy
@@ -111,3 +112,33 @@ def test_a_date_that_is_none_is_wrong_usage() -> None:
     done = run_assistant("recall", "x", "--as-of", "last week")
     assert done.returncode == 2
     assert "2026-05-08" in done.stderr
+
+
+PROMPTED = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from assistant.cli.terminal.converse import converse
+from assistant.workspace import Workspace
+
+class Opening:
+    options = SimpleNamespace(place=lambda: Workspace(Path({root!r})))
+    latest, off_the_record = False, True
+
+    @property
+    def resume(self):  # asked for once the prompt stands
+        print("LOADED", *(name for name in {heavy!r} if name in sys.modules), "and no more")
+
+    def open(self, *_, **__):
+        raise EOFError
+
+converse(Opening())
+"""
+
+
+def test_the_prompt_stands_before_anything_heavy_is_loaded(workspace: Workspace) -> None:
+    heavy = [name for name in HEAVY.split() if name not in ("prompt_toolkit", "asyncio")]
+    program = PROMPTED.format(heavy=[*heavy, "assistant.app"], root=str(workspace.root))
+    with Tty("-c", program, command=Path(sys.executable)) as tty:
+        tty.wait("and no more")
+        assert "›" in tty.text and "LOADED and no more" in tty.text

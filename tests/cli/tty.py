@@ -43,6 +43,8 @@ class Tty:
             dimensions=(rows, columns),
         )
         self.child.delaybeforesend = None
+        self.raw = ""
+        """All that the command has written."""
 
     def send(self, keys: str) -> None:
         """Press keys."""
@@ -53,8 +55,22 @@ class Tty:
         self.send(f"{line}\r")
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the window's size, as a terminal without reflow does."""
-        self._screen.resize(rows, columns)
+        """Change the window's size, as a terminal does that wraps nothing anew.
+
+        A lower window loses the rows below the cursor, then those at its top to the scrollback.
+        """
+        screen = self._screen
+        row, column = screen.cursor.y, screen.cursor.x
+        lost = max(0, row + 1 - rows)
+        screen.cursor_position(screen.lines, 1)
+        for _ in range(lost):
+            screen.index()
+        if rows < screen.lines:
+            for below in range(rows, screen.lines):
+                screen.buffer.pop(below, None)
+            screen.lines = rows
+        screen.resize(rows, columns)
+        screen.cursor_position(row - lost + 1, column + 1)
         self.child.setwinsize(rows, columns)
 
     def wait(self, wanted: Condition, *, gone: str = "") -> None:
@@ -69,7 +85,7 @@ class Tty:
         """Read until the command ends; its exit code."""
         while self.child.isalive() or not self.child.flag_eof:
             try:
-                self._stream.feed(self.child.read_nonblocking(65536, timeout=PATIENCE))
+                self._feed(self.child.read_nonblocking(65536, timeout=PATIENCE))
             except pexpect.EOF:
                 break
         self.child.close()
@@ -95,12 +111,16 @@ class Tty:
         ]
         return "\n".join([*above, *self.rows]).rstrip()
 
+    def _feed(self, data: bytes) -> None:
+        self.raw += data.decode("utf-8", "replace")
+        self._stream.feed(data)
+
     def _is(self, wanted: Condition) -> bool:
         return wanted in self.text if isinstance(wanted, str) else bool(wanted(self))
 
     def _read(self, unless: str) -> None:
         try:
-            self._stream.feed(self.child.read_nonblocking(65536, timeout=1))
+            self._feed(self.child.read_nonblocking(65536, timeout=1))
         except pexpect.TIMEOUT:
             pass
         except pexpect.EOF:

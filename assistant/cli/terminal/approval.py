@@ -5,12 +5,15 @@ so that it cannot pass for the program's own words. More than fits the screen co
 and the question after the last.
 """
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from pathlib import Path
 
 from rich.cells import cell_len
 
+from assistant.cli.terminal.dialogue import Dialogue, Line, Look
+from assistant.cli.terminal.screen.linewise import LineDialogue
 from assistant.display import revealed
 from assistant.events import ApprovalRequested
 from assistant.tools.policy import Decision
@@ -26,32 +29,16 @@ ROWS_BESIDE = 6
 """Rows of the screen that a page leaves free: its title, and a question wrapped on a narrow one."""
 LEAST_ROWS, LEAST_WIDTH = 4, 10
 
-Look = Literal["", "title", "added", "removed", "place"]
-
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One row of the screen, and how it looks."""
+class Asking:
+    """The `Approver` who asks the owner in a dialogue."""
 
-    text: str
-    look: Look = ""
+    dialogue: Dialogue
 
-
-class Dialogue(Protocol):
-    """Where the owner is asked. What is typed until it has settled never becomes an answer."""
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Columns and rows."""
-
-    def show(self, lines: Sequence[Line]) -> None:
-        """Put lines on the screen, where they stay."""
-
-    def settle(self) -> None:
-        """Wait until the keys are quiet; what has been typed is the message's."""
-
-    def answer(self, question: str) -> str:
-        """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
+    def decide(self, request: ApprovalRequested) -> Decision:
+        """Wait for the owner's answer."""
+        return ask(request, self.dialogue)
 
 
 def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
@@ -65,8 +52,22 @@ def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
         refusal = _read_on(dialogue, len(lines) - start)
         if refusal is not None:
             return refusal
-        dialogue.show(lines[start : start + page])
+        dialogue.show(lines[start : start + page], more=True)
     return decided(_said(dialogue, QUESTION))
+
+
+def approver() -> Asking | None:
+    """Asks whoever sees standard error and has a keyboard, be standard input a pipe; None if
+    nobody does."""
+    if not sys.stderr.isatty():
+        return None
+    if sys.stdin.isatty():
+        return Asking(LineDialogue(sys.stdin, sys.stderr))
+    try:
+        keyboard = Path("/dev/tty").open(encoding="utf-8")  # noqa: SIM115  # as long as we live
+    except OSError:
+        return None
+    return Asking(LineDialogue(keyboard, sys.stderr))
 
 
 def decided(answer: str) -> Decision:
@@ -112,7 +113,7 @@ def _read_on(dialogue: Dialogue, left: int) -> Decision | None:
         decision = decided(said)
         if decision.kind == "no":
             return decision
-        dialogue.show([Line(UNREAD)])
+        dialogue.show([Line(UNREAD, "title")], more=True)
     return None
 
 

@@ -4,21 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from assistant.app import Chat
 from assistant.cli.memory.choosing import choice
 from assistant.cli.memory.shown import show_recall, show_written
 from assistant.cli.sessions import show_sessions
-from assistant.cli.terminal.render import quiet_lines
-from assistant.display import spelled
+from assistant.cli.terminal.palette import faint
+from assistant.cli.terminal.told import told
+from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query
-
-
-class Quit(Exception):
-    """The owner leaves the chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,75 +22,75 @@ class Command:
 
     argument: str
     help: str
-    run: Callable[[Chat, Console, str], None]
+    run: Callable[[Chat, str], None]
 
 
-def run_command(chat: Chat, console: Console, line: str) -> None:
+def run_command(chat: Chat, line: str) -> None:
     """Carry out a line that begins with a slash. Raises UsageError for an unknown command."""
     name, _, argument = line.partition(" ")
     command = COMMANDS.get(name)
     if command is None:
         raise UsageError(f"there is no command {name}", "Type /help for those there are")
-    command.run(chat, console, argument.strip())
+    command.run(chat, argument.strip())
 
 
-def _remember(chat: Chat, console: Console, text: str) -> None:
+def _remember(chat: Chat, text: str) -> None:
     if not text:
         raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
     (written,) = chat.memory.remember([Fact(text)])
     show_written(written)
 
 
-def _recall(chat: Chat, console: Console, text: str) -> None:
+def _recall(chat: Chat, text: str) -> None:
     show_recall(chat.memory.recall(Query(text)))
 
 
-def _forget(chat: Chat, console: Console, target: str) -> None:
+def _forget(chat: Chat, target: str) -> None:
     if found := choice(chat.memory, target):
         chat.memory.forget([found])
         typer.echo("Forgotten. `assistant memory undo` restores it.")
 
 
-def _context(chat: Chat, console: Console, message: str) -> None:
+def _context(chat: Chat, message: str) -> None:
     for section in chat.conversation.preview(message):
-        console.print(Text(spelled(section.rendered)))
-        console.print(f"({section.tokens} tokens)\n", style="dim")
+        typer.echo(spelled(section.rendered))
+        typer.echo(faint(f"({counted(section.tokens, 'token')})\n"))
 
 
-def _compact(chat: Chat, console: Console, _: str) -> None:
+def _compact(chat: Chat, _: str) -> None:
     for event in chat.conversation.compact():
-        for line in quiet_lines(event):
-            console.print(line)
+        for line in told(event):
+            typer.echo(line)
 
 
-def _usage(chat: Chat, console: Console, _: str) -> None:
+def _usage(chat: Chat, _: str) -> None:
     used = chat.conversation.usage
     cost = "" if used.cost is None else f" · ${used.cost:.4f}"
-    console.print(
+    typer.echo(
         f"{used.input_tokens:,} tokens in ({used.cached_tokens:,} of the last call cached), "
         f"{used.output_tokens:,} out{cost} · {chat.conversation.model.name}"
     )
 
 
-def _sessions(chat: Chat, console: Console, _: str) -> None:
+def _sessions(chat: Chat, _: str) -> None:
     show_sessions(chat.place)
 
 
-def _model(chat: Chat, console: Console, name: str) -> None:
+def _model(chat: Chat, name: str) -> None:
     if name:
         chat.use_model(name)
-    console.print(f"answers come from {chat.conversation.model.name}")
+    typer.echo(f"answers come from {chat.conversation.model.name}")
 
 
-def _help(chat: Chat, console: Console, _: str) -> None:
+def _help(chat: Chat, _: str) -> None:
     for name, command in COMMANDS.items():
-        console.print(f"{name} {command.argument}".ljust(24), command.help, highlight=False)
-    console.print("Enter sends; Alt-Enter begins a new line; Ctrl-C stops a reply.", style="dim")
-    console.print("What you type while it works joins the turn at Enter.", style="dim")
+        typer.echo(f"{name} {command.argument}".ljust(24) + command.help)
+    typer.echo(faint("Enter sends; Alt-Enter begins a new line; Ctrl-C stops what runs."))
+    typer.echo(faint("What you say while it works joins at the next gap; Enter again makes one."))
 
 
-def _quit(chat: Chat, console: Console, _: str) -> None:
-    raise Quit
+def _quit(chat: Chat, _: str) -> None:
+    raise EOFError
 
 
 COMMANDS = {

@@ -2,26 +2,15 @@
 
 import os
 import select
-import sys
 import termios
 import tty
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 import typer
 
-from assistant.cli.terminal import approval
-from assistant.cli.terminal.approval import Line, Look
-from assistant.events import ApprovalRequested
-from assistant.tools.policy import Decision
+from assistant.cli.terminal.dialogue import Line
 
-STYLES: dict[Look, dict[str, Any]] = {
-    "title": {"bold": True},
-    "added": {"fg": 28},
-    "removed": {"fg": 160},
-    "place": {"bold": True},
-}
-"""The two colours are as dark on white as they are light on black."""
 QUIET = 0.5
 """Seconds without a key after which a question may be put: nobody is in the middle of a word."""
 CHUNK = 4096
@@ -55,10 +44,12 @@ class LineDialogue:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         self.kept += typed.decode("utf-8", "replace")
 
-    def show(self, lines: Sequence[Line]) -> None:
+    def show(self, lines: Sequence[Line], *, more: bool = False) -> None:
         """Put lines on the screen, where they stay."""
+        if not more:
+            typer.echo(file=self._screen)
         for line in lines:
-            typer.echo(typer.style(line.text, **STYLES.get(line.look, {})), file=self._screen)
+            typer.echo(line.styled, file=self._screen)
 
     def answer(self, question: str) -> str:
         """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
@@ -69,28 +60,3 @@ class LineDialogue:
             typer.echo(file=self._screen)
             raise EOFError
         return line
-
-
-class LineApprover:
-    """The owner, asked about dangerous calls on this terminal."""
-
-    def __init__(self, keyboard: TextIO, screen: TextIO) -> None:
-        self._keyboard = keyboard
-        self._screen = screen
-
-    def decide(self, request: ApprovalRequested) -> Decision:
-        """Wait for the owner's answer."""
-        typer.echo(file=self._screen)
-        return approval.ask(request, LineDialogue(self._keyboard, self._screen))
-
-
-def approver() -> LineApprover | None:
-    """Whoever sees standard error and has a keyboard, be standard input a pipe; None if nobody."""
-    if not sys.stderr.isatty():
-        return None
-    if sys.stdin.isatty():
-        return LineApprover(sys.stdin, sys.stderr)
-    try:
-        return LineApprover(open("/dev/tty", encoding="utf-8"), sys.stderr)  # noqa: PTH123
-    except OSError:
-        return None

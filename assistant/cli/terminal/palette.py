@@ -1,0 +1,60 @@
+"""The colours of the terminal: of xterm's 256, those as far from white as they are from black.
+
+Each stands out from a white and from a black ground by at least 4:1 (WCAG 2's contrast ratio), so
+no theme has to be chosen. What is neither accent nor warning has the terminal's own colour.
+"""
+
+import os
+import re
+
+import typer
+
+from assistant.display import spelled
+
+PROMPT = "› "
+SGR = re.compile(r"\x1b\[[\d;]*m")
+"""What sets colours and weight."""
+ACCENT = 31
+"""The owner's words and what can be picked."""
+FAINT = 243
+"""What stands beside the conversation: recalled passages, tools, the status."""
+GOOD, BAD = 28, 161
+"""Added and removed, done and failed."""
+WARNING = 130
+SECOND = 97
+"""A second accent, for code."""
+
+LEVELS = (0, 95, 135, 175, 215, 255)
+CUBE, GREYS = 16, 232
+"""Where xterm's colour cube of 6 x 6 x 6 begins, and the greys after it."""
+
+
+def rgb(colour: int) -> tuple[int, int, int]:
+    """Red, green and blue of a colour from the cube or the greys, 0 to 255."""
+    if colour >= GREYS:
+        return (8 + 10 * (colour - GREYS),) * 3
+    red, rest = divmod(colour - CUBE, 36)
+    green, blue = divmod(rest, 6)
+    return LEVELS[red], LEVELS[green], LEVELS[blue]
+
+
+def hexadecimal(colour: int) -> str:
+    """The colour as `#rrggbb`."""
+    return "#{:02x}{:02x}{:02x}".format(*rgb(colour))
+
+
+def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
+    """The text in a colour, or in bold alone where NO_COLOR is set."""
+    return typer.style(text, fg=None if "NO_COLOR" in os.environ else colour, bold=bold or None)
+
+
+def said(text: str) -> str:
+    """A message of the owner, as it stands in the scrollback."""
+    first, *rest = spelled(text).split("\n")
+    rows = [PROMPT + first, *(" " * len(PROMPT) + row for row in rest)]
+    return "\n".join(styled(row, ACCENT, bold=True) for row in rows)
+
+
+def faint(text: str) -> str:
+    """A line that stands back."""
+    return styled(spelled(text), FAINT)

@@ -1,0 +1,63 @@
+"""What the chat needs of a terminal; `live.py` is one that is drawn, `plain.py` one that is not."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol
+
+from assistant.cli.terminal.dialogue import Dialogue
+
+Kind = Literal["block", "line", "more"]
+"""A block has a blank line before it; a line only after a block; more has none."""
+
+
+class During(Protocol):
+    """What can be said into something that runs."""
+
+    def queue(self, text: str) -> None:
+        """Have it join when there is a gap."""
+
+    def hurry(self) -> None:
+        """Have what is queued join now, whatever must stop for it."""
+
+
+class Screen(Dialogue, Protocol):
+    """A terminal that the chat is shown on and typed into."""
+
+    def put(self, text: str, kind: Kind = "block", growing: str | None = None) -> None:
+        """Put a text up, where it stays; with it, what grows changes.
+
+        Colours are SGR sequences; nothing else may steer.
+        """
+
+    def render(self, markdown: str) -> str:
+        """Markdown as this terminal shows it."""
+
+    def grow(self, markdown: str) -> None:
+        """Show the newest of a block that is not finished; empty takes it away."""
+
+    def think(self, text: str) -> None:
+        """Show the end of what a model reasons."""
+
+    def does(self, what: str) -> None:
+        """Say what runs, and for how long; empty for nothing."""
+
+    def progress(self, text: str) -> None:
+        """Show how far something in the background is; empty when it is through."""
+
+    def tell(self, status: Sequence[str]) -> None:
+        """The status, most important first."""
+
+    def echo(self, text: str) -> None:
+        """Let what the owner said stand above the answer."""
+
+    def read(self) -> str:
+        """What the owner says next. Raises EOFError when they leave."""
+
+    def working(self, during: During | None) -> AbstractContextManager[None]:
+        """Something runs; what is typed meanwhile is for it, or waits if it takes nothing."""
+
+    def joined(self, text: str) -> None:
+        """What was queued has been heard."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """The terminal belongs to another program meanwhile."""

@@ -1,0 +1,68 @@
+"""What the keys do in the chat, beside those that edit a line as everywhere else."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+
+class Hands(Protocol):
+    """What the owner can do besides editing."""
+
+    def enter(self) -> None:
+        """Say it, answer it, or queue it."""
+
+    def interrupt(self) -> None:
+        """End what runs; never the chat."""
+
+    def close(self) -> None:
+        """End the chat, or say no to a question."""
+
+    def suspend(self) -> None:
+        """Give the terminal back to the shell until `fg`."""
+
+    def edit(self) -> None:
+        """Open what is typed in the owner's editor."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is typed."""
+
+
+def bindings(hands: Hands) -> KeyBindings:
+    """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-X Ctrl-E."""
+    keys = KeyBindings()
+
+    def on(*names: str, when: Callable[[], bool] = lambda: True) -> Callable[..., object]:
+        return keys.add(*names, filter=Condition(when))
+
+    @on("enter")
+    def _enter(event: KeyPressEvent) -> None:
+        state = event.current_buffer.complete_state
+        if state and state.current_completion:
+            event.current_buffer.apply_completion(state.current_completion)
+        else:
+            hands.enter()
+
+    @on("escape", "enter")
+    def _new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @on("c-c")
+    def _interrupt(event: KeyPressEvent) -> None:
+        hands.interrupt()
+
+    @on("c-d", when=lambda: hands.empty)
+    def _close(event: KeyPressEvent) -> None:
+        hands.close()
+
+    @on("c-z")
+    def _suspend(event: KeyPressEvent) -> None:
+        hands.suspend()
+
+    @on("c-x", "c-e")
+    def _edit(event: KeyPressEvent) -> None:
+        hands.edit()
+
+    return keys

@@ -1,0 +1,82 @@
+"""The screen that is not drawn: what is written stays. For screen readers and dumb terminals."""
+
+import contextlib
+import readline
+import sys
+from collections.abc import Iterator, Sequence
+
+import typer
+
+from assistant.cli.terminal.dialogue import Line
+from assistant.cli.terminal.palette import SGR
+from assistant.cli.terminal.screen.base import During, Kind
+from assistant.cli.terminal.screen.linewise import LineDialogue
+
+
+class PlainScreen(LineDialogue):
+    """A terminal that is only written to. What is typed too early waits for the prompt."""
+
+    def __init__(self, prompt: str) -> None:
+        super().__init__(sys.stdin, sys.stdout)
+        self._prompt = prompt
+        self._last: Kind = "line"
+
+    def __enter__(self) -> "PlainScreen":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to give back."""
+
+    def put(self, text: str, kind: Kind = "block", growing: str | None = None) -> None:
+        """Write a text."""
+        if kind != "more":
+            if "block" in (kind, self._last):
+                typer.echo()
+            self._last = kind
+        typer.echo(SGR.sub("", text))
+
+    def render(self, markdown: str) -> str:
+        """Markdown as it was written."""
+        return markdown.strip("\n")
+
+    def grow(self, markdown: str) -> None:
+        """Nothing: a block is shown when it is finished."""
+
+    def think(self, text: str) -> None:
+        """Nothing."""
+
+    def does(self, what: str) -> None:
+        """Nothing: what was done is told when it is."""
+
+    def progress(self, text: str) -> None:
+        """Nothing."""
+
+    def tell(self, status: Sequence[str]) -> None:
+        """Nothing: `/status` says it."""
+
+    def show(self, lines: Sequence[Line], *, more: bool = False) -> None:
+        """Put up the lines of a question."""
+        self.put("\n".join(line.text for line in lines), "more" if more else "block")
+
+    def echo(self, text: str) -> None:
+        """Nothing: the terminal has shown what was typed."""
+
+    def joined(self, text: str) -> None:
+        """Nothing joins a turn here."""
+
+    def read(self) -> str:
+        """What the owner says next; it begins with what was typed before a question was put."""
+        typer.echo()
+        kept, self.kept = self.kept.partition("\n")[0], ""
+        readline.set_startup_hook(lambda: readline.insert_text(kept))
+        return input(self._prompt)
+
+    @contextlib.contextmanager
+    def working(self, during: During | None) -> Iterator[None]:
+        """Something runs."""
+        yield
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """The terminal belongs to another program meanwhile."""
+        yield

@@ -1,0 +1,104 @@
+"""One turn on the screen: the reply grows and then stands, all else is a quiet line beside it."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from assistant import events
+from assistant.cli.terminal.markdown import finished_blocks, newest
+from assistant.cli.terminal.palette import BAD, FAINT, faint, said, styled
+from assistant.cli.terminal.screen.base import Screen
+from assistant.cli.terminal.told import INTERRUPTED, SLOW, call, told, work
+from assistant.display import spelled
+from assistant.events import Event, State
+
+THINKING = "thinking"
+STEPS = {"facts": "looking for facts", "summary": "summarising"}
+
+
+class TurnView:
+    """Shows the events of one turn. What is finished is put up for good; the last block grows."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._text = ""
+        self._thought = ""
+        self._running: dict[str, tuple[Mapping[str, Any], float]] = {}
+        self._refused: set[str] = set()
+        self.recalled = 0
+        """Passages that went into the prompt."""
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case events.TextDelta(text):
+                self._write(text)
+            case events.ReasoningDelta(text):
+                self._thought += spelled(text)
+                self._screen.think(self._thought)
+            case events.StateChanged(state=State.THINKING):
+                self._screen.does(THINKING)
+            case events.Compacting(step, done, total):
+                self._screen.does(f"compacting: {STEPS[step]}, {done} of {total} turns")
+            case events.ToolStarted():
+                self.flush()
+                self._running[event.call_id] = event.arguments, time.monotonic()
+                self._screen.does(spelled(call(event.tool, event.arguments)))
+            case events.ToolFinished():
+                self._finish(event)
+            case events.MessageJoined(text, interrupting):
+                self.flush()
+                if interrupting:
+                    self._screen.put(faint(INTERRUPTED), "line")
+                self._screen.put(said(text))
+                self._screen.joined(text)
+            case _:
+                self._tell(event)
+
+    def flush(self) -> None:
+        """Put up what there is of the last block."""
+        if self._text.strip():
+            self._screen.put(self._screen.render(self._text), growing="")
+        self._text = ""
+        self._screen.grow("")
+        self._screen.think("")
+
+    def _tell(self, event: Event) -> None:
+        match event:
+            case events.ApprovalDecided(call_id=id, decision="no"):
+                self._refused.add(id)
+            case events.Recalled(citations=citations):
+                self.recalled = len(citations)
+        for line in told(event):
+            self.flush()
+            self._screen.put(line, "line")
+        if isinstance(event, events.TurnFinished | events.TurnFailed):
+            self.flush()
+
+    def _write(self, text: str) -> None:
+        if self._thought:
+            self._thought = ""
+            self._screen.think("")
+        self._text += spelled(text)
+        if "\n" in text:  # a block ends with a line
+            done, self._text = finished_blocks(self._text)
+            if done.strip():
+                self._screen.put(self._screen.render(done), growing=self._growing)
+                return
+        self._screen.grow(self._growing)
+
+    @property
+    def _growing(self) -> str:
+        return newest(self._text, 2 * self._screen.size[1])
+
+    def _finish(self, event: events.ToolFinished) -> None:
+        self.flush()
+        arguments, began = self._running.pop(event.call_id, ({}, time.monotonic()))
+        if event.call_id in self._refused:  # the line on the owner's decision says it
+            return
+        took = time.monotonic() - began
+        first, *rest = spelled(work(event.tool, arguments, event)).split("\n")
+        first += f" · {took:.0f} s" if took >= SLOW else ""
+        mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
+        rows = [f"{mark} {first}", *(f"  {row}" for row in rest)]
+        self._screen.put("\n".join(styled(row, colour) for row in rows), "line")
