@@ -214,6 +214,7 @@ def _conversation(
         redactor=redactor,
         skills=known.index,
         one_call=chosen.model.tool_calls == "one",
+        max_rounds=chosen.model.max_rounds,
         trusted=trusted,
         captures=chosen.memory.capture != "never",
         untold=untold,

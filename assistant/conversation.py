@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
+from assistant.agent.answering import Agent, Cancelled, notice
 from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.context import Section, stable_sections, system_messages, turn_sections
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import Agent, Cancelled, notice, run_turn
+from assistant.agent.loop import run_turn
+from assistant.agent.pacing import MAX_ROUNDS
 from assistant.agent.request import Requests, shown_messages
 from assistant.agent.undecided import undecided
 from assistant.agent.window import Window
@@ -88,6 +90,7 @@ class Conversation:
     redactor: Redactor = field(default_factory=Redactor)
     skills: str = ""
     one_call: bool = False
+    max_rounds: int = MAX_ROUNDS
     trusted: bool = True
     captures: bool = True
     untold: list[str] = field(default_factory=list)
@@ -233,7 +236,6 @@ class Conversation:
                     raise
                 yield from self._make_room()
             else:
-                self.transcript.settle("The turn ended at its limit of rounds")
                 self._learn(reply.usage)
                 return reply
         raise ModelError(
@@ -251,6 +253,7 @@ class Conversation:
             self.approver,
             self.interruption,
             self.one_call,
+            self.max_rounds,
             redact=self.redactor.redact,
         )
 

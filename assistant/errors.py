@@ -12,6 +12,7 @@
     │   ├── LedgerError       a memory write was refused (ambiguous target, the file changed)
     │   └── DaemonError       the memory daemon does not answer, or will not yield the index
     ├── ModelError            the language model failed; `kind` says how
+    ├── TurnError             the model did not fail, and yet there is no answer
     ├── SessionError          a transcript is open elsewhere, missing, or damaged
     └── ToolError             a tool refused or failed; the model sees the message
 
@@ -108,6 +109,10 @@ class ModelError(AssistantError):
         self.kind = kind
         self.retry_after = retry_after
         self.unserved = unserved
+
+
+class TurnError(AssistantError):
+    """The model did not fail, and yet the turn came to no answer."""
 
 
 class SessionError(AssistantError):

@@ -65,6 +65,8 @@ class ModelSettings(_Section):
     """How long a request that fails is tried again, with growing pauses."""
     tool_calls: Literal["all", "one"] = "all"
     """Run all tool calls of a reply in order, or only the first."""
+    max_rounds: int = Field(default=25, ge=1)
+    """Requests to the model in one turn, before it is told to come to an end."""
     tool_format: Literal["auto", "native", "xml"] = "auto"
     """How tools are offered: by the provider's own tool calling, or as XML in the prompt."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, zip_longest
 
-from assistant.agent.loop import notice
+from assistant.agent.answering import notice
 from assistant.agent.window import Window
 from assistant.display import counted
 from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure

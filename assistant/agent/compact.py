@@ -8,8 +8,8 @@ something plainer.
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
+from assistant.agent.answering import notice
 from assistant.agent.capture import Captured, Reading, ask, capture
-from assistant.agent.loop import notice
 from assistant.agent.request import shown_messages
 from assistant.errors import ModelError
 from assistant.events import Compacted, Compacting, Event

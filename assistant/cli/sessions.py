@@ -39,6 +39,9 @@ def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
 def show_session(
     context: typer.Context,
     session: Annotated[str, typer.Argument(metavar="ID", help="Its id, or a beginning or end.")],
+    thoughts: Annotated[
+        bool, typer.Option("--thoughts", help="Also what the model thought before it spoke.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what was said in a session; with --json its entries, one a line."""
@@ -49,21 +52,24 @@ def show_session(
         for entry in said:
             typer.echo(entries.encode(entry).decode(), nl=False)
         return
-    for line in told(said):
+    for line in told(said, thoughts=thoughts):
         typer.echo(line)
 
 
-def told(said: "Iterable[Entry]") -> Iterator[str]:
-    """A session as a person reads it."""
+def told(said: "Iterable[Entry]", *, thoughts: bool = False) -> Iterator[str]:
+    """A session as a person reads it, with what the model thought if that is wanted."""
     from assistant.session import entries
 
     calls: dict[str, ToolCall] = {}
     for entry in said:
         match entry:
             case entries.ApprovalEntry(call_id=id, decision=decision, reason=reason) if decision:
-                yield typer.style(outcome(_whole(calls[id]), decision, reason), dim=True)
-            case entries.AssistantEntry(tool_calls=asked):
+                what = _whole(calls[id]) if id in calls else id
+                yield typer.style(outcome(what, decision, reason), dim=True)
+            case entries.AssistantEntry(tool_calls=asked, reasoning=reasoning):
                 calls |= {call.id: call for call in asked}
+                if thoughts and reasoning.strip():
+                    yield typer.style(spelled(reasoning.strip()), dim=True, italic=True)
         if line := shown(entry):
             yield line
 
@@ -105,6 +111,10 @@ def shown(entry: object) -> str:
             return typer.style(spelled(f"· {compact or tool}"), dim=True)
         case entries.CompactionEntry(summary=summary):
             return typer.style(spelled(f"(summary of what came before)\n{summary}"), dim=True)
+        case entries.ReminderEntry(text=text):
+            return typer.style(spelled(f"(the model was told: {text})"), dim=True)
+        case entries.RetryEntry(model=model, reason=reason, delay=delay):
+            return typer.style(spelled(f"{reason}; trying {model} in {delay:.0f} s"), dim=True)
         case entries.NoticeEntry(text=text):
             return typer.style(spelled(f"note: {text}"), dim=True)
         case entries.InterruptedEntry(text=text):

@@ -112,10 +112,22 @@ class RecalledEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class ReminderEntry(_Entry):
-    """Something the program tells the model in the middle of a turn."""
+    """Something the program tells the model in the middle of a turn; `kind` says on what."""
 
     type: ClassVar[str] = "reminder"
     text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEntry(_Entry):
+    """A call failed before the first word; the next went to `model`, after `delay` seconds."""
+
+    type: ClassVar[str] = "retry"
+    model: str
+    reason: str
+    delay: float = 0.0
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +216,7 @@ Entry = (
     | ToolResultEntry
     | RecalledEntry
     | ReminderEntry
+    | RetryEntry
     | NoticeEntry
     | CaptureEntry
     | CapturedEntry
@@ -294,7 +307,7 @@ _NESTED: dict[str, Callable[[Any], Any]] = {
     "signed": lambda values: tuple(dict(value) for value in values),
     "usage": _one(Usage),
 }
-_PLAIN: dict[Any, type] = {str: str, bool: bool, int: int}
+_PLAIN: dict[Any, type] = {str: str, bool: bool, int: int, float: float}
 
 
 def _value(kind: str, field: "Field[Any]", value: Any) -> Any:

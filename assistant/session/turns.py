@@ -42,11 +42,14 @@ class Turn:
 
     @property
     def finished(self) -> bool:
-        """Whether the turn came to its end: a reply without tool calls, or an interruption."""
+        """Whether the turn came to its end: a reply without tool calls, or an interruption.
+
+        An answer that says nothing is no reply.
+        """
         for entry in reversed(self.entries):
             match entry:
-                case AssistantEntry(tool_calls=calls):
-                    return not calls
+                case AssistantEntry(text=text, tool_calls=calls):
+                    return not calls and bool(text.strip())
                 case InterruptedEntry():
                     return True
                 case UserEntry() | ToolResultEntry() | ReminderEntry() | ApprovalEntry():

@@ -7,18 +7,11 @@ from typing import Any
 
 import pytest
 
+from assistant.agent.answering import CUT_SHORT, Agent, Cancelled
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import (
-    CUT_SHORT,
-    DEFERRED,
-    LAST_ROUND,
-    LOOPED,
-    STOPPED,
-    Agent,
-    Cancelled,
-    run_turn,
-)
-from assistant.errors import ModelError, ModelFailure, ToolError
+from assistant.agent.loop import DEFERRED, STOPPED, run_turn
+from assistant.agent.pacing import LAST_ROUND, LOOPED, REMINDERS
+from assistant.errors import ModelError, ModelFailure, ToolError, TurnError
 from assistant.events import (
     ApprovalRequested,
     Event,
@@ -244,14 +237,34 @@ def test_one_call_at_a_time_if_so_set() -> None:
     assert sum(isinstance(event, ToolFinished) for event in events) == 3
 
 
-def test_the_same_call_five_times_is_a_loop_and_ends_the_turn() -> None:
+def reminders(bench: Workbench) -> list[str]:
+    return [e.kind for e in bench.transcript.entries if isinstance(e, ReminderEntry)]
+
+
+def test_the_same_call_five_times_is_a_loop_and_another_way_is_asked_for() -> None:
     same = [calling(ToolCall(f"c{n}", "same")) for n in range(5)]
+    bench = Workbench(ScriptedModel(*same, calling(look("c9")), "There."))
+    bench.run()
+    assert bench.ran == ["same"] * 4 + ["look here 1"]
+    assert bench.results()[4].content == LOOPED
+    assert REMINDERS["loop"] in bench.model.requests[5].messages[-1].content
+    assert reminders(bench) == ["loop"]
+
+
+def test_who_loops_on_is_told_to_answer_and_may() -> None:
+    same = [calling(ToolCall(f"c{n}", "same")) for n in range(6)]
     bench = Workbench(ScriptedModel(*same, "I stop."))
-    events = bench.run()
-    assert Reminded(LAST_ROUND) in events
+    bench.run()
     assert bench.ran == ["same"] * 4
-    assert bench.results()[-1].content == LOOPED
     assert LAST_ROUND in bench.model.requests[-1].messages[-1].content
+    assert reminders(bench) == ["loop", "circles"]
+
+
+def test_calls_of_one_answer_count_as_one_loop() -> None:
+    many = calling(*[ToolCall(f"c{n}", "same") for n in range(9)])
+    bench = Workbench(ScriptedModel(many, "There."))
+    bench.run()
+    assert (bench.ran, reminders(bench)) == (["same"] * 4, ["loop"])
 
 
 def test_a_loop_over_two_calls_is_one_too() -> None:
@@ -262,7 +275,7 @@ def test_a_loop_over_two_calls_is_one_too() -> None:
     bench = Workbench(ScriptedModel(*pairs, "I stop."))
     bench.run()
     assert bench.ran.count("same") == 4
-    assert bench.results()[-1].content == LOOPED
+    assert LOOPED in [result.content for result in bench.results()]
 
 
 def test_a_call_made_again_with_another_result_each_time_is_no_loop() -> None:
@@ -272,22 +285,80 @@ def test_a_call_made_again_with_another_result_each_time_is_no_loop() -> None:
     assert len(bench.ran) == 14
 
 
-def test_a_model_that_loops_on_is_cut_off() -> None:
+def failed(bench: Workbench) -> str:
+    with pytest.raises(TurnError) as caught:
+        bench.run()
+    assert caught.value.cure
+    assert faults(messages(group(bench.transcript.entries))) == []
+    return caught.value.message
+
+
+def test_a_model_that_loops_on_and_on_fails_in_words() -> None:
     bench = Workbench(ScriptedModel(respond=lambda *_: calling(ToolCall("c", "same"))))
-    bench.run()
-    assert len(bench.model.requests) == 6
+    assert failed(bench) == ("scripted went in circles: it made the same call again and again")
+    assert len(bench.model.requests) == 7
     assert bench.results()[-1].synthetic
 
 
-def test_after_25_rounds_the_model_is_told_to_answer() -> None:
+def wandering(bench_rounds: int | None = None) -> Workbench:
     count = iter(range(1_000))
-    bench = Workbench(ScriptedModel(respond=lambda *_: calling(look("c", place=str(next(count))))))
-    bench.run()
-    assert len(bench.model.requests) == 25
-    assert len(bench.ran) == 24
-    reminders = [e for e in bench.transcript.entries if isinstance(e, ReminderEntry)]
-    assert len(reminders) == 1
+    options = {} if bench_rounds is None else {"max_rounds": bench_rounds}
+    wander = ScriptedModel(respond=lambda *_: calling(look("c", place=str(next(count)))))
+    return Workbench(wander, options=options)
+
+
+@pytest.mark.parametrize(("limit", "rounds"), [(None, 25), (3, 3), (1, 1)])
+def test_at_the_limit_of_rounds_the_model_is_told_to_answer(limit: int | None, rounds: int) -> None:
+    bench = wandering(limit)
+    assert failed(bench) == "scripted came to no answer within the requests of one turn"
+    assert len(bench.model.requests) == rounds
+    assert len(bench.ran) == rounds - 1
+    assert reminders(bench) == ["rounds"]
     assert LAST_ROUND in bench.model.requests[-1].messages[-1].content
+
+
+def test_an_answer_at_the_limit_is_one() -> None:
+    bench = Workbench(ScriptedModel(calling(look()), "There."), options={"max_rounds": 2})
+    bench.run()
+    assert reminders(bench) == ["rounds"]
+
+
+@pytest.mark.parametrize("blank", [Reply(""), Reply(" \n"), Reply("", "I should answer")])
+def test_an_empty_answer_is_asked_for_again_once(blank: Reply) -> None:
+    bench = Workbench(ScriptedModel(blank, "There."))
+    events = bench.run()
+    assert Reminded(REMINDERS["empty"]) in events
+    assert REMINDERS["empty"] in bench.model.requests[1].messages[-1].content
+    assert failed(Workbench(ScriptedModel(blank, blank))) == (
+        "scripted answered with nothing, and again when it was asked to"
+    )
+
+
+def test_an_empty_answer_after_tools_is_too() -> None:
+    bench = Workbench(ScriptedModel(calling(look()), Reply(""), "There."))
+    bench.run()
+    assert bench.model.requests[2].messages[-1].role == "user"
+
+
+@pytest.mark.parametrize(
+    ("finish", "words", "requests"),
+    [("content_filter", "withheld the answer", 1), ("length", "before the first word", 2)],
+)
+def test_why_an_answer_is_empty_is_said_where_it_is_known(
+    finish: str, words: str, requests: int
+) -> None:
+    blank = Reply("", "hm", finish_reason=finish)
+    bench = Workbench(ScriptedModel(respond=lambda *_: blank))
+    assert words in failed(bench)
+    assert len(bench.model.requests) == requests
+
+
+def test_a_call_that_the_provider_could_not_read_is_asked_for_again() -> None:
+    lost = Reply("I look.", finish_reason="malformed_call")
+    bench = Workbench(ScriptedModel(lost, calling(look()), "There."))
+    bench.run()
+    assert (bench.ran, reminders(bench)) == (["look here 1"], ["malformed"])
+    assert "could not be read" in failed(Workbench(ScriptedModel(lost, lost)))
 
 
 class Answers:

@@ -10,6 +10,7 @@ import pytest
 
 from assistant import events
 from assistant.cli import headless
+from assistant.messages import Reply, ToolCall
 from tests.cli.conftest import ASSISTANT
 from tests.provider import Pause, Provider, Raw, chunk, fails, sse
 
@@ -82,6 +83,44 @@ def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
         code, shown, beside = done(command(place, provider.url, "chat"), "hello\n\nthere?\n")
     assert (code, shown) == (1, "Here.\n")
     assert beside.startswith("assistant: ")
+
+
+CALL = Reply(tool_calls=(ToolCall("c", "recall", {"query": "boat"}),), finish_reason="tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "requests"),
+    [
+        ("", "answered with nothing", 2),
+        (Reply("", "hm"), "answered with nothing", 2),
+        (Raw(sse(chunk({}, "content_filter"))), "withheld the answer", 1),
+        (CALL, "in circles", 7),
+    ],
+)
+def test_no_answer_is_no_success(
+    place: Path,
+    answer: Reply | Raw | str,
+    words: str,
+    requests: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "never")
+    with Provider(respond=lambda _: answer) as provider:
+        code, shown, beside = done(command(place, provider.url, "ask", "hello"))
+        assert len(provider.requests) == requests
+    assert (code, shown.strip()) == (1, "")
+    assert words in beside
+    (session,) = (place / ".assistant" / "sessions").glob("*.jsonl")
+    assert words in session.read_text(encoding="utf-8").splitlines()[-1]
+
+
+def test_the_limit_of_rounds_is_a_setting(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "never")
+    monkeypatch.setenv("ASSISTANT_MODEL__MAX_ROUNDS", "3")
+    with Provider(respond=lambda _: CALL) as provider:
+        code, _, beside = done(command(place, provider.url, "ask", "hello"))
+        assert len(provider.requests) == 3
+    assert code == 1 and "within the requests of one turn" in beside
 
 
 def test_an_interrupted_turn_exits_130(place: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.loop import Agent, run_turn
+from assistant.agent.answering import Agent
+from assistant.agent.loop import run_turn
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
 from assistant.model.litellm_model import LitellmModel

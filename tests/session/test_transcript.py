@@ -22,6 +22,7 @@ from assistant.session.entries import (
     OtherEntry,
     RecalledEntry,
     ReminderEntry,
+    RetryEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -37,7 +38,9 @@ ALL = (
     ApprovalEntry("c1", "no", "because"),
     ToolResultEntry("c1", "look", "result", error=True, compact="r", synthetic=True),
     RecalledEntry((CitedPassage("p", "MEMORY.md:3", "- x", "2026-11-21"),), 4, abstained=False),
-    ReminderEntry("end"),
+    ReminderEntry("end", "rounds"),
+    RetryEntry("m2", "busy", 1.5, 2),
+    RetryEntry("m2", "busy", 0.0),
     NoticeEntry("note"),
     CaptureEntry("e3", (CapturedFact("Ada", "owner", ("e1", "e2"), "p"),), Usage(5)),
     CompactionEntry("sum", "e3", 1, 20, 10, "lines", ("e8",), Usage(1)),

@@ -1,0 +1,162 @@
+"""One request to the model, and its answer in the transcript: written before it is shown."""
+
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from assistant.agent.interruption import Interruption
+from assistant.agent.listening import listen
+from assistant.agent.pacing import MAX_ROUNDS
+from assistant.errors import ModelError, ModelFailure
+from assistant.events import Event, Notice, ReasoningDelta, Retrying, TextDelta
+from assistant.messages import Message, Reply, ToolCall
+from assistant.model.base import ChatModel, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.secrets.stand_ins import in_all
+from assistant.session.entries import (
+    AssistantEntry,
+    Entry,
+    InterruptedEntry,
+    NoticeEntry,
+    RetryEntry,
+)
+from assistant.session.transcript import Transcript
+from assistant.tools.policy import Approver, DenyAll
+from assistant.tools.toolbox import Toolbox
+
+CUT_SHORT = {
+    "length": "The answer was cut off at the model's own limit; ask it to go on",
+    "content_filter": "The provider's content filter withheld the rest of the answer",
+    "incomplete": "The answer broke off without an end; it may not be all of it",
+    "too_long": "The answer had no end and was cut; what came of it is kept",
+}
+"""What the owner is told, by the reason why the model stopped."""
+
+Prompt = Callable[[Sequence[ToolSpec]], Sequence[Message]]
+"""The messages of the next request, from the transcript as it stands, given the tools offered."""
+
+
+class Cancelled(Exception):
+    """The owner ended the turn from another thread; like KeyboardInterrupt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What a turn is run with. `one_call` runs only the first tool call of an answer.
+
+    `max_rounds` are the requests to the model before it is told to come to an end. `redact` takes
+    secrets out of what the model says before that is written down.
+    """
+
+    model: ChatModel
+    prompt: Prompt
+    toolbox: Toolbox
+    transcript: Transcript
+    approver: Approver = field(default_factory=DenyAll)
+    interruption: Interruption = field(default_factory=Interruption)
+    one_call: bool = False
+    max_rounds: int = MAX_ROUNDS
+    redact: Callable[[str], str] = str
+
+
+def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | None]:
+    """One request; the answer is in the transcript when this returns, with its finish reason.
+
+    None if interrupted. Raises ModelError, and what stops the turn.
+    """
+    specs = agent.toolbox.specs()
+    draft = _Draft()
+    try:
+        asked = agent.model.stream(agent.prompt(specs), specs)
+        with contextlib.closing(listen(asked, agent.interruption)) as stream:
+            for piece in stream:
+                match piece:
+                    case Reply():
+                        answer = agent.transcript.append(_entry(piece, agent))
+                        draft = _Draft()
+                        break
+                    case RetryPiece(model, reason, delay, attempt):
+                        draft = _Draft()  # at most a thought, which is thought anew
+                        reason = agent.redact(reason)
+                        agent.transcript.append(RetryEntry(model, reason, delay, attempt))
+                        yield Retrying(model, reason, delay, attempt)
+                    case TextPiece(text):
+                        draft.text += text
+                        yield TextDelta(text)
+                    case ReasoningPiece(text):
+                        draft.reasoning += text
+                        yield ReasoningDelta(text)
+                if agent.interruption.wanted():
+                    _broken_off(agent, draft)
+                    return None
+            else:
+                if agent.interruption.wanted():
+                    _broken_off(agent, draft)
+                    return None
+                raise ModelError(
+                    "the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL
+                )
+            next(stream, None)  # to its own end, so that nothing is cancelled
+            if piece.finish_reason in CUT_SHORT and answer.text.strip() and not answer.tool_calls:
+                yield notice(agent.transcript, CUT_SHORT[piece.finish_reason])
+            return answer, piece.finish_reason
+    except BaseException as stopped:
+        _keep(agent, draft, _why(stopped))
+        raise
+
+
+def _broken_off(agent: Agent, draft: "_Draft") -> None:
+    stop_if_cancelled(agent)
+    _keep(agent, draft, "Interrupted: the owner added something")
+
+
+@dataclass(slots=True)
+class _Draft:
+    text: str = ""
+    reasoning: str = ""
+
+
+def _keep(agent: Agent, draft: _Draft, why: str) -> None:
+    """Write what was streamed before an answer broke off; nothing if there was nothing."""
+    if draft.text or draft.reasoning:
+        said = Reply(draft.text, draft.reasoning)
+        agent.transcript.append(_entry(said, agent))
+        agent.transcript.append(InterruptedEntry(why))
+
+
+def _why(stopped: BaseException) -> str:
+    if isinstance(stopped, ModelError):
+        return "Broken off: the model failed"
+    return "Interrupted by the owner"
+
+
+def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
+    redact = agent.redact
+    calls = tuple(
+        replace(call, arguments=in_all(redact, call.arguments))
+        for call in _distinct(reply.tool_calls, agent.transcript.entries)
+    )
+    text, reasoning = redact(reply.text), redact(reply.reasoning)
+    signed = reply.signed if reasoning == reply.reasoning else ()  # it cannot be redacted
+    return AssistantEntry(text, reasoning, calls, reply.usage, agent.model.name, signed)
+
+
+def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[ToolCall]:
+    """The calls, each with an id that no other of the session has: some models count from 0."""
+    answers = (entry for entry in entries if isinstance(entry, AssistantEntry))
+    taken = {call.id for answer in answers for call in answer.tool_calls}
+    for index, call in enumerate(calls):
+        free = call.id and call.id not in taken
+        yield call if free else replace(call, id=f"call_{len(entries)}_{index}")
+        taken.add(call.id)
+
+
+def stop_if_cancelled(agent: Agent) -> None:
+    """Raises Cancelled if the owner has ended the turn."""
+    if agent.interruption.cancelled:
+        raise Cancelled
+
+
+def notice(transcript: Transcript, text: str) -> Notice:
+    """A notice, written down and then shown."""
+    transcript.append(NoticeEntry(text))
+    return Notice(text)
