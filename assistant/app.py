@@ -130,11 +130,10 @@ def open_chat(
 
 
 def try_model(name: str) -> str:
-    """What a model says to a word, asked once. Raises ModelError."""
-    chosen = select.with_model(settings.validate(config.load()), name)
-    hasty = chosen.model.model_copy(update={"retry_seconds": 0.0, "first_token_seconds": 60.0})
-    alone = chosen.profiles[: 0 if hasty.name else 1]
-    model = select.create(chosen.model_copy(update={"model": hasty, "profiles": alone}))
+    """What a model says to a word if it is configured, asked once. Raises ModelError."""
+    hasty = {"name": name, "retry_seconds": 0.0, "first_token_seconds": 60.0}
+    chosen = settings.validate(config.load({"model": hasty}))
+    model = select.create(chosen.model_copy(update={"profiles": ()}))
     pieces = model.stream([Message("user", "Say hello in one word.")])
     return "".join(each.text for each in pieces if isinstance(each, TextPiece)).strip()
 

@@ -61,6 +61,11 @@ class Workspace:
         return self.private / "evaluations.jsonl"
 
     @property
+    def new(self) -> Path:
+        """Stands from `init` until the first chat."""
+        return self.private / "new"
+
+    @property
     def findings(self) -> Path:
         """What `doctor` found wrong, until the next chat has mentioned it."""
         return self.private / "findings"

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli import welcome
 from assistant.cli.opening import Opening
 from assistant.cli.options import lines
 
@@ -44,6 +45,8 @@ def chat(
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.terminal import converse  # prompt_toolkit: only for a person
 
+        if not otr:
+            welcome.greet(context.obj)
         converse.converse(opening)
         return
     from assistant.cli import headless

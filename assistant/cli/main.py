@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import ask, chat, sessions
+from assistant.cli import ask, chat, sessions, welcome
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
 from assistant.cli.memory import evaluation, facts, reading, state, upkeep
@@ -63,6 +63,7 @@ def options(
             "no command was given, and this is no terminal to chat in",
             "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
         )
+    welcome.ensure_workspace(context.obj)
     chat.chat(context)
 
 

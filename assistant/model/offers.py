@@ -35,12 +35,15 @@ class Offer:
         return f"assistant config set model.name {self.model}"
 
 
-def offers(environ: Mapping[str, str] = os.environ, ollama: str = OLLAMA) -> list[Offer]:
-    """What is at hand: models of an Ollama on this machine, then keys, by their names alone."""
+def offers(
+    environ: Mapping[str, str] = os.environ, ollama: str = OLLAMA, most: int = 1
+) -> list[Offer]:
+    """What is at hand: so many models of an Ollama on this machine, then keys, by their names
+    alone."""
     served = ollama_models(ollama) or ()
     found = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in served]
     keys = [Offer(model, f"{key} is set") for key, model in KEYS.items() if environ.get(key)]
-    return found[:1] + keys
+    return found[:most] + keys
 
 
 def ollama_models(host: str) -> list[str] | None:

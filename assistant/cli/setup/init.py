@@ -1,5 +1,6 @@
 """`init` and `trust`: a workspace made, and one let into prompts."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -22,13 +23,22 @@ def init(
 ) -> None:
     """Create a workspace; what is there already stays."""
     root = directory or context.obj.directory or workspace.default_root()
+    make(root)
+    other = "" if root == workspace.default_root() else f" -w {shlex.quote(str(root))}"
+    typer.echo(f"The workspace is at {root}; its files are yours to edit, in any editor.")
+    typer.echo(f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks all.")
+
+
+def make(root: Path) -> None:
+    """Make a workspace that is trusted, and new unless it was one already."""
     created = workspace.create(root)
     for name in created.added:
         typer.echo(f"added {name}")
     for name in created.kept:
         typer.echo(f"kept  {name}")
     trust.grant(created.workspace)
-    typer.echo(f"The workspace is at {root}. Edit SOUL.md and USER.md to make it yours.")
+    if not created.kept:
+        created.workspace.new.touch()
 
 
 def trust_workspace(context: typer.Context) -> None:
