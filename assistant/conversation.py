@@ -15,10 +15,17 @@ from types import MappingProxyType
 from assistant.agent.answering import Agent, Cancelled, notice
 from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
-from assistant.agent.context import Section, stable_sections, system_messages, turn_sections
+from assistant.agent.context import (
+    Section,
+    read_clean,
+    stable_sections,
+    system_messages,
+    turn_sections,
+)
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import run_turn
 from assistant.agent.pacing import MAX_ROUNDS
+from assistant.agent.procedures import PLACES, PROCEDURES, whole
 from assistant.agent.request import Requests, shown_messages
 from assistant.agent.undecided import undecided
 from assistant.agent.window import Window
@@ -186,8 +193,21 @@ class Conversation:
 
     def _recalled(self, text: str) -> Recall:
         """What bears on a message; small talk costs no passages, whatever resembles it."""
-        found = self.memory.recall(Query(text))
-        return Recall(text, 0, (), abstained=True) if small_talk(text) else found
+        if small_talk(text):
+            return Recall(text, 0, (), abstained=True)
+        return self.memory.recall(self._asking(text))
+
+    def _asking(self, text: str) -> Query:
+        """What memory is asked with a message, which may lean on the one before."""
+        said = [
+            entry.text
+            for entry in self.transcript.entries
+            if isinstance(entry, UserEntry) and entry.text != text
+        ]
+        before = said[-1] if said else ""
+        if whole(read_clean(self.workspace, PROCEDURES)):
+            return Query(text, before=before, without=(PROCEDURES,))
+        return Query(text, before=before, own=(PROCEDURES, PLACES))
 
     # The prompt and the reply
 

@@ -91,7 +91,7 @@ class ProfileSettings(_Section):
 class MemorySettings(_Section):
     """[memory]: what recall returns."""
 
-    k: int = Field(default=8, ge=1)
+    k: int = Field(default=24, ge=1)
     """The most passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
     """The most tokens they may cost together."""

@@ -148,7 +148,7 @@ def test_a_memory_that_fails_is_told_and_the_turn_goes_on(opened: Opened) -> Non
     model = ScriptedModel("Hm.")
     memory = ListMemory(failure=MemoryFailure("the index is locked", "Wait"))
     talk = opened(model, memory=memory)
-    events = list(talk.send("Hello"))
+    events = list(talk.send("Who has the key?"))
     assert Notice("Memory could not be asked: the index is locked. Wait") in events
     assert UNAVAILABLE in model.requests[0].messages[1].content
     assert any(isinstance(entry, NoticeEntry) for entry in talk.transcript.entries)

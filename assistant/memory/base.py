@@ -69,6 +69,10 @@ class Query:
     None takes the setting. `as_of` (ISO date) answers from what was recorded by that day.
     `include_superseded` is `--all`. `why` asks for near misses below the cut. `abstain` leaves out
     what is too weak to be worth its tokens.
+
+    A turn of a conversation also says what the owner said `before`, on which the text may lean;
+    which source has so many places of its `own`, whatever else is found; and which sources to leave
+    out since they are in the prompt already.
     """
 
     text: str
@@ -78,6 +82,9 @@ class Query:
     include_superseded: bool = False
     why: bool = False
     abstain: bool | None = None
+    before: str = ""
+    own: tuple[str, int] | None = None
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

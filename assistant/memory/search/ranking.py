@@ -32,11 +32,15 @@ SIGNALS = tuple(WEIGHTS)
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""
 
-LEAST_COSINE = 0.2
+LEAST_COSINE = 0.24
 """The best cosine below which nothing is relevant; 99 of 100 questions that memory answers exceed
 it."""
+SOLID = 0.15
+"""By so much the best match exceeds that, if what is asked for is in memory for sure."""
 UNKNOWN_NAMES = 0.38
 """By so much the best cosine must be higher, if memory knows none of the names in the question."""
+KNOWN_NAMES = 0.06
+"""By so much it may be lower if memory knows all the names in the question."""
 WORDS_FOUND = 0.1
 """By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""
 _FADING_DAYS = 5.0
@@ -51,14 +55,15 @@ def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
     return np.asarray((matrix * vector).sum(axis=1), dtype=np.float32)
 
 
-def is_weak(matrix: Matrix, unknown_names: float) -> bool:
-    """Whether even the best match is too weak to mean anything.
+def strength(matrix: Matrix, unknown_names: float, *, known_names: bool = False) -> float:
+    """How good the best match is: 0 and more is worth something, `SOLID` and more is sure.
 
     Both signals are absolute: no scale of the query's own, on which the best is always good.
     """
     cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
     words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
-    return cosine + WORDS_FOUND * words < LEAST_COSINE + UNKNOWN_NAMES * unknown_names
+    least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
+    return cosine + WORDS_FOUND * words - least
 
 
 def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:

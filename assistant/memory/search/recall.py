@@ -4,15 +4,16 @@ Candidates come from Chroma and from the words' postings; only they, their neigh
 sections are looked at, so that a recall costs the same whatever the memory holds.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import UsageError
-from assistant.memory.base import Query, Recall, fill
+from assistant.memory.base import Passage, Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.columns import Layout, Rows
 from assistant.memory.index.postings import Postings
@@ -36,6 +37,8 @@ CANDIDATES = 300
 SPARE = 10
 """More than twice `k` are read: some are said twice, some do not fit."""
 SHOWN_MISSES = 5
+LED = 8
+"""So many passages lead the list; then come those that what was said before leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,15 @@ class Ranked:
     positions: Rows
     scores: NDArray[np.float32]
     matrix: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What a question found: the passages worth their tokens and the rest; whether all was weak."""
+
+    worth: list[Passage]
+    rest: list[Passage]
+    weak: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +89,58 @@ class Recaller:
 
     def recall(self, query: Query) -> Recall:
         """The passages worth their tokens, best first. Raises UsageError if `as_of` is no date."""
-        question = read(query.text, self.store.catalog, self._today())
-        if not question.words:
+        asked = self._listed(query.text, query)
+        if asked is None:
             return Recall(query.text, 0, ())
-        ranked = self.rank(question, query)
-        k = query.k or self._settings.k
-        budget = query.budget or self._settings.budget
-        found = arrange(self._scored(ranked, 2 * k + SPARE, query.as_of), question.words)
-        abstain = self._settings.abstain if query.abstain is None else query.abstain
-        weak = abstain and ranking.is_weak(ranked.matrix, question.unknown_names)
-        worth = 0 if weak else plausible(found) if abstain else len(found)
-        listed = [passage(each.chunk, each.score, each.shares) for each in found]
-        taken, others = fill(listed[:worth], k, budget)
+        lists = [asked.worth]
+        if query.before and (more := self._listed(f"{query.before}\n{query.text}", query)):
+            lists = [asked.worth[:LED], more.worth[:LED], asked.worth[LED:]]
+        if query.own is not None:
+            lists.insert(0, self._of_own(query))
+        taken, others = fill(_once(lists), query.k or self._settings.k, self._budget(query))
         return Recall(
             query=query.text,
             tokens=sum(each.tokens for each in taken),
             passages=tuple(taken),
-            near_misses=tuple((others + listed[worth:])[:SHOWN_MISSES]) if query.why else (),
-            abstained=weak and bool(found),
+            near_misses=tuple((others + asked.rest)[:SHOWN_MISSES]) if query.why else (),
+            abstained=asked.weak and not taken,
         )
 
-    def rank(self, question: Question, query: Query) -> Ranked:
-        """Score the candidates for a question with every signal."""
+    def _budget(self, query: Query) -> int:
+        return query.budget or self._settings.budget
+
+    def _of_own(self, query: Query) -> list[Passage]:
+        """The best passages of the source that has places of its own."""
+        assert query.own is not None
+        source, places = query.own
+        listed = self._listed(query.text, query, only=source)
+        return listed.worth[:places] if listed else []
+
+    def _listed(self, text: str, query: Query, only: str | None = None) -> "_Listed | None":
+        """What is found for a text, best first; None if it asks for nothing."""
+        question = read(text, self.store.catalog, self._today())
+        if not question.words:
+            return None
+        ranked = self.rank(question, query, only)
+        most = 2 * (query.k or self._settings.k) + SPARE
+        found = arrange(self._scored(ranked, most, query.as_of), question.words)
+        listed = [passage(each.chunk, each.score, each.shares) for each in found]
+        if not (self._settings.abstain if query.abstain is None else query.abstain):
+            return _Listed(listed, [], False)
+        knows = bool(question.names) and not question.unknown_names
+        strength = ranking.strength(ranked.matrix, question.unknown_names, known_names=knows)
+        weak, solid = strength < 0, strength > ranking.SOLID
+        free = query.k is not None or bool(question.periods)
+        worth = 0 if weak else plausible(found, free=free, solid=solid)
+        return _Listed(listed[:worth], listed[worth:], weak and bool(found))
+
+    def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
+        """Score the candidates for a question with every signal; `only` is the one source asked."""
         catalog, view = self.store.catalog, self._current_view()
-        eligible = _eligible(view.layout, query)
+        eligible = _eligible(view.layout, query) & _of_sources(view.layout, query, only)
         if not eligible.any():
             return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
-        exact = query.as_of is not None
+        exact = query.as_of is not None or only is not None
         asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
         with asked as similarity:
             postings = catalog.words.in_chunks(question.searched)
@@ -152,6 +189,22 @@ def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
     recorded: NDArray[np.bool_] = layout.date <= day
     given_up = layout.superseded & (layout.until <= day)
     return recorded if query.include_superseded else recorded & ~given_up
+
+
+def _of_sources(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
+    """What stands in a source that is asked."""
+    taken = [
+        name == only if only is not None else name not in query.without for name in layout.sources
+    ]
+    return np.array([*taken, False])[layout.source]  # one more: of no source there is no chunk
+
+
+def _once(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
+    """The passages of several lists, each where it comes first."""
+    first: dict[str, Passage] = {}
+    for each in chain.from_iterable(lists):
+        first.setdefault(each.id, each)
+    return list(first.values())
 
 
 def _day(as_of: str) -> int:

@@ -20,6 +20,10 @@ TWINS_APART = 20
 IMPLAUSIBLE = 10.0
 """Scores are log-odds (see `ranking`): so far below the best, a chunk is e^-10 as likely to hold
 the answer, and not worth its tokens."""
+SURE = 8
+"""So many are listed if they are plausible at all."""
+FAR = 7.0
+"""The others must not lie so far below the best."""
 STEP = 0.001
 """The least difference between two scores that makes an order."""
 
@@ -48,9 +52,19 @@ def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
     return _later_first(_successors_above(_once(found)), asked)
 
 
-def plausible(found: Sequence[Scored]) -> int:
-    """How many, best first, may well hold the answer, given the best."""
-    return sum(each.score >= found[0].score - IMPLAUSIBLE for each in found)
+def plausible(found: Sequence[Scored], *, free: bool = True, solid: bool = True) -> int:
+    """How many, best first, may well hold the answer, given the best.
+
+    Unless the list is `free`, since its length is set or the question names a time and asks for any
+    of many, more is asked of each beyond the first few; of matches that are not `solid` there are
+    no others.
+    """
+    best = found[0].score if found else 0.0
+    sure = [each for each in found[:SURE] if each.score >= best - IMPLAUSIBLE]
+    if not free and not solid:
+        return len(sure)
+    least = best - (IMPLAUSIBLE if free else FAR)
+    return len(sure) + sum(each.score >= least for each in found[SURE:])
 
 
 def successor(chunk: Chunk) -> str | None:

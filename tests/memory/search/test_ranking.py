@@ -52,11 +52,11 @@ def test_weakness_is_told_by_absolute_measures(
     dense: float, bm25: float, unknown: float, weak: bool
 ) -> None:
     found = np.concatenate([matrix(), matrix(dense=dense, bm25=bm25)])
-    assert ranking.is_weak(found, unknown) is weak
+    assert (ranking.strength(found, unknown) < 0) is weak
 
 
 def test_nothing_found_is_weak() -> None:
-    assert ranking.is_weak(np.empty((0, len(SIGNALS)), dtype=np.float32), 0.0)
+    assert ranking.strength(np.empty((0, len(SIGNALS)), dtype=np.float32), 0.0) < 0
 
 
 @pytest.mark.parametrize(

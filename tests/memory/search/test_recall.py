@@ -226,7 +226,7 @@ def test_a_large_memory_is_not_scanned_and_answers_as_if_it_were(
 
 
 def test_a_large_memory_answers_a_question_of_which_it_holds_no_word(large: Recaller) -> None:
-    assert len(large.recall(Query("zzz")).passages) == 8
+    assert len(large.recall(Query("zzz")).passages) == MemorySettings().k
 
 
 def test_a_change_of_the_memory_is_seen(workspace: Workspace, embedder: OnnxEmbedder) -> None:
@@ -241,3 +241,21 @@ def test_a_change_of_the_memory_is_seen(workspace: Workspace, embedder: OnnxEmbe
     found = texts(recaller.recall(Query("what is the code")))
     index.close()
     assert found == ["- The code is 9000."]
+
+
+def test_what_was_said_before_leads_to_what_a_message_leans_on(facts: Recaller) -> None:
+    alone = texts(facts.recall(Query("and what is it for the cellar?")))
+    led = texts(facts.recall(Query("and where is it?", before="who is my dentist?")))
+    assert any("dentist" in each.casefold() for each in led)
+    assert not any("dentist" in each.casefold() for each in alone)
+    whole = facts.recall(Query("who is my dentist?"))
+    after = facts.recall(Query("who is my dentist?", before="tell me about the garden"))
+    assert after.passages[0].id == whole.passages[0].id  # a new topic loses nothing
+
+
+def test_a_source_has_places_of_its_own_or_is_left_out(facts: Recaller) -> None:
+    found = facts.recall(Query("who is my dentist?"))
+    (source,) = {each.source for each in found.passages}
+    assert facts.recall(Query("who is my dentist?", without=(source,))).passages == ()
+    first = facts.recall(Query("who is my dentist?", own=(source, 1), without=(source,)))
+    assert [each.id for each in first.passages] == [found.passages[0].id]
