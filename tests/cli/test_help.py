@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 import typer
 
 from assistant.cli.help import EXAMPLES, GROUPS
 from assistant.cli.main import cli, hoisted
-from tests.cli.conftest import ASSISTANT, PROMPT
+from tests.cli.conftest import ASSISTANT
 from tests.cli.test_main import run_assistant
+from tests.cli.tty import Tty
 
 ROOT = typer.main.get_command(cli)
 
@@ -86,12 +86,10 @@ def test_alone_it_says_what_to_do_without_a_terminal() -> None:
 
 
 def test_alone_it_opens_the_chat_at_a_terminal(place: Path) -> None:
-    child = pexpect.spawn(
-        str(ASSISTANT), ["-w", str(place)], env=dict(os.environ), encoding="utf-8", timeout=60
-    )
-    child.expect(PROMPT)
-    child.sendeof()
-    child.expect(pexpect.EOF)
+    with Tty("-w", str(place)) as tty:
+        tty.wait("›")
+        tty.send("\x04")
+        assert tty.end() == 0
 
 
 def test_bash_completes_commands_options_and_settings(tmp_path: Path) -> None:

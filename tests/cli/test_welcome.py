@@ -1,15 +1,15 @@
 """The first hour: a workspace is offered, three questions are asked once, their answers kept."""
 
-import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from assistant.cli import welcome
 from assistant.workspace import Workspace
-from tests.cli.conftest import ASSISTANT, PROMPT
+from tests.cli.conftest import ASSISTANT
+from tests.cli.tty import Tty
 from tests.provider import Provider, fails
 
 
@@ -17,68 +17,56 @@ from tests.provider import Provider, fails
 def made(home: Path) -> Iterator[Path]:
     """The default workspace, which the test is to make; its daemon is ended."""
     yield home / ".assistant/workspace"
-    pexpect.run(f"{ASSISTANT} daemon stop")
-
-
-def start(*arguments: str, **environment: str) -> "pexpect.spawn[str]":
-    return pexpect.spawn(
-        str(ASSISTANT),
-        list(arguments),
-        env={**os.environ, **environment, "TERM": "xterm-256color"},
-        encoding="utf-8",
-        timeout=90,
-        dimensions=(40, 100),
-    )
+    subprocess.run([ASSISTANT, "daemon", "stop"], capture_output=True)
 
 
 def test_the_first_hour(made: Path, home: Path) -> None:
-    with Provider(fails(401), "Hello!", "Good evening.") as provider:
+    with Provider(fails(401), "Hello!", "Good evening to you.") as provider:
         keys = {"OPENAI_API_KEY": "x", "ASSISTANT_API_BASE": provider.url}
-        child = start(**keys)
-        child.expect("There is no workspace yet. Make one at .*workspace")
-        child.send("\r")
-        child.expect("What is your name")
-        child.send("Robin  Day\r")
-        child.expect("written to USER.md")
-        child.expect("How should I sound")
-        child.send("dry and formal.\r")
-        child.expect("written to IDENTITY.md")
-        child.expect(r"1\. openai/\S+  \(OPENAI_API_KEY is set\)")
-        child.expect("Which model")
-        child.send("1\r")
-        child.expect("did not accept the key")
-        child.expect("Which model")
-        child.send("openai/test\r")
-        child.expect("it says: Hello!")
-        child.expect(PROMPT)
-        child.send("Good evening\r")
-        child.expect("Good evening\\.")
-        child.sendeof()
-        child.expect(pexpect.EOF)
+        with Tty(variables=keys, size=(100, 40)) as tty:
+            tty.wait("There is no workspace yet. Make one at ")
+            tty.say("")
+            tty.wait("What is your name?")
+            tty.say("Robin  Day")
+            tty.wait("written to USER.md")
+            tty.wait("How should I sound?")
+            tty.say("dry and formal.")
+            tty.wait("written to IDENTITY.md")
+            tty.wait("(OPENAI_API_KEY is set)")
+            tty.wait("Which model?")
+            tty.say("1")
+            tty.wait("did not accept the key")
+            tty.say("openai/test")
+            tty.wait("it says: Hello!")
+            tty.wait("›")
+            tty.say("Good evening")
+            tty.wait("Good evening to you.", gone="Ctrl-C stops")
+            tty.send("\x04")
+            assert tty.end() == 0
     assert "- Name: Robin Day.\n" in (made / "USER.md").read_text()
     assert "still empty" not in (made / "USER.md").read_text()
     assert "## Voice\n\n- Above all: dry and formal.\n- Warm" in (made / "IDENTITY.md").read_text()
     assert 'name = "openai/test"' in (home / ".config/assistant/config.toml").read_text()
-    again = start()
-    again.expect(PROMPT)
-    assert "your name" not in str(again.before)
-    again.sendeof()
-    again.expect(pexpect.EOF)
+    with Tty() as again:
+        again.wait("›")
+        assert "your name" not in again.raw
+        again.send("\x04")
+        assert again.end() == 0
 
 
 def test_each_question_may_be_skipped(made: Path) -> None:
-    done = pexpect.run(f"{ASSISTANT} init", encoding="utf-8")
-    assert "opens the chat" in done
+    done = subprocess.run([ASSISTANT, "init"], capture_output=True, text=True)
+    assert "opens the chat" in done.stdout
     before = {path.name: path.read_bytes() for path in made.glob("*.md")}
-    child = start("chat")
-    for question in ("your name", "I sound"):
-        child.expect(question)
-        child.send("\r")
-    child.expect("Which model")
-    child.sendintr()
-    child.expect(PROMPT)
-    child.sendeof()
-    child.expect(pexpect.EOF)
+    with Tty("chat") as tty:
+        for question in ("What is your name?", "How should I sound?"):
+            tty.wait(question)
+            tty.say("")
+        tty.wait("Which model?")
+        tty.send("\x03")
+        tty.wait("›")
+        tty.send("\x04")
+        assert tty.end() == 0
     assert {path.name: path.read_bytes() for path in made.glob("*.md")} == before
 
 
