@@ -145,6 +145,17 @@ class PolicySettings(_Section):
     """Calls that never run; this list wins over the others."""
 
 
+class ShellSettings(_Section):
+    """[shell]: what commands may use, and read besides the workspace and the system."""
+
+    readable: tuple[str, ...] = ()
+    """Directories and files that sandboxed commands may read too, such as `~/.local/bin`."""
+    processes: int = Field(default=512, ge=8)
+    """The most processes that a command may have at once."""
+    memory_mb: int | None = Field(default=None, ge=64)
+    """The most megabytes of memory that a command may take. Unset: half of the machine's."""
+
+
 class ContextSettings(_Section):
     """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
 
@@ -173,6 +184,7 @@ class Settings(_Section):
     index: IndexSettings = IndexSettings()
     daemon: DaemonSettings = DaemonSettings()
     policy: PolicySettings = PolicySettings()
+    shell: ShellSettings = ShellSettings()
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
 

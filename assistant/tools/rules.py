@@ -23,6 +23,8 @@ from assistant.tools.globs import Glob, across, folded, literally
 DENIED = "The owner's rules deny this call."
 """What the model is told, whether or not what it asked for is there."""
 SHELL = "shell"
+READING = ("read_file", "list_files", "find_files", "grep")
+WRITING = ("write_file", "edit_file", "apply_patch")
 OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
 """What joins or nests shell commands."""
 MAGIC = frozenset("*?[]{}\\")
@@ -42,13 +44,22 @@ class Rule:
         """Whether the rule is about this tool."""
         return across(self.tool).matches(tool)
 
+    def about(self, tools: Iterable[str]) -> bool:
+        """Whether the rule is about any of these tools."""
+        return any(map(self.names, tools))
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The places that some rules name, read widely."""
+    """The places that some rules name, read widely.
+
+    `exact` are those that a rule names without a pattern, or all of what is in them; True marks
+    these, which are folders.
+    """
 
     places: tuple[Glob, ...] = ()
     folders: tuple[Glob, ...] = ()
+    exact: tuple[tuple[str, bool], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.places)
@@ -101,13 +112,22 @@ class Rules:
             and all(any(each.matches(place) for each in here) for place in plan.places)
         )
 
-    def denied(self, *tools: str) -> Named:
-        """The places that are denied to all of these tools."""
-        return self._named(self._deny, tools)
+    def denied(self, tool: str) -> Named:
+        """The places that are denied to a tool."""
+        return self._named(rule for rule in self._deny if rule.names(tool))
 
-    def asked(self, *tools: str) -> Named:
-        """The places that all of these tools ask for."""
-        return self._named(self._ask, tools)
+    def asked(self, tool: str) -> Named:
+        """The places that a tool asks for."""
+        return self._named(rule for rule in self._ask if rule.names(tool))
+
+    def hidden_from_commands(self) -> Named:
+        """The places that no command may see: denied or asked for when files are read, and in the
+        shell. A command cannot ask when it comes to one."""
+        return self._named(rule for rule in self._in_commands() if rule.about(READING))
+
+    def kept_from_commands(self) -> Named:
+        """The places that no command may change, though it may see them."""
+        return self._named(rule for rule in self._in_commands() if not rule.about(READING))
 
     def idle(self, tools: Iterable[str]) -> list[str]:
         """The rules that are about none of these tools, as the owner wrote them."""
@@ -121,7 +141,7 @@ class Rules:
     def _check(self, rule: Rule) -> None:
         try:
             rule.names("")
-            self._named([rule], [])
+            self._named([rule])
         except ToolError as error:
             raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
 
@@ -132,17 +152,33 @@ class Rules:
             return True
         if any(fnmatchcase(part, rule.pattern) for rule in about for part in parts):
             return True
-        named = self._named(about, (tool,))
+        named = self._named(about)
         return any(named.holds(path, directory=_is_directory(path)) for path in plan.places)
 
-    def _named(self, rules: Iterable[Rule], tools: Sequence[str]) -> Named:
-        about = [rule for rule in rules if rule.pattern and all(map(rule.names, tools))]
+    def _in_commands(self) -> Iterator[Rule]:
+        """The rules about the shell that are about files too, and so not about a command."""
+        for rule in (*self._deny, *self._ask):
+            if rule.names(SHELL) and rule.about((*READING, *WRITING)):
+                yield rule
+
+    def _named(self, rules: Iterable[Rule]) -> Named:
+        about = [rule for rule in rules if rule.pattern]
         spelled = {each for rule in about for each in self._spellings(rule.pattern)}
         folders = {each.rstrip("*")[:-1] for each in spelled if each.endswith(("/*", "/**"))}
         return Named(
             tuple(across(folded(each) + "{,/*}") for each in sorted(spelled)),
             tuple(across(folded(each)) for each in sorted(folders)),
+            tuple(sorted({each for rule in about for each in self._exact(rule.pattern)})),
         )
+
+    def _exact(self, pattern: str) -> Iterator[tuple[str, bool]]:
+        """The pattern as paths, if it names some, and whether as folders."""
+        absolute, names = _clean(pattern)
+        folder = bool(names) and names[-1] in ("*", "**")
+        fixed = names[:-1] if folder else names
+        if fixed and all(map(MAGIC.isdisjoint, fixed)):
+            for root in ("",) if absolute else self._directories:
+                yield os.path.normpath("/".join([root.rstrip("/"), *fixed])), folder
 
     def _spellings(self, pattern: str) -> Iterator[str]:
         """The pattern as absolute globs, as it is spelled and where its links lead."""

@@ -1,6 +1,8 @@
 """Tools over a real workspace, called the way the loop calls them."""
 
+import contextlib
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,3 +79,37 @@ def outside(tmp_path: Path) -> Path:
     place.mkdir()
     (place / "secret.txt").write_text("the crown jewels\n")
     return place
+
+
+PATIENCE = 20.0
+"""Seconds in which what is waited for must have happened."""
+
+
+def happens(what: Callable[[], bool]) -> bool:
+    """Whether it comes true in time."""
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def reached(path: Path) -> bool:
+    """Whether a file is there in time."""
+    return happens(path.exists)
+
+
+def ends(words: str) -> bool:
+    """Whether in time no command of this machine holds these words, where /proc tells."""
+    return happens(lambda: not running(words))
+
+
+def running(words: str) -> bool:
+    """Whether a command of this machine holds these words."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().decode("utf-8", "replace")
+            if words in line and "host.py" not in line:
+                return True
+    return False

@@ -21,6 +21,7 @@ from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
 from assistant.workspace import Workspace
 
@@ -217,6 +218,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         *searching_tools(place),
         *writing_tools(place, Redactor()),
         shell_tool(place, Redactor(), threading.Event()),
+        *job_tools(Jobs(), threading.Event()),
         *scratch_tools(Scratch()),
     ]
     assert documented == {each.name for each in tools} | {"load_tools"}

@@ -4,85 +4,76 @@ A sandbox counts only if a real command, run in it just now, could write where i
 not where it may not: an installed `bwrap` can still be forbidden by the kernel.
 """
 
-import json
 import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
-from assistant.tools.sandbox import confine
+from assistant.tools.sandbox import filter as calls
+from assistant.tools.sandbox.bounds import Bounds, Mount, system, view
+from assistant.tools.sandbox.plan import Launch, Limits, default_memory
+from assistant.tools.sandbox.process import Process
 
 PROBE_SECONDS = 10.0
-ONLY_LOOPBACK = 3
-"""Lines of /proc/net/dev where there is one device: two of headings, one of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a command may touch, as real absolute paths that exist.
-
-    All but `writable` is read-only. Inside that, `protected` is read-only too. `hidden` cannot
-    even be read. `pinned` are directories that may not be renamed, since they hold such a one.
-    """
-
-    writable: tuple[Path, ...]
-    protected: tuple[Path, ...] = ()
-    hidden: tuple[Path, ...] = ()
-
-    @property
-    def pinned(self) -> list[Path]:
-        """Directories of the writable ones on the way to something protected or hidden."""
-        inside = (*self.writable, *self.protected, *self.hidden)
-        return sorted(
-            {
-                parent
-                for path in inside
-                for parent in path.parents
-                if any(parent != root and parent.is_relative_to(root) for root in self.writable)
-            }
-            | set(self.writable)
-        )
+FILTER = "9"
+"""The descriptor that bubblewrap reads its filter from; `launch/supervise.py` puts it there."""
+PROBE = """
+echo in > inside
+echo out > "$1"
+cat "$2"
+test "$(wc -l < /proc/net/dev)" = 3 && echo alone
+"""
+"""Three lines of /proc/net/dev: two of headings, and loopback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A way to confine: `wrap` gives the command line that runs another within bounds."""
+    """A way to confine: `wrap` makes of a command one that runs within bounds."""
 
     name: str
-    wrap: Callable[[Sequence[str], Bounds, Path], list[str]]
+    wrap: Callable[[Launch, Bounds], Launch]
 
 
-def bubblewrap(command: Sequence[str], bounds: Bounds, cwd: Path) -> list[str]:
-    """The command under bwrap. Later options cover earlier ones."""
+def bubblewrap(launch: Launch, bounds: Bounds) -> Launch:
+    """The command under bwrap."""
     options = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
-    for directory in confine.SCRATCH:
-        if Path(directory).is_dir() and not Path(directory).is_symlink():
-            options += ["--tmpfs", directory]
-    for path in bounds.pinned:
-        options += ["--bind", str(path), str(path)]
-    for path in bounds.hidden:
-        options += ["--tmpfs", str(path), "--remount-ro", str(path)] if path.is_dir() else []
-        options += [] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
-    for path in bounds.protected:
-        options += ["--ro-bind", str(path), str(path)]
-    return [shutil.which("bwrap") or "bwrap", *options, "--chdir", str(cwd), "--", *command]
+    steps = view(bounds)
+    for step in steps:
+        options += _options(step)
+    options += ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
+    if not any(step == Mount("write", "/") for step in steps):
+        options += ["--remount-ro", "/"]
+    program = calls.program()
+    options += ["--seccomp", FILTER] if program else []
+    command = [shutil.which("bwrap") or "bwrap", *options, "--chdir", launch.cwd, "--"]
+    return replace(launch, command=[*command, *launch.command], cwd="/", filter=program)
 
 
-def landlock(command: Sequence[str], bounds: Bounds, cwd: Path) -> list[str]:
-    """The command under `confine.py`, in namespaces and under Landlock."""
-    plan = {
-        "writable": [str(path) for path in bounds.pinned],
-        "hidden": [str(path) for path in bounds.hidden],
-        "protected": [str(path) for path in bounds.protected],
-        "cwd": str(cwd),
-    }
-    return [sys.executable, "-I", "-S", confine.__file__, json.dumps(plan), *command]
+def landlock(launch: Launch, bounds: Bounds) -> Launch:
+    """The command in namespaces of our own, and under Landlock."""
+    steps = view(bounds)
+    writable = [step.path for step in steps if step.kind in ("write", "scratch")]
+    return replace(launch, view=steps, writable=writable, filter=calls.program())
+
+
+def _options(step: Mount) -> list[str]:
+    path = step.path
+    match step.kind:
+        case "read":
+            return ["--ro-bind-try", path, path]
+        case "write":
+            return ["--bind", path, path]
+        case "scratch":
+            return ["--tmpfs", path]
+        case "closed":
+            return ["--tmpfs", path, "--remount-ro", path]
+        case "blank":
+            return ["--ro-bind", "/dev/null", path]
+        case "link":
+            return ["--symlink", step.target, path]
 
 
 SANDBOXES = (Sandbox("bubblewrap", bubblewrap), Sandbox("landlock", landlock))
@@ -95,25 +86,16 @@ def live() -> Sandbox | None:
 
 
 def works(sandbox: Sandbox) -> bool:
-    """Whether a command in this sandbox can write inside, not outside, and reach no network."""
-    outside = Path.home() / f".assistant-probe-{token_hex(8)}"
-    with tempfile.TemporaryDirectory() as name:
-        inside = Path(name).resolve()
-        script = 'echo in > inside; echo out > "$1"; exit $(wc -l < /proc/net/dev)'
-        command = sandbox.wrap(
-            ["/bin/sh", "-c", script, "sh", str(outside)], Bounds((inside,)), inside
-        )
-        try:
-            done = subprocess.run(
-                command,
-                cwd=inside,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PROBE_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        leaked = outside.exists()
-        outside.unlink(missing_ok=True)
-        return done.returncode == ONLY_LOOPBACK and (inside / "inside").exists() and not leaked
+    """Whether a command in this sandbox can write inside, and neither write nor read outside, nor
+    reach a network."""
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as other:
+        inside, beside = Path(name).resolve(), Path(other).resolve() / token_hex(8)
+        secret = beside.with_suffix(".secret")
+        secret.write_text("outside")
+        command = ["/bin/sh", "-c", PROBE, "sh", str(beside), str(secret)]
+        launch = Launch(command, str(inside), Limits(64, default_memory()), PROBE_SECONDS)
+        bounds = Bounds((inside,), readable=system())
+        with Process(sandbox.wrap(launch, bounds)) as process:
+            said = b"".join(process.arriving())
+        kept = (inside / "inside").exists() and not beside.exists()
+        return kept and said.endswith(b"alone\n") and b"outside" not in said

@@ -1,19 +1,13 @@
 """`shell`: one command, in the sandbox that works here or, with the owner's approval, outside."""
 
 import os
-import re
-import selectors
 import shutil
-import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
@@ -21,32 +15,27 @@ from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
+from assistant.settings import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox import choice
-from assistant.tools.sandbox.choice import Bounds, Sandbox
+from assistant.tools.sandbox.bounds import Bounds
+from assistant.tools.sandbox.choice import Sandbox
+from assistant.tools.sandbox.plan import Launch, Limits, default_memory
+from assistant.tools.sandbox.process import Ending, Process
 from assistant.tools.schema import tool
+from assistant.tools.shell.bounds import bounds, guards, record
+from assistant.tools.shell.environment import environment
+from assistant.tools.shell.jobs import Jobs
+from assistant.tools.shell.output import Output
 
 TIMEOUT = 120
 MAX_TIMEOUT = 900
-GRACE = 1.0
-"""Seconds between asking a command to end and killing it."""
-TICK = 0.1
-"""Seconds between two looks at whether the owner interrupted."""
-HEAD, TAIL = 24_000, 12_000
-"""Bytes kept of the start and the end of a command's output."""
-
-PASSED = re.compile(
-    r"PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|TZ|LANG|LANGUAGE|LC_\w+|PWD|EDITOR|PAGER"
-    r"|CI|XDG_\w+_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYENV_ROOT|PYENV_VERSION|PYTHONPATH|PYTHONHOME"
-    r"|JAVA_HOME|GOPATH|GOROOT|GOFLAGS|CARGO_HOME|RUSTUP_HOME|NVM_DIR|NVM_BIN|NODE_PATH"
-    r"|LD_LIBRARY_PATH|PKG_CONFIG_PATH|CC|CXX|CFLAGS|CXXFLAGS|LDFLAGS|MAKEFLAGS"
-)
-"""The environment of a command. Keys are under other names."""
+MEGABYTE = 1_000_000
 
 
 class Shell:
-    """Runs commands. `interrupt` stops the one that runs.
+    """Runs commands. `interrupt` stops the one that runs; `jobs` are those in the background.
 
     `confinement` gives the sandbox, or None if none works; it is first asked when a command is.
     """
@@ -57,33 +46,46 @@ class Shell:
         redactor: Redactor,
         interrupt: threading.Event,
         confinement: Callable[[], Sandbox | None] = choice.live,
+        settings: ShellSettings | None = None,
+        jobs: Jobs | None = None,
     ) -> None:
         self._roots = roots
         self._redactor = redactor
         self._interrupt = interrupt
         self._confinement = confinement
+        self._settings = settings or ShellSettings()
+        self._jobs = jobs or Jobs()
 
     def shell(
         self,
         command: Annotated[str, Field(min_length=1, description="For bash, in the workspace.")],
         timeout: Annotated[
-            int, Field(ge=1, le=MAX_TIMEOUT, description="Seconds until it is stopped.")
-        ] = TIMEOUT,
+            int | None,
+            Field(ge=1, le=MAX_TIMEOUT, description=f"Seconds until it is stopped; {TIMEOUT}."),
+        ] = None,
+        background: Annotated[
+            bool, Field(description="Go on at once; it runs until it ends or the chat does.")
+        ] = False,
         outside: Annotated[
             bool, Field(description="Outside the sandbox, with network; the owner is asked.")
         ] = False,
     ) -> Plan:
-        """Run a shell command in a sandbox: the workspace can be written, all else only read.
+        """Run a shell command in a sandbox: it reads the workspace and the system, no other files.
 
-        There is no network, and the files that steer or remember are read-only.
+        The workspace can be written, but for the files that steer or remember. There is no
+        network.
         """
         if unknown := stand_ins(command):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
         confinement = None if outside else self._confinement()
         unsafe = self._why_unsafe(outside, confinement)
-        run = partial(self._run, command, timeout, None if unsafe else confinement)
+        start = partial(self._start, command, None if unsafe else confinement)
+        if background:
+            run = partial(self._go_on, command, start, timeout)
+        else:
+            run = partial(self._wait, start, timeout or TIMEOUT)
         danger = Danger.DANGEROUS if unsafe else Danger.MODERATE
-        detail = f"{unsafe}, in {self._roots.workspace.root}:\n{_shown(command)}"
+        detail = f"{unsafe}, in {self._roots.workspace.root}:\n{exactly(command, kept=chr(10))}"
         return Plan(run, danger, (command,), lambda: detail)
 
     def _why_unsafe(self, outside: bool, confinement: Sandbox | None) -> str:
@@ -94,48 +96,74 @@ class Shell:
         linked = [guard for guard in self._roots.guards() if guard.resolve() != guard]
         if linked:
             return f"The sandbox cannot protect {linked[0]}, which is behind a symbolic link"
+        try:
+            bounds(self._roots)
+        except ToolError as error:
+            return f"The sandbox does not hold: {error}"
         return ""
 
-    def _run(self, command: str, timeout: int, confinement: Sandbox | None) -> ToolResult:
-        argv = [shutil.which("bash") or "/bin/sh", "-c", command]
-        with ExitStack() as held:
-            if confinement is not None:
-                bounds = held.enter_context(_bounds(self._roots))
-                argv = confinement.wrap(argv, bounds, self._roots.workspace.root)
-            process = subprocess.Popen(
-                argv,
-                cwd=self._roots.workspace.root,
-                env=environment(os.environ, self._redactor),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                output, ending = self._follow(process, timeout)
-            finally:
-                _kill(process)
-        text = "\n".join(part for part in (output.text().rstrip("\n"), ending) if part)
-        lines = output.text().count("\n")
+    def _start(self, command: str, confinement: Sandbox | None, seconds: float | None) -> Process:
+        memory = self._settings.memory_mb
+        limits = Limits(self._settings.processes, memory * MEGABYTE if memory else default_memory())
+        launch = Launch(
+            [shutil.which("bash") or "/bin/sh", "-c", command],
+            str(self._roots.workspace.root),
+            limits,
+            seconds,
+        )
+        if confinement is not None:
+            held = [(str(path), kind) for path, kind in guards(self._roots)]
+            launch = replace(launch, guards=held, record=str(record(self._roots)))
+            launch = confinement.wrap(launch, self._bounds())
+        return Process(launch, environment(os.environ, self._redactor))
+
+    def _bounds(self) -> Bounds:
+        found = bounds(self._roots)
+        more = (Path(each).expanduser() for each in self._settings.readable)
+        return replace(found, readable=(*found.readable, *(path for path in more if path.exists())))
+
+    def _go_on(
+        self, command: str, start: Callable[[float | None], Process], timeout: int | None
+    ) -> ToolResult:
+        number = self._jobs.add(command, partial(start, timeout), self._told)
         return ToolResult(
-            text or "(no output)",
-            error=bool(ending),
-            compact=ending.strip("[]") or counted(lines, "line"),
+            f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
+            compact=f"job {number}",
         )
 
-    def _follow(self, process: "subprocess.Popen[bytes]", timeout: int) -> tuple["_Output", str]:
-        """Gather output until the command ends, is interrupted or out of time; how it ended."""
-        assert process.stdout is not None
-        output = _Output()
-        deadline = time.monotonic() + timeout
-        for data in _arriving(process.stdout, process):
-            output.add(data)
-            if self._interrupt.is_set():
-                return output, "[interrupted by the owner]"
-            if time.monotonic() > deadline:
-                return output, f"[stopped after {timeout} s; give a longer timeout if it needs one]"
-        code = process.wait()
-        return output, "" if code == 0 else f"[exit {code}]"
+    def _wait(self, start: Callable[[float | None], Process], timeout: int) -> ToolResult:
+        output = Output()
+        stopped = False
+        with start(timeout) as process:
+            for data in process.arriving():
+                output.add(data)
+                if self._interrupt.is_set() and not stopped:
+                    stopped = True
+                    process.stop()
+            ending = process.close()
+        told = "[interrupted by the owner]" if stopped else self._told(ending, timeout)
+        said = output.take()
+        lines = len(said.splitlines())
+        return ToolResult(
+            "\n".join(part for part in (said, told) if part) or "(no output)",
+            error=bool(told),
+            compact=told.strip("[]") or counted(lines, "line"),
+        )
+
+    def _told(self, ending: Ending, timeout: int | None = None) -> str:
+        """How a command ended, in brackets; empty if it ended well."""
+        match ending.cause:
+            case "time":
+                return f"[stopped after {timeout} s; give it longer, or run it in the background]"
+            case "processes":
+                return f"[stopped: over {self._settings.processes} processes at once]"
+            case "memory":
+                return "[stopped: over its limit of memory]"
+            case "stopped":
+                return "[stopped]"
+            case "":
+                return f"[exit {ending.code}]" if ending.code else ""
+        return f"[ended: {ending.cause}]"
 
 
 def shell_tool(
@@ -143,119 +171,9 @@ def shell_tool(
     redactor: Redactor,
     interrupt: threading.Event,
     confinement: Callable[[], Sandbox | None] = choice.live,
+    settings: ShellSettings | None = None,
+    jobs: Jobs | None = None,
 ) -> Tool:
     """`shell` below these roots, in the sandbox that works here."""
-    return tool(Shell(roots, redactor, interrupt, confinement).shell, writes=True)
-
-
-def environment(variables: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
-    """What of the environment a command is given: nothing that is, or could be, a key."""
-    return {
-        name: value
-        for name, value in variables.items()
-        if PASSED.fullmatch(name) and redactor.redact(value) == value
-    }
-
-
-class _Output:
-    """The head and the tail of a stream of bytes, however long it is."""
-
-    def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._size = 0
-
-    def add(self, data: bytes) -> None:
-        self._size += len(data)
-        room = HEAD - len(self._head)
-        self._head += data[:room]
-        self._tail = (self._tail + data[room:])[-TAIL:] if len(data) > room else self._tail
-
-    def text(self) -> str:
-        left_out = self._size - len(self._head) - len(self._tail)
-        middle = f"\n[… {left_out:,} bytes left out …]\n".encode() if left_out else b""
-        return (self._head + middle + self._tail).decode("utf-8", "replace")
-
-
-def _arriving(stream: IO[bytes], process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
-    """What arrives, at least every `TICK`; ends with the stream, or with a process gone quiet."""
-    os.set_blocking(stream.fileno(), False)
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while True:
-            if not selector.select(TICK):
-                if process.poll() is not None:
-                    return
-                yield b""
-                continue
-            data = stream.read(65536)
-            if not data:
-                return
-            yield data
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End the process and its whole group: first asking, then not."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-@contextmanager
-def _bounds(roots: Roots) -> Iterator[Bounds]:
-    """The bounds of a command. What is guarded but not there is held by an empty stand-in."""
-    made = [guard for guard in roots.guards() if guard.parent.is_dir() and _stand_in(guard)]
-    try:
-        yield Bounds(
-            roots.directories,
-            tuple(path for path in (*roots.guards(), *_own_code(roots)) if path.exists()),
-            tuple(path for path in _hidden(roots) if path.exists()),
-        )
-    finally:
-        for guard in reversed(made):
-            _take_away(guard)
-
-
-def _stand_in(guard: Path) -> bool:
-    """Put something empty where a guarded path is missing; whether that was needed."""
-    try:
-        if guard.suffix or guard.name == "config":
-            guard.touch(exist_ok=False)
-        else:
-            guard.mkdir()
-    except FileExistsError:
-        return False
-    return True
-
-
-def _take_away(guard: Path) -> None:
-    """Remove a stand-in, unless the owner has put something in it or in its place."""
-    with suppress(OSError):
-        if guard.is_dir():
-            guard.rmdir()
-        elif guard.stat().st_size == 0:
-            guard.unlink()
-
-
-def _own_code(roots: Roots) -> list[Path]:
-    """This program and its Python, where they stand inside a root."""
-    own = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
-    return [path for path in own if any(path.is_relative_to(root) for root in roots.directories)]
-
-
-def _hidden(roots: Roots) -> list[Path]:
-    """Keys and the program's own files, unless the owner gave that very place as a root."""
-    places = [*roots.private, Path(os.environ.get("XDG_RUNTIME_DIR", "/run")).resolve()]
-    return [
-        place
-        for place in places
-        if not any(root.is_relative_to(place) for root in roots.directories)
-    ]
-
-
-def _shown(command: str) -> str:
-    return exactly(command, kept="\n")
+    shell = Shell(roots, redactor, interrupt, confinement, settings, jobs)
+    return tool(shell.shell, writes=True)

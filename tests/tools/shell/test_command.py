@@ -1,4 +1,3 @@
-import contextlib
 import os
 import signal
 import threading
@@ -13,10 +12,11 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.sandbox import choice
 from assistant.tools.schema import tool
-from assistant.tools.shell.command import Shell, environment, shell_tool
+from assistant.tools.shell.command import Shell, shell_tool
+from assistant.tools.shell.environment import environment
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
-from tests.tools.conftest import Call, calling
+from tests.tools.conftest import Call, calling, ends
 
 confined = pytest.mark.skipif(choice.live() is None, reason="no sandbox works here")
 
@@ -93,23 +93,6 @@ def test_what_is_left_in_the_background_does_not_hold_the_turn(anywhere: Call) -
     assert anywhere("shell", command="sleep 97 & echo done").content == "done"
     assert time.monotonic() - began < 10
     assert ends("sleep\x0097")
-
-
-def ends(words: str) -> bool:
-    """Whether within 5 s no command of this machine holds these words, where /proc tells."""
-    deadline = time.monotonic() + 5
-    while running(words):
-        if time.monotonic() > deadline:
-            return False
-    return True
-
-
-def running(words: str) -> bool:
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if words in path.read_bytes().decode("utf-8", "replace"):
-                return True
-    return False
 
 
 def test_the_owner_can_interrupt(anywhere: Call, interrupt: threading.Event) -> None:

@@ -1,0 +1,121 @@
+"""What a sandboxed command may touch, and the file system that is made of it.
+
+A command reads by a list of what it may read: the workspace, the added directories, and the
+system. Whatever is on no list is not there at all.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["read", "write", "scratch", "closed", "blank", "link"]
+
+SYSTEM = """
+/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix/store /gnu/store /run/current-system
+/home/linuxbrew/.linuxbrew /snap /sys/devices/system/cpu
+/etc/alternatives /etc/bash.bashrc /etc/ca-certificates /etc/crypto-policies /etc/debian_version
+/etc/fonts /etc/group /etc/host.conf /etc/hostname /etc/hosts /etc/inputrc /etc/ld.so.cache
+/etc/ld.so.conf /etc/ld.so.conf.d /etc/locale.alias /etc/locale.conf /etc/localtime /etc/login.defs
+/etc/lsb-release /etc/magic /etc/mailcap /etc/manpath.config /etc/mime.types /etc/nsswitch.conf
+/etc/os-release /etc/passwd /etc/perl /etc/pki/ca-trust/extracted /etc/pki/tls/certs
+/etc/pki/tls/openssl.cnf /etc/profile /etc/protocols /etc/python3 /etc/R /etc/redhat-release
+/etc/services /etc/shells /etc/ssl/certs /etc/ssl/openssl.cnf /etc/static /etc/terminfo
+/etc/texmf /etc/timezone /etc/vimrc /etc/xdg/user-dirs.defaults
+"""
+"""What of the machine every command may read, parted by white space: programs and what they need
+to know of the system. Nothing of it holds a key."""
+TOOLCHAINS = """
+.asdf/installs .asdf/shims .bun/bin .cargo/bin .cargo/registry .conda/pkgs .deno/bin .ghcup/bin
+.ghcup/ghc .go/pkg .juliaup .local/share/mise/installs .local/share/mise/shims
+.local/share/uv/python .nvm/versions .nix-profile .opam/default .pyenv/bin
+.pyenv/libexec .pyenv/plugins .pyenv/shims .pyenv/versions .rbenv/bin .rbenv/libexec .rbenv/shims
+.rbenv/versions .rustup/toolchains .sdkman/candidates .volta/bin
+.volta/tools go/bin go/pkg miniconda3/bin miniconda3/envs miniconda3/lib
+"""
+"""Where a home keeps compilers and interpreters, and no keys; readable as well."""
+SCRATCH = ("/tmp", "/var/tmp", "/run")
+"""A command has empty ones of its own: other programs keep their sockets here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One step in making a command's file system.
+
+    `read` and `write` bring a path in as it is; `scratch` is an empty directory that may be
+    written; `closed` and `blank` cover a directory or a file; a `link` leads to its `target`.
+    """
+
+    kind: Kind
+    path: str
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a command may touch, as real absolute paths.
+
+    All but `writable` is read-only. Inside that, `protected` is read-only too, and `hidden`
+    cannot even be read. `readable` are paths that may be symbolic links themselves.
+    """
+
+    writable: tuple[Path, ...]
+    protected: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+
+    @property
+    def pinned(self) -> list[Path]:
+        """The writable directories, and those in them that may not be renamed: something
+        protected or hidden is in there."""
+        inside = (*self.writable, *self.protected, *self.hidden)
+        return sorted(
+            {
+                parent
+                for path in inside
+                for parent in path.parents
+                if any(parent != root and parent.is_relative_to(root) for root in self.writable)
+            }
+            | set(self.writable)
+        )
+
+
+def view(bounds: Bounds) -> list[Mount]:
+    """A command's file system, step by step: a later step covers an earlier one."""
+    base = [Mount("write", str(path)) for path in bounds.pinned]
+    base += [Mount("scratch", path) for path in _apart(map(Path, _scratch()), bounds.writable)]
+    for path in _apart(bounds.readable, bounds.writable):
+        linked = Path(path).is_symlink()
+        base.append(
+            Mount("link", path, str(Path(path).readlink())) if linked else Mount("read", path)
+        )
+    base.sort(key=lambda step: step.path.rstrip("/").count("/"))
+    covering = [Mount("read", str(path)) for path in bounds.protected]
+    covering += [Mount("closed" if path.is_dir() else "blank", str(path)) for path in bounds.hidden]
+    return base + covering
+
+
+def system() -> tuple[Path, ...]:
+    """What there is of the system, and of the toolchains in the owner's home."""
+    toolchains = (Path.home() / name for name in TOOLCHAINS.split())
+    places = (*map(Path, SYSTEM.split()), *toolchains)
+    return tuple(path for path in places if os.path.lexists(path))
+
+
+def _scratch() -> Iterator[str]:
+    """The directories that a command has to itself, its home among them."""
+    yield from SCRATCH
+    home = str(Path.home())
+    if home != "/":
+        yield home
+
+
+def _apart(paths: Iterable[Path], writable: Iterable[Path]) -> list[str]:
+    """Those of the paths that are not in a writable directory anyway, each once."""
+    roots = list(writable)
+    return list(
+        dict.fromkeys(
+            str(path) for path in paths if not any(path.is_relative_to(root) for root in roots)
+        )
+    )

@@ -1,0 +1,141 @@
+"""Commands in the background of a chat: `list_jobs`, `read_job`, `stop_job`. They end with it."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import Field
+
+from assistant.display import counted, exactly
+from assistant.errors import ToolError
+from assistant.tools.base import Tool, ToolResult
+from assistant.tools.sandbox.process import PATIENCE, TICK, Ending, Process
+from assistant.tools.schema import tool
+from assistant.tools.shell.output import Output
+
+MOST = 8
+"""Commands that run in the background at a time."""
+LONGEST_WAIT = 60
+SHOWN = 80
+"""Characters of a command in a list."""
+
+JobNumber = Annotated[int, Field(description="The number of the job.")]
+
+
+class Job:
+    """One command and what it has printed since it was last read."""
+
+    def __init__(self, command: str, process: Process, told: Callable[[Ending], str]) -> None:
+        self.command = command
+        self._process = process
+        self._told = told
+        self._began = time.monotonic()
+        self._fresh = Output()
+        self._ending: Ending | None = None
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._ending is None
+
+    @property
+    def state(self) -> str:
+        """Whether and for how long it runs, or how it ended."""
+        if self._ending is None:
+            return f"[runs, {time.monotonic() - self._began:.0f} s]"
+        return self._told(self._ending) or "[exit 0]"
+
+    def read(self) -> str:
+        """What it has printed since this was last asked."""
+        return self._fresh.take()
+
+    def wait(self, seconds: float, interrupt: threading.Event) -> None:
+        """Until it has ended or printed something, at the longest for so long."""
+        deadline = time.monotonic() + seconds
+        while self.runs and not self._fresh and not interrupt.is_set():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            self._thread.join(min(TICK, left))
+
+    def stop(self) -> None:
+        """End it, with all that it started."""
+        self._process.stop()
+        self._thread.join(PATIENCE)
+
+    def _follow(self) -> None:
+        for data in self._process.arriving():
+            self._fresh.add(data)
+        self._ending = self._process.close()
+
+
+class Jobs:
+    """The jobs of a chat, by number."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, Job] = {}
+
+    def add(self, command: str, start: Callable[[], Process], told: Callable[[Ending], str]) -> int:
+        """Start a command; its number. Raises ToolError if too many run already."""
+        if sum(job.runs for job in self._jobs.values()) >= MOST:
+            raise ToolError(f"{MOST} commands run in the background already", "Stop one first")
+        number = len(self._jobs) + 1
+        self._jobs[number] = Job(command, start(), told)
+        return number
+
+    def any(self) -> bool:
+        """Whether there has been one."""
+        return bool(self._jobs)
+
+    def get(self, number: int) -> Job:
+        """A job. Raises ToolError if there is none of this number."""
+        if number not in self._jobs:
+            raise ToolError(f"there is no job {number}; jobs end with their chat")
+        return self._jobs[number]
+
+    def listed(self) -> list[str]:
+        """A line for each."""
+        return [
+            f"{number} {job.state} {exactly(job.command)[:SHOWN]}"
+            for number, job in self._jobs.items()
+        ]
+
+    def close(self) -> None:
+        """End all that run."""
+        for job in self._jobs.values():
+            if job.runs:
+                job.stop()
+
+
+def job_tools(jobs: Jobs, interrupt: threading.Event) -> list[Tool]:
+    """`list_jobs`, `read_job` and `stop_job`, offered once there is a job."""
+
+    def list_jobs() -> ToolResult:
+        """List the commands that were started in the background, and whether they still run."""
+        lines = jobs.listed()
+        return ToolResult("\n".join(lines) or "No jobs.", compact=counted(len(lines), "job"))
+
+    def read_job(
+        job: JobNumber,
+        wait: Annotated[
+            int, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for something new.")
+        ] = 0,
+    ) -> ToolResult:
+        """Read what a job has printed since it was last read, and whether it still runs."""
+        found = jobs.get(job)
+        found.wait(wait, interrupt)
+        state = found.state
+        return ToolResult(
+            "\n".join(part for part in (found.read(), state) if part), compact=state.strip("[]")
+        )
+
+    def stop_job(job: JobNumber) -> ToolResult:
+        """Stop a job, with all that it started."""
+        found = jobs.get(job)
+        found.stop()
+        return ToolResult(found.state, compact=found.state.strip("[]"))
+
+    return [tool(each, available=jobs.any) for each in (list_jobs, read_job, stop_job)]

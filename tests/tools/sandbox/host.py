@@ -1,0 +1,29 @@
+"""A process that runs one shell command, to be killed: `host.py WORKSPACE SANDBOX COMMAND`.
+
+SANDBOX is a sandbox's name, or `outside`. With a fourth argument the command runs in the
+background, and the process waits for ever.
+"""
+
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from assistant.secrets.redactor import Redactor
+from assistant.tools.files.roots import Roots
+from assistant.tools.policy import ApproveAll
+from assistant.tools.sandbox.choice import SANDBOXES
+from assistant.tools.shell.command import shell_tool
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace import Workspace
+from tests.tools.conftest import calling
+
+place, name, command, *background = sys.argv[1:]
+sandbox = next((each for each in SANDBOXES if each.name == name), None)
+shell = shell_tool(Roots(Workspace(Path(place))), Redactor(), threading.Event(), lambda: sandbox)
+call = calling(Toolbox([shell]), ApproveAll())
+result = call("shell", command=command, background=bool(background))
+sys.stdout.write(f"{result.content}\n")
+sys.stdout.flush()
+if background:
+    signal.pause()
