@@ -34,6 +34,7 @@ from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import LOADER, Toolbox
 from assistant.upkeep import findings
 from assistant.upkeep.quiz_by_model import questions
@@ -82,7 +83,8 @@ class Chat:
             warm_up()
 
     def close(self) -> None:
-        """Let go of the session and of memory."""
+        """Let go of the session and of memory, and end what runs in the background."""
+        self.conversation.toolbox.close()
         self.conversation.transcript.close()
         self.memory.close()
         if self.conversation.transcript.entries:
@@ -186,13 +188,15 @@ def _conversation(
     trusted: bool,
 ) -> Conversation:
     redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
+    jobs = Jobs()
     roots = Roots(place, wish.directories, chosen.policy)
     tools = [
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor),
-        shell_tool(roots, redactor, interruption.event),
+        shell_tool(roots, redactor, interruption.event, settings=chosen.shell, jobs=jobs),
+        *job_tools(jobs, interruption.event),
         *scratch_tools(scratch),
     ]
     untold.extend(_idle(roots, tools))
@@ -204,7 +208,13 @@ def _conversation(
         workspace=place,
         model=select.create(chosen),
         memory=memory,
-        toolbox=Toolbox(tools, Policy(roots.rules), redactor, off_the_record=wish.off_the_record),
+        toolbox=Toolbox(
+            tools,
+            Policy(roots.rules),
+            redactor,
+            off_the_record=wish.off_the_record,
+            closing=jobs.close,
+        ),
         transcript=record,
         settings=chosen.context,
         approver=ApproveAll() if wish.yes else DenyAll(),

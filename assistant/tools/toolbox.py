@@ -5,7 +5,7 @@ it; `run` it. None of them raises for a mistake of the model's: it gets an error
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -28,6 +28,10 @@ RESULT_LIMIT = 50_000
 """Characters of a result that the model is given."""
 
 
+def nothing() -> None:
+    """There is nothing to be done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What is to happen to a call.
@@ -47,7 +51,7 @@ class Verdict:
 class Toolbox:
     """Tools under a policy: those that it denies altogether are not offered.
 
-    `off_the_record` leaves only those that write nothing.
+    `off_the_record` leaves only those that write nothing. `closing` ends what the tools began.
     """
 
     def __init__(
@@ -57,12 +61,18 @@ class Toolbox:
         redactor: Redactor | None = None,
         *,
         off_the_record: bool = False,
+        closing: Callable[[], None] = nothing,
     ) -> None:
         self._tools = {each.name: each for each in tools}
         self._policy = policy or Policy()
         self._redactor = redactor or Redactor()
         self._off_the_record = off_the_record
+        self._closing = closing
         self._groups = {CORE}
+
+    def close(self) -> None:
+        """End what the tools have begun and not ended."""
+        self._closing()
 
     def specs(self) -> list[ToolSpec]:
         """What the model is offered in this round."""
@@ -86,7 +96,7 @@ class Toolbox:
     def settle(self, verdict: Verdict, decision: Decision) -> Verdict:
         """The verdict on a call that asked, after the owner's decision."""
         if decision.kind == "no" or verdict.plan is None:
-            why = f": {decision.reason}" if decision.reason else ""
+            why = f": {self._redactor.redact(decision.reason)}" if decision.reason else ""
             return replace(verdict, action="deny", reason=f"The owner did not allow this call{why}")
         if decision.kind == "always":
             self._policy.grant(verdict.call.name, verdict.plan)

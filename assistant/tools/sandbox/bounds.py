@@ -5,6 +5,7 @@ system. Whatever is on no list is not there at all.
 """
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,9 +98,10 @@ def view(bounds: Bounds) -> list[Mount]:
 
 
 def system() -> tuple[Path, ...]:
-    """What there is of the system, and of the toolchains in the owner's home."""
+    """What there is of the system, of the toolchains in the owner's home, and our own Python."""
     toolchains = (Path.home() / name for name in TOOLCHAINS.split())
-    places = (*map(Path, SYSTEM.split()), *toolchains)
+    own = (Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve())
+    places = (*map(Path, SYSTEM.split()), *toolchains, *own)
     return tuple(path for path in places if os.path.lexists(path))
 
 
