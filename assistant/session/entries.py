@@ -43,6 +43,14 @@ class UserEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
+class TitleEntry(_Entry):
+    """The owner has given the session a name; the last one counts."""
+
+    type: ClassVar[str] = "title"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttachmentEntry(_Entry):
     """What the owner gave with a message, such as standard input: data, and not their word."""
 
@@ -210,6 +218,7 @@ class OtherEntry(_Entry):
 Entry = (
     HeaderEntry
     | UserEntry
+    | TitleEntry
     | AttachmentEntry
     | AssistantEntry
     | ApprovalEntry

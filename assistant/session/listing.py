@@ -4,9 +4,12 @@ Of a transcript only what is shown is decoded; one that cannot be read so is rea
 say why.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -20,18 +23,26 @@ from assistant.session.entries import (
     AssistantEntry,
     CaptureEntry,
     CompactionEntry,
+    Entry,
+    TitleEntry,
+    UserEntry,
 )
-from assistant.session.transcript import SUFFIX, read, session_ids, whole_lines
+from assistant.session.transcript import SUFFIX, is_open, read, session_ids, whole_lines
 
 TITLE_LIMIT = 80
 """Characters of a title."""
+GREETING = 12
+"""A sentence of at most so many characters says too little ("Hi there.")."""
+SENTENCE = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One session: its first message as title, how long it is, what it cost.
+    """One session: what it is about, how long it is, what it cost.
 
-    Times are ISO 8601, UTC. `fault` says why its file cannot be read; then the rest is empty.
+    Times are ISO 8601, UTC. `left` says how its last turn was left: in the middle, or waiting for
+    the owner's yes; empty if it is whole. `fault` says why its file cannot be read; then the rest
+    is empty.
     """
 
     id: str
@@ -41,6 +52,7 @@ class SessionSummary:
     updated: str = ""
     usage: Usage = NO_USAGE
     model: str = ""
+    left: Literal["", "cut off", "waiting"] = ""
     fault: str = ""
 
 
@@ -54,9 +66,30 @@ def latest(directory: Path) -> str | None:
     return next(reversed(session_ids(directory)), None)
 
 
+def abandoned(directory: Path) -> list[SessionSummary]:
+    """The newest sessions that nobody has open and whose last turn has no end, up to the first
+    that is whole."""
+    newest = (_summary(directory, session) for session in reversed(session_ids(directory)))
+    unfinished = takewhile(lambda each: each.left or is_open(directory, each.id), newest)
+    return [each for each in unfinished if not is_open(directory, each.id)]
+
+
+def title_of(entries: Iterable[Entry]) -> str:
+    """A session's title: the owner's, else of what they said first; empty if that is nothing."""
+    named, asked = [""], [""]
+    for entry in entries:
+        if isinstance(entry, TitleEntry):
+            named.append(entry.text)
+        elif isinstance(entry, UserEntry) and not entry.joins:
+            asked.append(entry.text)
+    return title(named[-1] or asked[:2][-1])
+
+
 def title(request: str) -> str:
-    """A message as one line without anything that could steer a terminal."""
+    """The first sentence that says something, without anything that could steer a terminal."""
     line = " ".join(visible(request).split())
+    end = next((each.start() for each in SENTENCE.finditer(line) if each.start() > GREETING), None)
+    line = line[:end]
     return line if len(line) <= TITLE_LIMIT else f"{line[: TITLE_LIMIT - 1]}…"
 
 
@@ -71,6 +104,8 @@ class _Line(msgspec.Struct):
     usage: Usage = NO_USAGE
     model: str = ""
     version: str = ""
+    decision: str = ""
+    tool_calls: Sequence[object] = ()
 
 
 PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type)
@@ -105,12 +140,29 @@ def _read(directory: Path, session: str) -> SessionSummary:
 
 def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
     asked = [line.text for line in lines if line.type == "user" and not line.joins]
+    named = [line.text for line in lines if line.type == TitleEntry.type]
     return SessionSummary(
         session,
-        title(asked[0]) if asked else "",
+        title(["", *asked[:1], *named][-1]),
         len(asked),
         lines[0].time if lines else "",
         lines[-1].time if lines else "",
         sum((line.usage for line in lines if line.type in PAID), start=NO_USAGE),
         next((line.model for line in reversed(lines) if line.model), ""),
+        _left(lines),
     )
+
+
+def _left(lines: Sequence[_Line]) -> Literal["", "cut off", "waiting"]:
+    """How the last turn was left, as `Turn.finished` sees it."""
+    for line in reversed(lines):
+        match line.type:
+            case "assistant":
+                return "cut off" if line.tool_calls else ""
+            case "interrupted":
+                return ""
+            case "approval":
+                return "cut off" if line.decision else "waiting"
+            case "user" | "tool_result" | "reminder":
+                return "cut off"
+    return ""

@@ -15,9 +15,10 @@ import pytest
 import typer
 
 from assistant import events
-from assistant.cli import headless, sessions
+from assistant.cli import headless
 from assistant.cli.memory import shown
 from assistant.cli.options import print_json
+from assistant.cli.sessions import shown as sessions
 from assistant.cli.terminal.markdown import Renderer
 from assistant.cli.terminal.screen.base import Kind
 from assistant.cli.terminal.screen.plain import PlainScreen
@@ -103,9 +104,9 @@ def test_sessions(trick: str, workspace: Workspace) -> None:
     entries = with_title.entries
     with_title.close()
     with terminal() as screen:
-        sessions.show_sessions(workspace)
-        for entry in entries:
-            typer.echo(sessions.shown(entry))
+        sessions.show_sessions(workspace.sessions)
+        for line in sessions.told(entries):
+            typer.echo(line)
     assert screen.shown.count("harbour") == 6 and is_clean(screen.shown)
 
 

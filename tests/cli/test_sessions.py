@@ -35,7 +35,7 @@ LINES = [
     "› Tidy up",
     "I will.",
     "you did not allow: shell rm x (keep it)",
-    "· shell rm x",
+    "✗ shell: rm x → shell rm x",
     "openai/a failed (503): busy; trying openai/b in 2 s",
     "› make it y",
     "(the model was told: Your answer was empty)",

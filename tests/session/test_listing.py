@@ -5,10 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from assistant.messages import Usage
+from assistant.messages import ToolCall, Usage
 from assistant.session import transcript
-from assistant.session.entries import AssistantEntry, CompactionEntry, UserEntry
-from assistant.session.listing import latest, sessions, title
+from assistant.session.entries import (
+    ApprovalEntry,
+    AssistantEntry,
+    CompactionEntry,
+    Entry,
+    InterruptedEntry,
+    TitleEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from assistant.session.listing import abandoned, latest, sessions, title
+from assistant.session.turns import group
 
 
 def test_a_session_is_listed_with_its_first_message_turns_and_usage(tmp_path: Path) -> None:
@@ -83,7 +93,12 @@ def test_each_file_is_opened_once_and_the_directory_is_read_once(tmp_path: Path)
         made.close()
     seen: list[str] = []
     watching = True
-    sys.addaudithook(lambda event, _: seen.append(event) if watching else None)
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and not (event == "open" and isinstance(arguments[0], int)):  # open by now
+            seen.append(event)
+
+    sys.addaudithook(note)
     assert len(sessions(tmp_path)) == 50
     watching = False
     assert (seen.count("open"), seen.count("os.scandir") + seen.count("os.listdir")) == (50, 1)
@@ -91,3 +106,57 @@ def test_each_file_is_opened_once_and_the_directory_is_read_once(tmp_path: Path)
 
 def test_a_long_title_is_cut() -> None:
     assert title("word " * 50) == ("word " * 50)[:79] + "…"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Where is the key? I need it.", "Where is the key?"),
+        ("Hi there! Where is the key? Now.", "Hi there! Where is the key?"),
+        ("plan the trip\nto Porto", "plan the trip to Porto"),
+        (
+            "鍵はどこにありますか教えて。急いでいます。",
+            "鍵はどこにありますか教えて。",
+        ),
+        ("Version 1.2.3 fails", "Version 1.2.3 fails"),
+    ],
+)
+def test_a_title_is_the_first_sentence_that_says_something(said: str, shown: str) -> None:
+    assert title(said) == shown
+
+
+def left(directory: Path, name: str, *entries: Entry) -> None:
+    made = transcript.Transcript(name, directory / f"{name}.jsonl")
+    for entry in entries:
+        made.append(entry)
+    made.close()
+
+
+def test_how_the_last_turn_was_left_is_listed(tmp_path: Path) -> None:
+    call = AssistantEntry("", tool_calls=(ToolCall("c1", "look", {"deep": {"er": [1]}}),))
+    asked = UserEntry("Look")
+    left(tmp_path, "s1", asked, AssistantEntry("Seen."))
+    left(tmp_path, "s2", asked)
+    left(tmp_path, "s3", asked, call, ApprovalEntry("c1"))
+    left(tmp_path, "s4", asked, call, ApprovalEntry("c1"), ApprovalEntry("c1", "no"))
+    left(tmp_path, "s5", asked, call, ToolResultEntry("c1", "look", "x"))
+    left(tmp_path, "s6", asked, InterruptedEntry("stopped"), TitleEntry("Eyes"))
+    listed = {each.id: each.left for each in sessions(tmp_path)}
+    assert listed == {
+        "s1": "", "s2": "cut off", "s3": "waiting", "s4": "cut off", "s5": "cut off", "s6": "",
+    }  # fmt: skip
+    assert sessions(tmp_path)[0].title == "Eyes"
+    for each in sessions(tmp_path):
+        turn = group(transcript.read(tmp_path, each.id))[-1]
+        assert turn.finished is (each.left == "")
+
+
+def test_abandoned_are_those_after_the_last_whole_one_that_nobody_has_open(tmp_path: Path) -> None:
+    left(tmp_path, "s1", UserEntry("Old"))
+    left(tmp_path, "s2", UserEntry("Whole"), AssistantEntry("Yes."))
+    left(tmp_path, "s3", UserEntry("Cut"))
+    held = transcript.Transcript("s4", tmp_path / "s4.jsonl")
+    held.append(UserEntry("Running"))
+    left(tmp_path, "s5", UserEntry("Cut too"))
+    assert [each.title for each in abandoned(tmp_path)] == ["Cut too", "Cut"]
+    held.close()

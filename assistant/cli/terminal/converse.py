@@ -1,11 +1,13 @@
 """The chat in a terminal: the prompt appears at once, everything heavy loads behind it."""
 
+import contextlib
 import os
 import sys
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+import typer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from assistant import __version__, config, storage
@@ -31,12 +33,11 @@ def converse(opening: Opening) -> None:
         screen.put(faint(f"assistant {__version__} · {place.root} · /help"), "line")
         behind = _Behind(opening, screen, completer)
         behind.start()
-        try:
+        with contextlib.suppress(EOFError):
             _talk(behind, screen)
-        except EOFError:
-            pass
-        finally:
-            behind.close()
+    if how := behind.close():
+        where = f" -w {place.root}" if opening.options.directory else ""
+        typer.echo(faint(f"go on with it: assistant{where} chat --resume {how}"))
     behind.leave()
 
 
@@ -77,10 +78,13 @@ class _Behind:
         """The chat on its screen, when it is there. Raises what kept it from opening."""
         return self._opened.result()
 
-    def close(self) -> None:
-        """Close the chat, if it was opened."""
-        if self._opened.exception() is None:
-            self._opened.result().chat.close()
+    def close(self) -> str:
+        """Close the chat, if it was opened; what names its session, empty if nothing does."""
+        if not self._opened.done() or self._opened.exception() is not None:
+            return ""
+        sitting = self._opened.result()
+        sitting.chat.close()
+        return sitting.name
 
     def leave(self) -> None:
         """End the process at once if modules are still being imported.
@@ -101,10 +105,14 @@ class _Behind:
                 name: (command.argument, command.help) for name, command in COMMANDS.items()
             }
             chat = self._opening.open(Asking(self._screen), progress=self._progress)
-            self._opened.set_result(Sitting(chat, self._screen))
+            sitting = Sitting(chat, self._screen)
+            if not self.goes_on:
+                sitting.name_abandoned()
+            self._opened.set_result(sitting)
             chat.preload()
         except BaseException as error:  # carried to the thread that asks for the chat
             self._opened.set_exception(error)
+            self._screen.end(error)
 
     def _progress(self, what: str, done: int, total: int) -> None:
         over = 0 < total <= done

@@ -6,17 +6,24 @@ import time
 from collections.abc import Iterator
 
 from assistant.app import Chat
+from assistant.cli.terminal import past
 from assistant.cli.terminal.commands.slash import run_command
 from assistant.cli.terminal.palette import BAD, faint, styled
 from assistant.cli.terminal.screen.base import Kind, Screen
 from assistant.cli.terminal.status import status
 from assistant.cli.terminal.view import TurnView
-from assistant.display import spelled
+from assistant.display import counted, spelled
 from assistant.errors import AssistantError
 from assistant.events import Event
+from assistant.session.listing import abandoned, title_of
+from assistant.session.turns import group
 
 COMMAND = "/"
 STOPPED = "stopped"
+ABANDONED = 3
+"""Sessions left in the middle that are named, at most."""
+SHORT = 3
+"""Characters of a session's id that tell it from others, but for a rare chance."""
 
 
 class Sitting:
@@ -40,11 +47,31 @@ class Sitting:
             self.turn(self.chat.conversation.send(late))
 
     def go_on(self) -> None:
-        """Say which session goes on, and finish a turn that a crash cut off."""
+        """Show the session's last exchange, and finish a turn that a crash cut off."""
         talk = self.chat.conversation
-        self.screen.put(faint(f"going on with {talk.transcript.session}"), "line")
+        turns = group(talk.transcript.entries)
+        about = title_of(talk.transcript.entries)
+        facts = f"going on with “{about}” · {counted(len(turns), 'turn')}"
+        self.screen.put(faint(facts), "line")
+        if turns:
+            past.show(turns[-1].entries, self.screen)
         if talk.unfinished:
             self.turn(talk.resume())
+
+    def name_abandoned(self) -> None:
+        """Name the sessions that were left in the middle of a turn, and say how to go on."""
+        if not self.chat.conversation.trusted:
+            return
+        for each in abandoned(self.chat.place.sessions)[:ABANDONED]:
+            left = "waits for your yes or no" if each.left == "waiting" else "was cut off"
+            how = f"/resume {each.id[-SHORT:]} goes on with it"
+            self.screen.put(faint(f"“{each.title}” {left} · {how}"), "line")
+
+    @property
+    def name(self) -> str:
+        """What the session can be resumed by; empty if there is nothing to resume."""
+        record = self.chat.conversation.transcript
+        return "" if record.off_the_record or not record.entries else record.session[-SHORT:]
 
     def turn(self, turn: Iterator[Event]) -> None:
         """Show one turn; Ctrl-C ends it, wherever it hits."""

@@ -1,8 +1,6 @@
-"""What stands beside the conversation: an event, or a tool's work, as lines of their own. Pure."""
+"""What stands beside the conversation: an event as lines of their own, or none. Pure."""
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assistant import events
 from assistant.cli.terminal.palette import BAD, FAINT, WARNING, styled
@@ -11,16 +9,8 @@ from assistant.events import Event
 
 SHOWN_CITATIONS = 4
 """Places of recalled passages that are named."""
-SHOWN_VALUE = 60
-"""Characters of each argument of a call in its line."""
 SLOW = 1.0
 """Seconds from which on it is said how long a tool took."""
-VERBS = {
-    "stored": "remembered",
-    "exists": "already known",
-    "superseded": "remembered, in the place of an older fact,",
-    "waiting": "waits for your review:",
-}
 INTERRUPTED = "(stopped to hear you)"
 
 
@@ -28,25 +18,6 @@ def told(event: Event) -> Iterator[str]:
     """The lines that an event is worth to a person; none for most."""
     for text, colour in _told(event):
         yield styled(spelled(text), colour)
-
-
-def work(tool: str, arguments: Mapping[str, Any], result: events.ToolFinished) -> str:
-    """What a tool was given and what came of it, in one line; a plan with its boxes."""
-    if tool == "plan" and not result.error:
-        return f"plan: {result.compact}\n{result.content}"
-    if tool == "remember" and not result.error:
-        done, _, place = result.compact.partition(" ")
-        verb = VERBS.get(done, done)
-        return f'{verb} "{_short(arguments.get("fact", ""))}" {place}'.rstrip()
-    given = call(tool, arguments)
-    return f"{given} → {result.compact}" if result.compact else given
-
-
-def call(tool: str, arguments: Mapping[str, Any]) -> str:
-    """A call in one line: the tool, its first argument bare, the others named."""
-    first, *rest = [*arguments.items()] or [("", "")]
-    named = " ".join(f"{name}={_short(value)}" for name, value in rest)
-    return " ".join(part for part in (f"{tool}:", _short(first[1]), named) if part).rstrip(":")
 
 
 def _told(event: Event) -> Iterator[tuple[str, int]]:
@@ -74,9 +45,3 @@ def _told(event: Event) -> Iterator[tuple[str, int]]:
             yield f"{message}. {cure}".rstrip(". ") + ".", BAD
         case events.TurnFinished(interrupted=True):
             yield "stopped", WARNING
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN_VALUE else f"{line[: SHOWN_VALUE - 1]}…"

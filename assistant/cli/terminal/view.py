@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from assistant import events
+from assistant.cli.calls import call, work
 from assistant.cli.terminal.markdown import finished_blocks, newest
 from assistant.cli.terminal.palette import BAD, FAINT, faint, said, styled
 from assistant.cli.terminal.screen.base import Screen
-from assistant.cli.terminal.told import INTERRUPTED, SLOW, call, told, work
+from assistant.cli.terminal.told import INTERRUPTED, SLOW, told
 from assistant.display import spelled
 from assistant.events import Event, State
 
@@ -97,7 +98,8 @@ class TurnView:
         if event.call_id in self._refused:  # the line on the owner's decision says it
             return
         took = time.monotonic() - began
-        first, *rest = spelled(work(event.tool, arguments, event)).split("\n")
+        done = work(event.tool, arguments, event.compact, event.content, error=event.error)
+        first, *rest = spelled(done).split("\n")
         first += f" · {took:.0f} s" if took >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [f"{mark} {first}", *(f"  {row}" for row in rest)]

@@ -8,7 +8,7 @@ import typer
 from assistant.app import Chat
 from assistant.cli.memory.choosing import choice
 from assistant.cli.memory.shown import show_recall, show_written
-from assistant.cli.sessions import show_sessions
+from assistant.cli.sessions.shown import show_sessions
 from assistant.cli.terminal.palette import faint
 from assistant.cli.terminal.told import told
 from assistant.display import counted, spelled
@@ -73,7 +73,7 @@ def _usage(chat: Chat, _: str) -> None:
 
 
 def _sessions(chat: Chat, _: str) -> None:
-    show_sessions(chat.place)
+    show_sessions(chat.place.sessions)
 
 
 def _model(chat: Chat, name: str) -> None:

@@ -53,6 +53,9 @@ class Screen(Dialogue, Protocol):
     def read(self) -> str:
         """What the owner says next. Raises EOFError when they leave."""
 
+    def end(self, why: BaseException) -> None:
+        """Have `read` raise this, from any thread."""
+
     def working(self, during: During | None) -> AbstractContextManager[None]:
         """Something runs; what is typed meanwhile is for it, or waits if it takes nothing."""
 

@@ -110,6 +110,10 @@ class LiveScreen:
         self.joined(line)
         return line
 
+    def end(self, why: BaseException) -> None:
+        """Have `read` raise this, from any thread."""
+        self._desk.said.put(why)
+
     def joined(self, text: str) -> None:
         """What was queued has been heard."""
         self._do(partial(self._desk.heard, text))

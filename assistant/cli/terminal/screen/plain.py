@@ -61,6 +61,9 @@ class PlainScreen(LineDialogue):
     def echo(self, text: str) -> None:
         """Nothing: the terminal has shown what was typed."""
 
+    def end(self, why: BaseException) -> None:
+        """Nothing: who reads is at the prompt, and is told at the next line."""
+
     def joined(self, text: str) -> None:
         """Nothing joins a turn here."""
 

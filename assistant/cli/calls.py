@@ -1,0 +1,40 @@
+"""A tool's call as one line for a person: what it was given, and what came of it. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+SHOWN = 60
+"""Characters of each argument."""
+VERBS = {
+    "stored": "remembered",
+    "exists": "already known",
+    "superseded": "remembered, in the place of an older fact,",
+    "waiting": "waits for your review:",
+}
+
+
+def work(
+    tool: str, arguments: Mapping[str, Any], compact: str, content: str, *, error: bool
+) -> str:
+    """What was done, in one line; a plan with its boxes below."""
+    if tool == "plan" and not error:
+        return f"plan: {compact}\n{content}"
+    if tool == "remember" and not error:
+        done, _, place = compact.partition(" ")
+        return f'{VERBS.get(done, done)} "{_short(arguments.get("fact", ""))}" {place}'.rstrip()
+    given = call(tool, arguments)
+    return f"{given} → {compact}" if compact else given
+
+
+def call(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call: the tool, its first argument bare, the others named."""
+    first, *rest = [*arguments.items()] or [("", "")]
+    named = " ".join(f"{name}={_short(value)}" for name, value in rest)
+    return " ".join(part for part in (f"{tool}:", _short(first[1]), named) if part).rstrip(":")
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"

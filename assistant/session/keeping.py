@@ -1,0 +1,28 @@
+"""What the owner does with a whole session: name it, delete it."""
+
+from pathlib import Path
+
+from assistant.errors import SessionError
+from assistant.session.entries import TitleEntry
+from assistant.session.transcript import SUFFIX, borrow, find, locked
+
+
+def rename(directory: Path, name: str, title: str) -> str:
+    """Give a session a title, be it open or not; returns its id. Raises SessionError."""
+    if not title.strip():
+        raise SessionError("a title cannot be empty", "Write one")
+    session = find(directory, name)
+    borrow(directory, session).append(TitleEntry(" ".join(title.split())))
+    return session
+
+
+def delete(directory: Path, name: str) -> str:
+    """Remove a session's file for good; returns its id. Raises SessionError if it is open."""
+    session = find(directory, name)
+    lock = locked(directory, session)
+    try:
+        (directory / f"{session}{SUFFIX}").unlink()
+        (directory / f"{session}.lock").unlink(missing_ok=True)
+    finally:
+        lock.release()
+    return session
