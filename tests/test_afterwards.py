@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from assistant import locking, trust, workspace
@@ -16,7 +15,8 @@ from assistant.errors import SessionError
 from assistant.session import book, transcript
 from assistant.session.entries import AssistantEntry, CapturedEntry, CaptureEntry, UserEntry
 from assistant.workspace import Workspace
-from tests.cli.conftest import ASSISTANT, PROMPT
+from tests.cli.conftest import ASSISTANT
+from tests.cli.tty import Tty
 from tests.provider import Answer, Pause, Provider, Raw, Received, chunk, fails, sse
 
 SAID = "I am allergic to nuts and my sister lives in Porto"
@@ -92,46 +92,33 @@ def remembered(place: Path) -> list[str]:
     return [fact for fact in FACTS if f"- {fact}\n" in memory]
 
 
-def chat(place: Path, url: str) -> "pexpect.spawn[str]":
-    child = pexpect.spawn(
-        str(ASSISTANT),
-        ["-w", str(place), "chat"],
-        env={**environment(url), "TERM": "xterm-256color"},
-        encoding="utf-8",
-        timeout=90,
-        dimensions=(40, 100),
-    )
-    child.expect(PROMPT)
-    return child
+def by_quit(tty: Tty) -> None:
+    tty.say("/quit")
 
 
-def end_by_quit(child: "pexpect.spawn[str]") -> None:
-    child.send("/quit\r")
+def by_end_of_input(tty: Tty) -> None:
+    tty.send("\x04")
 
 
-def end_of_input(child: "pexpect.spawn[str]") -> None:
-    child.sendeof()
+def by_closing_the_terminal(tty: Tty) -> None:
+    tty.child.close(force=True)  # the kernel hangs up
 
 
-def closed_terminal(child: "pexpect.spawn[str]") -> None:
-    os.close(child.child_fd)
+def by_a_kill(tty: Tty) -> None:
+    tty.child.kill(signal.SIGKILL)
 
 
-def killed(child: "pexpect.spawn[str]") -> None:
-    child.kill(signal.SIGKILL)
-
-
-@pytest.mark.parametrize("end", [end_by_quit, end_of_input, closed_terminal, killed])
+@pytest.mark.parametrize("end", [by_quit, by_end_of_input, by_closing_the_terminal, by_a_kill])
 def test_what_a_chat_said_is_in_memory_whichever_way_it_ended(
-    place: Path, end: Callable[["pexpect.spawn[str]"], None]
+    place: Path, end: Callable[[Tty], None]
 ) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
-        child = chat(place, provider.url)
-        child.send(f"{SAID}\r")
-        child.expect("Noted")
-        child.expect(PROMPT)
-        end(child)
-        assert len(settled(place, provider)) == 1
+        with Tty("-w", str(place), "chat", variables=environment(provider.url)) as tty:
+            tty.wait("›")
+            tty.say(SAID)
+            tty.wait("Noted.", gone="Ctrl-C stops")
+            end(tty)
+            assert len(settled(place, provider)) == 1
         assert remembered(place) == list(FACTS)
         again = ask(place, provider.url, "memory", "capture")
         assert again == "No chat that has ended is unread.\n"
@@ -148,6 +135,19 @@ def test_ask_and_a_piped_chat_leave_their_mark_and_the_next_chat_says_so(place: 
         assert "2 facts from today's chat" in shown
         assert "from today's chat" not in ask(place, provider.url, "chat", stdin="hello again\n")
         settled(place, provider, 3)
+
+
+def test_a_session_is_shown_with_its_sentences_and_undone_as_one(place: Path) -> None:
+    with Provider(respond=answering(operations(*FACTS))) as provider:
+        ask(place, provider.url, "remember", "The spare key is with Ada")
+        ask(place, provider.url, "ask", SAID)
+        settled(place, provider)
+        log = ask(place, provider.url, "memory", "log")
+        assert log.count(f"you: {SAID}") == 2
+        undone = ask(place, provider.url, "memory", "undo")
+        assert all(fact in undone for fact in FACTS)
+    assert remembered(place) == []
+    assert "The spare key is with Ada" in (place / "MEMORY.md").read_text()
 
 
 def test_nothing_waits_for_the_reading(place: Path) -> None:

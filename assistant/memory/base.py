@@ -129,13 +129,15 @@ class Origin:
 class Fact:
     """A fact to be written as one list item under `## {section} -- {today}`.
 
-    `replaces` names the fact it supersedes, as an id or `FILE:LINE`.
+    `replaces` names the fact it supersedes, as an id or `FILE:LINE`. What was written one after the
+    other under one name of `together` is undone as one.
     """
 
     text: str
     section: str = "Remembered"
     replaces: str | None = None
     origin: Origin = Origin()
+    together: str = ""
 
 
 @dataclass(frozen=True, slots=True)

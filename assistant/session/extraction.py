@@ -112,8 +112,9 @@ def parse(
 
 
 def to_memory(fact: CapturedFact, session: str) -> Fact:
-    """The fact as memory takes it, with where it comes from."""
-    return Fact(fact.text, SECTION, fact.replaces, Origin(fact.kind, session, fact.entries))
+    """The fact as memory takes it, with where it comes from; a session's are undone together."""
+    origin = Origin(fact.kind, session, fact.entries)
+    return Fact(fact.text, SECTION, fact.replaces, origin, together=session)
 
 
 def origin_in_turn(text: str, session: str, turn: Turn) -> Origin:

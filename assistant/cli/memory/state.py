@@ -80,7 +80,8 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(entry))
     else:
-        typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
+        for said in entry.text.split("\n"):
+            typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(said)}")
 
 
 @memory_commands.command()

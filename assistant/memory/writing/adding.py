@@ -100,7 +100,16 @@ class Adding:
         if there and given_up in ("", fact_key(said)):
             return there
         action = "supersede" if old else wanted.action
-        write = Write(new_id(), now(), action, said, fact.origin, (), wanted.request, part)
+        write = Write(
+            new_id(),
+            now(),
+            action,
+            said,
+            fact.origin,
+            request=wanted.request,
+            part=part,
+            together=fact.together,
+        )
         edits = []
         if old:
             edits.append(strike(change.draft, old, said, self._today()))

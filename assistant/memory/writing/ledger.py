@@ -92,31 +92,34 @@ class Ledger:
     def undo(self, *, request: str | None = None) -> JournalEntry:
         """Reverse the latest write that still stands, to the byte if nothing else changed.
 
-        Raises LedgerError if there is none, or the owner has since changed its lines.
+        Of writes that belong together all that came one after the other are reversed. Raises
+        LedgerError if there is none, or the owner has since changed its lines.
         """
 
         def plan(change: Change) -> JournalEntry:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return self._entry(done.undoes)
-            latest = next(
-                (
-                    write
-                    for write in reversed(self._journal.acknowledged())
-                    if self._journal.reversible(write)
-                ),
-                None,
-            )
-            if latest is None:
+            latest = self._latest()
+            if not latest:
                 raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
-            gone = still_gone(change.draft, self._images, self._workspace.sources(), latest)
-            edits = tuple(reversed_edits(change.draft, self._images, gone))
-            undoing = Write(
-                new_id(), now(), "undo", latest.text, edits=edits, request=request, undoes=latest.id
-            )
-            change.writes.append(undoing)
-            return replace(self._journal.entry(latest), undone=True)
+            for part, write in enumerate(latest):
+                gone = still_gone(change.draft, self._images, self._workspace.sources(), write)
+                edits = tuple(reversed_edits(change.draft, self._images, gone))
+                undoing = Write(new_id(), now(), "undo", write.text, edits=edits, undoes=write.id)
+                change.writes.append(replace(undoing, request=request, part=part))
+            said = "\n".join(write.text for write in latest)
+            return replace(self._journal.entry(latest[0]), text=said, undone=True)
 
         return self._commits.write(plan)
+
+    def _latest(self) -> list[Write]:
+        """The latest write that can be reversed, with what belongs to it, newest first."""
+        every = filter(self._journal.reversible, reversed(self._journal.acknowledged()))
+        latest = next(every, None)
+        if latest is None or not latest.together:
+            return [latest] if latest else []
+        same = itertools.takewhile(lambda write: write.together == latest.together, every)
+        return [latest, *same]
 
     def answered(self, request: str) -> tuple[Written, ...]:
         """What a request wrote that was carried out before; empty if none was."""

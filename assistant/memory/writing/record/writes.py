@@ -48,6 +48,7 @@ class Write:
     part: int = 0
     undoes: str | None = None
     purged: bool = False
+    together: str = ""
 
     @property
     def source(self) -> str:
