@@ -43,7 +43,7 @@ class ModelSettings(_Section):
     """[model]: the language model that answers."""
 
     name: str | None = None
-    """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-4-5`.
+    """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-5-5`.
     Unset: the offline responder."""
     api_base: str | None = None
     """The address of the provider's API, for a local server or a proxy."""
