@@ -29,6 +29,7 @@ from assistant.agent.procedures import PLACES, PROCEDURES, whole
 from assistant.agent.request import Requests, shown_messages
 from assistant.agent.undecided import undecided
 from assistant.agent.window import Window
+from assistant.agent.withheld import withheld
 from assistant.errors import (
     AssistantError,
     MemoryFailure,
@@ -125,6 +126,7 @@ class Conversation:
             raise UsageError("the message is empty", "Write something")
         self.transcript.settle("The session ended before this turn did")
         self.interruption.reset()
+        self.untold += withheld(self.redactor.found(text))
         asked = self.transcript.append(UserEntry(message))
         self.begun()
         for title, given in attached.items():

@@ -16,6 +16,7 @@ from assistant.memory.base import (
     Recall,
     Remembered,
 )
+from assistant.secrets.stand_ins import stand_ins
 from assistant.session.extraction import key
 
 
@@ -52,6 +53,8 @@ class ListMemory:
         return tuple(self._remember(fact) for fact in facts)
 
     def _remember(self, fact: Fact) -> Remembered:
+        if fact.secrets == "ask" and stand_ins(fact.text):
+            return Remembered("secret", "", "", 0, fact.text)
         known = [key(each.text) for each in self.facts]
         if key(fact.text) in known:
             place = known.index(key(fact.text))

@@ -248,7 +248,9 @@ def test_secrets_are_replaced_before_they_are_stored_or_sent(opened: Opened) -> 
     key = "sk-ant-api03-" + "a1B2" * 12
     model = ScriptedModel("I see.")
     talk = opened(model, memory=ListMemory([Fact(f"The token is {key}")]))
-    list(talk.send(f"Is this the token: {key}?"))
+    events = list(talk.send(f"Is this the token: {key}?"))
+    (told,) = [each.text for each in events if isinstance(each, Notice)]
+    assert "the model reads [[secret:" in told and key not in told
     assert talk.transcript.path is not None
     assert key not in talk.transcript.path.read_text()
     assert key not in "".join(message.content for message in model.requests[0].messages)

@@ -78,9 +78,7 @@ def kept(place: Workspace, home: Path) -> Iterator[Path]:
 def test_no_seeded_secret_is_sent_kept_or_logged(place: Workspace, home: Path) -> None:
     assistant(place, "secrets", "add", "owl", said=REGISTERED)
     assistant(place, "remember", "-", said=f"What Ada gave me: {listed(REMEMBERED)}")
-    assistant(place, "remember", f"At the house say {SHAPELESS['HOUSE_PASSWORD']}, or {REGISTERED}")
-    memory = (place.root / "MEMORY.md").read_text()
-    assert "- At the house say [[secret:HOUSE_PASSWORD]], or [[secret:owl]]\n" in memory
+    assistant(place, "remember", "At the house say [[secret:HOUSE_PASSWORD]], or [[secret:owl]]")
     script = (
         Reply(tool_calls=(ToolCall("a", "read_file", {"path": "keys.txt"}),)),
         Reply(tool_calls=(ToolCall("b", "shell", {"command": "cat more.txt"}),)),
@@ -104,8 +102,9 @@ def test_no_seeded_secret_is_sent_kept_or_logged(place: Workspace, home: Path) -
     shown = assistant(place, "recall", "the credential of Stripe", "--json")
     assert "[[secret:stripe-key-" in shown and leaks(shown.encode(), *every) == []
     assistant(place, "daemon", "stop")
+    given = {"MEMORY.md": {id(BY_HAND), id(REMEMBERED)}, "journal.jsonl": {id(REMEMBERED)}}
     for path in kept(place, home):
-        seeded = every[:4] + every[5:] if path.name == "MEMORY.md" else every
+        seeded = [each for each in every if id(each) not in given.get(path.name, ())]
         if path.name != "secrets.json":
             assert leaks(path.read_bytes(), *seeded) == [], path
 

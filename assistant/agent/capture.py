@@ -208,6 +208,8 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         return Captured(failed=error.message)
     stored = tuple(each.text for each in written if each.status in ("stored", "superseded"))
     waiting = sum(each.status == "waiting" for each in written)
+    if secret := sum(each.status == "secret" for each in written):
+        yield notice(job.transcript, f"{counted(secret, 'fact')} with a secret left out")
     acknowledged = tuple(each.id for each in pending)
     if acknowledged:
         job.transcript.append(CapturedEntry(acknowledged, len(stored), waiting))

@@ -29,6 +29,16 @@ class ProgressLine:
         if what not in self._tasks:
             self._tasks[what] = bar.add_task(what, total=None)
         bar.update(self._tasks[what], completed=done, total=total or None)
+        if bar.finished:
+            self._rest()
+
+    def _rest(self) -> None:
+        """Leave the screen until there is as much to wait for again: a question may follow."""
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar = None
+        self._tasks.clear()
+        self._since = time.monotonic()
 
     def _start(self) -> "Progress":
         from rich.console import Console  # 0.1 s, and only when there is something to wait for
@@ -50,6 +60,5 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._rest()
         self._since = None
-        if self._bar is not None:
-            self._bar.stop()

@@ -68,7 +68,8 @@ class Query:
 
     None takes the setting. `as_of` (ISO date) answers from what was recorded by that day.
     `include_superseded` is `--all`. `why` asks for near misses below the cut. `abstain` leaves out
-    what is too weak to be worth its tokens.
+    what is too weak to be worth its tokens. `verbatim` is for the owner's own eyes: passages say
+    secrets as their files do.
 
     A turn of a conversation also says what the owner said `before`, on which the text may lean;
     which source has so many places of its `own`, whatever else is found; and which sources to leave
@@ -85,6 +86,7 @@ class Query:
     before: str = ""
     own: tuple[str, int] | None = None
     without: tuple[str, ...] = ()
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,25 @@ class Origin:
     entries: tuple[str, ...] = ()
 
 
+Secrets = Literal["tell", "ask", "keep"]
+"""What becomes of a fact that holds secrets. `keep`: it is written as it is. `ask`: nothing is
+written. `tell`: what only looks like a secret is written as it is and told of; what is certainly
+one, since the owner registered it or the environment has it, keeps the fact from being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in the text of a fact, from its first character to its end.
+
+    `kind` says what it looks like; if it is `certain`, by which name it is known.
+    """
+
+    start: int
+    end: int
+    kind: str
+    certain: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A fact to be written as one list item under `## {section} -- {today}`.
@@ -138,6 +159,7 @@ class Fact:
     replaces: str | None = None
     origin: Origin = Origin()
     together: str = ""
+    secrets: Secrets = "tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +187,17 @@ class Remembered:
 
     `exists`: the same fact (folded-equal) stood there already and nothing was written.
     `waiting`: it is in quarantine until the owner reviews it; `source` and `line` are empty.
+    `secret`: nothing was written because of the `secrets` in `text`, which is the fact as it was
+    given; without `secret` they are what only looks like one, and stand in the file as given.
     """
 
-    status: Literal["stored", "exists", "superseded", "waiting"]
+    status: Literal["stored", "exists", "superseded", "waiting", "secret"]
     id: str
     source: str
     line: int
     text: str
     similar: tuple[Passage, ...] = ()
+    secrets: tuple[Secret, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,36 @@
 """Secrets stay on this machine: what is known to be one is replaced by a named stand-in.
 
-That happens before anything is sent, stored, indexed or logged. A stand-in is put back only in
-the arguments of a tool, as it runs. Known are the values the owner registered, the values of
+That happens before anything is sent, indexed or logged. A stand-in is put back only in the
+arguments of a tool, as it runs. Known are the values the owner registered, the values of
 environment variables whose names say so, and what looks like a secret (`detection.py`).
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from assistant.secrets.detection import Detector
-from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_ins
+from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_ins
 
 Place = tuple[int, int, str]
 """Where a secret stands: first character, end, and its stand-in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret in a text, from its first character to its end.
+
+    It is `certain` if the owner registered it or the environment says so; then `kind` is its name.
+    Otherwise it only looks like one, of this kind.
+    """
+
+    start: int
+    end: int
+    kind: str
+    certain: bool
+    stand_in: str
 
 
 class Redactor:
@@ -25,14 +41,14 @@ class Redactor:
     """
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        self._values = {f"[[secret:{name}]]": value for name, value in (values or {}).items()}
-        self._spelled = {
-            spelling: stand_in
-            for stand_in, value in self._values.items()
-            for spelling in (value, quote(value, safe=""), json.dumps(value)[1:-1])
-            if len(value) >= SHORTEST
-        }
-        self._detector = Detector(self._spelled)
+        self._certain = dict(values or {})
+        self._values = {stand_in_of(name): value for name, value in self._certain.items()}
+        self._detector = Detector(_spellings(self._certain))
+
+    def learn(self, name: str, value: str) -> None:
+        """Know one more value from now on, by this name."""
+        self._certain[name] = self._values[stand_in_of(name)] = value
+        self._detector = Detector(_spellings(self._certain))
 
     def redact(self, text: str) -> str:
         """The text with every secret replaced by its stand-in."""
@@ -52,13 +68,33 @@ class Redactor:
 
     def places(self, text: str) -> list[Place]:
         """Where secrets stand in a text, in order: first character, end, stand-in."""
-        return [
-            (start, end, kind if kind.startswith("[[") else self._stand_in(kind, text[start:end]))
-            for start, end, kind in self._detector.find(text)
-        ]
+        return [(each.start, each.end, each.stand_in) for each in self.findings(text)]
 
-    def _stand_in(self, kind: str, secret: str) -> str:
+    def findings(self, text: str) -> list[Finding]:
+        """The secrets in a text, in order."""
+        return [self._finding(text, *span) for span in self._detector.find(text)]
+
+    def lost(self, text: str) -> list[str]:
+        """The stand-ins in a text that stand for nothing which is kept: no registered secret, and
+        no key of the environment."""
+        kept = {stand_in_of(name) for name in self._certain}
+        return sorted(stand_ins(text) - kept)
+
+    def _finding(self, text: str, start: int, end: int, kind: str) -> Finding:
+        if known := STAND_IN.fullmatch(kind):
+            return Finding(start, end, known[1], True, kind)
+        secret = text[start:end]
         digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-        stand_in = f"[[secret:{kind}-{digest[:8]}]]"
+        stand_in = stand_in_of(f"{kind}-{digest[:8]}")
         self._values[stand_in] = secret
-        return stand_in
+        return Finding(start, end, kind, False, stand_in)
+
+
+def _spellings(values: Mapping[str, str]) -> dict[str, str]:
+    """Each way that a value may be written, and its stand-in; short ones stand in any text."""
+    return {
+        spelling: stand_in_of(name)
+        for name, value in values.items()
+        for spelling in (value, quote(value, safe=""), json.dumps(value)[1:-1])
+        if len(value) >= SHORTEST
+    }

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from assistant import storage
+from assistant import locking, storage
 from assistant.config import config_file
 from assistant.errors import ConfigError, UsageError
 from assistant.secrets import keychain
@@ -47,19 +47,39 @@ def add(name: str, value: str) -> str:
             f"a secret of fewer than {SHORTEST} characters would be found in ordinary text",
             "Give the whole value",
         )
-    kept = keychain.keep(name, value)
-    _write({**_read(), name: None if kept else value})
+    with _alone():
+        kept = keychain.keep(name, value)
+        _write({**_read(), name: None if kept else value})
     return "keyring" if kept else str(store())
 
 
 def remove(name: str) -> None:
     """Forget a registered secret. Raises UsageError if there is none of that name."""
+    with _alone():
+        values = _read()
+        _known(name, values)
+        if values.pop(name) is None:
+            keychain.drop(name)
+        _write(values)
+
+
+def value(name: str) -> str:
+    """A registered secret. Raises UsageError if there is none of that name, and ConfigError if the
+    keyring does not give it up."""
     values = _read()
+    _known(name, values)
+    kept = values[name]
+    return keychain.read(name) if kept is None else kept
+
+
+def _known(name: str, values: Mapping[str, str | None]) -> None:
     if name not in values:
         raise UsageError(f"there is no secret {name!r}", "Run `assistant secrets list`")
-    if values.pop(name) is None:
-        keychain.drop(name)
-    _write(values)
+
+
+def _alone() -> locking.Lock:
+    """A lock, so that two that register at once both do."""
+    return locking.lock(storage.private_directory(store().parent) / "secrets.lock")
 
 
 def _read() -> dict[str, str | None]:

@@ -9,6 +9,11 @@ SHORTEST = 6
 STAND_IN = re.compile(r"\[\[secret:([\w-]+)\]\]")
 
 
+def stand_in_of(name: str) -> str:
+    """What stands for the secret of this name."""
+    return f"[[secret:{name}]]"
+
+
 def stand_ins(text: str) -> set[str]:
     """The stand-ins in a text."""
     return {match[0] for match in STAND_IN.finditer(text)}

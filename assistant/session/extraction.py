@@ -112,9 +112,12 @@ def parse(
 
 
 def to_memory(fact: CapturedFact, session: str) -> Fact:
-    """The fact as memory takes it, with where it comes from; a session's are undone together."""
+    """The fact as memory takes it, with where it comes from; a session's are undone together.
+
+    One that holds a secret is not written: the transcript has no more of it than its stand-in.
+    """
     origin = Origin(fact.kind, session, fact.entries)
-    return Fact(fact.text, SECTION, fact.replaces, origin, together=session)
+    return Fact(fact.text, SECTION, fact.replaces, origin, together=session, secrets="ask")
 
 
 def origin_in_turn(text: str, session: str, turn: Turn) -> Origin:

@@ -15,6 +15,11 @@ from assistant.tools.rules import DENIED
 from assistant.tools.schema import tool
 from assistant.workspace import MEMORY_FILE
 
+HOLDS_SECRET = (
+    "Nothing was written: the fact holds a secret, or a stand-in whose value is kept nowhere. "
+    "Leave it out; or ask the owner to write it down with `/remember`, or to register it with "
+    "`assistant secrets add NAME`, and then say [[secret:NAME]]"
+)
 OriginOf = Callable[[str], Origin]
 """Tells who is behind a fact that the model writes at this moment."""
 
@@ -55,8 +60,10 @@ def memory_tools(
         """Write one lasting fact that the owner has stated to long-term memory."""
         if denied("remember", MEMORY_FILE) or denied("remember", replaces.rpartition(":")[0]):
             raise ToolError(DENIED)
-        new = Fact(fact, replaces=replaces or None, origin=origin_of(fact))
+        new = Fact(fact, replaces=replaces or None, origin=origin_of(fact), secrets="ask")
         (stored,) = memory.remember([new])
+        if stored.status == "secret":
+            raise ToolError(HOLDS_SECRET)
         similar = [each for each in stored.similar if not denied("recall", each.source)]
         return ToolResult(
             _stored(stored, similar), compact=f"{stored.status} {_place(stored)}".strip()

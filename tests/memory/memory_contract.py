@@ -3,12 +3,13 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Origin, Passage, Query
+from assistant.memory.base import Fact, Origin, Passage, Query, Secret
 from assistant.memory.protocol import Keeper
 from assistant.workspace import Workspace
 from tests.odd import deep_folders, leave_odd_entries
@@ -397,6 +398,40 @@ class MemoryContract:
             ("remember", "Ben sails"),
         ]
         assert entries[0].time
+
+    def test_what_looks_like_a_secret_is_written_as_given_or_not_at_all(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        fact = Fact("The guest wifi password: Sommer2024xyz9")
+        tell, ask, keep = (replace(fact, secrets=each) for each in ("tell", "ask", "keep"))
+        (refused,) = memory.remember([ask])
+        assert (refused.status, refused.line) == ("secret", 0)
+        assert refused.secrets == (Secret(25, 39, "password"),)
+        assert "Sommer" not in (workspace.root / "MEMORY.md").read_text("utf-8")
+        (told,) = memory.remember([tell])
+        assert (told.status, told.secrets) == ("stored", refused.secrets)
+        assert f"- {fact.text}\n" in (workspace.root / "MEMORY.md").read_text("utf-8")
+        (again,) = memory.remember([keep])
+        assert (again.status, again.secrets) == ("exists", ())
+        query = Query("guest wifi password", k=1)
+        (masked,) = memory.recall(query).passages
+        assert masked.text.startswith("- The guest wifi password: [[secret:password-")
+        (own,) = memory.recall(replace(query, verbatim=True)).passages
+        assert own == replace(masked, text=f"- {fact.text}")
+
+    def test_a_fact_with_the_stand_in_of_what_is_kept_nowhere_is_refused_if_asked_about(
+        self, memory: Keeper
+    ) -> None:
+        fact = Fact("The password is [[secret:password-1f2e3d4c]]", secrets="ask")
+        facts = (fact, Fact("Tea, without sugar", secrets="ask"))
+        assert [each.status for each in memory.remember(facts)] == ["secret", "stored"]
+
+    def test_a_key_is_seen_that_stands_in_several_facts(self, memory: Keeper) -> None:
+        body = ["q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4mrze8" + "xY4"] * 3
+        block = ["-----BEGIN PRIVATE KEY-----", *body, "-----END PRIVATE KEY-----"]
+        asked = [Fact(line, secrets="ask") for line in ["Tea", *block, "Coffee"]]
+        statuses = [each.status for each in memory.remember(asked)]
+        assert statuses == ["stored", *["secret"] * 5, "stored"]
 
     def test_the_journal_holds_each_acknowledged_write_once(
         self, memory: Keeper, workspace: Workspace

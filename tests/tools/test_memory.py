@@ -34,6 +34,8 @@ class ListMemory:
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         (fact,) = facts
+        if "[[secret:" in fact.text:
+            return (Remembered("secret", "", "", 0, fact.text),)
         if fact.replaces == "MEMORY.md:99":
             raise LedgerError("MEMORY.md:99 names no fact", "Recall it first")
         status = "exists" if fact in self.facts else "stored"
@@ -69,6 +71,17 @@ def test_a_refusal_of_the_ledger_is_an_error_result(memory: ListMemory, roots: R
     result = call("remember", fact="x", replaces="MEMORY.md:99")
     assert result.error
     assert result.content == "MEMORY.md:99 names no fact. Recall it first"
+
+
+def test_a_fact_that_holds_a_secret_is_refused_with_what_to_do(
+    memory: ListMemory, roots: Roots
+) -> None:
+    call = calling(Toolbox(memory_tools(memory, roots)), DenyAll())  # type: ignore[arg-type]
+    refused = call("remember", fact="The password is [[secret:password-1f2e3d4c]]")
+    assert refused.error
+    assert "Nothing was written" in refused.content and "/remember" in refused.content
+    call("remember", fact="Tea")
+    assert [fact.secrets for fact in memory.facts] == ["ask"]
 
 
 def test_off_the_record_nothing_is_remembered(memory: ListMemory, roots: Roots) -> None:

@@ -1,6 +1,7 @@
 """`remember`, `recall` and `forget`: long-term memory from the shell."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated
@@ -8,11 +9,11 @@ from typing import Annotated
 import typer
 
 from assistant.cli.memory.choosing import choice, the_very
+from assistant.cli.memory.giving import give, give_named, tell
 from assistant.cli.memory.shown import (
     passage_json,
     recall_json,
     show_recall,
-    show_written,
     written_json,
 )
 from assistant.cli.options import (
@@ -25,7 +26,7 @@ from assistant.cli.options import (
 )
 from assistant.display import counted
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Passage, Query
+from assistant.memory.base import Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Keeper
 
 ALL = 1 << 31
@@ -55,20 +56,41 @@ def remember(
             "--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."
         ),
     ] = None,
+    as_is: Annotated[
+        bool, typer.Option("--as-is", help="Write it though it holds a secret.")
+    ] = False,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME",
+            help="Register the secret in it under this name; write its stand-in.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a fact to MEMORY.md; it can be recalled at once."""
     several = reads_lines(fact)
-    if several and replaces:
-        raise UsageError("--replaces goes with one fact", "Give that fact as an argument")
+    if several and (replaces or secret):
+        option = "--replaces" if replaces else "--secret"
+        raise UsageError(f"{option} goes with one fact", "Give that fact as an argument")
+    if as_is and secret:
+        raise UsageError("--as-is and --secret are opposites", "Give one of them")
     texts = _batches() if several else iter([[given(fact, "fact")]])
+    refused = False
     with context.obj.memory() as memory:
         for batch in texts:
-            for written in memory.remember([Fact(text, section, replaces) for text in batch]):
-                if as_json:
+            facts = [
+                Fact(text, section, replaces, secrets="keep" if as_is else "tell") for text in batch
+            ]
+            for written in _given(memory, facts, secret or (), ask=_is_asked(as_json)):
+                refused = refused or written is None or written.status == "secret"
+                if as_json and written:
                     print_json(written_json(written))
-                else:
-                    show_written(written)
+                elif written:
+                    tell(written)
+    if refused:
+        raise typer.Exit(1)
 
 
 def recall(
@@ -105,7 +127,8 @@ def recall(
     """Find what memory holds on a question."""
 
     _check_date(as_of)
-    wanted = Query("", k, budget, as_of, everything, why)
+    shown = sys.stdout.isatty() and not as_json
+    wanted = Query("", k, budget, as_of, everything, why, verbatim=shown)
     if reads_lines(query):
         with context.obj.memory() as memory:
             for line in lines():
@@ -160,6 +183,21 @@ def forget(
         typer.echo(
             "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
         )
+
+
+def _given(
+    memory: Keeper, facts: Sequence[Fact], names: Sequence[str], *, ask: bool
+) -> Iterable[Remembered | None]:
+    """What became of facts; at a terminal their owner is asked about secrets in them."""
+    if names:
+        return [give_named(memory, fact, names) for fact in facts]
+    if ask and all(fact.secrets == "tell" for fact in facts):
+        return (give(memory, fact) for fact in facts)
+    return memory.remember(facts)
+
+
+def _is_asked(as_json: bool) -> bool:
+    return not as_json and sys.stdin is not None and sys.stdin.isatty()
 
 
 def _best(memory: Keeper, query: Query) -> Passage | None:

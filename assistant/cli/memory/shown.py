@@ -17,6 +17,7 @@ def show_written(written: Remembered) -> None:
         "exists": "Already known",
         "superseded": "Remembered, and the old fact struck through",
         "waiting": "Waits for your review (`assistant memory review`)",
+        "secret": "Nothing was written, since it holds a secret",
     }[written.status]
     typer.echo(f"{said}: {spelled(place)}" if written.source else said)
     if written.similar:
@@ -87,10 +88,13 @@ def passage_json(passage: Passage) -> dict[str, Any]:
 def written_json(written: Remembered) -> dict[str, Any]:
     """A written fact as programs read it."""
     similar = [passage_json(passage) for passage in written.similar]
-    return {
+    value: dict[str, Any] = {
         "status": written.status,
         "id": written.id,
         "source": written.source,
         "line": written.line,
         "similar": similar,
     }
+    if written.secrets:
+        value["secrets"] = [asdict(secret) for secret in written.secrets]
+    return value

@@ -1,4 +1,4 @@
-"""`secrets add|list|remove`: values that never leave this machine in the clear."""
+"""`secrets add|list|show|remove`: values that never leave this machine in the clear."""
 
 import sys
 from typing import Annotated
@@ -28,6 +28,14 @@ def add(name: Name) -> None:
         value = sys.stdin.read().strip()
     where = registered.add(name, value)
     typer.echo(f"{name} is registered, its value kept in {where}")
+
+
+@secret_commands.command("show")
+def show(name: Name) -> None:
+    """Print the value of a registered secret."""
+    from assistant.secrets import registered  # as above
+
+    typer.echo(registered.value(name))
 
 
 @secret_commands.command("list")

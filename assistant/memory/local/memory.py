@@ -24,6 +24,7 @@ from assistant.memory.base import (
     Query,
     Recall,
     Remembered,
+    Secret,
     no_notices,
     no_progress,
 )
@@ -51,7 +52,7 @@ class LocalMemory:
     """`Keeper` in this process. Safe to use from several threads.
 
     It must own the index (`owner.py`). `let_go` is called when it is closed. Secrets that
-    `redactor` knows are neither written nor indexed: their stand-ins are, and passages say those.
+    `redactor` knows are not indexed: their stand-ins are, and that is what passages say.
     """
 
     def __init__(
@@ -81,21 +82,31 @@ class LocalMemory:
 
     def recall(self, query: Query) -> Recall:
         found = self._fresh.read(lambda: self._recaller.recall(query))
-        return self._answers.recall(query, found)
+        answer = self._answers.recall(query, found)
+        if not query.verbatim:
+            return answer
+        with self._fresh.lock:
+            return replace(answer, passages=tuple(map(self._redaction.verbatim, answer.passages)))
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self._fresh.lock:
-            facts = list(map(self._redaction.fact, facts))
-            sure = [fact for fact in facts if fact.origin.kind not in DOUBTFUL]
+            secrets = self._redaction.secrets(facts)
+            refused = list(map(self._redaction.refusal, facts, secrets))
+            sure = [
+                fact
+                for fact, refusal in zip(facts, refused, strict=True)
+                if not refusal and fact.origin.kind not in DOUBTFUL
+            ]
             replaced = self._fresh.read(lambda: self._replaced(sure))
             done = self._ledger.remember(sure, request=request, replaced=replaced)
             written = iter(self._fresh.read(lambda: list(map(self._answers.remembered, done))))
-            return tuple(
-                self._hold(fact) if fact.origin.kind in DOUBTFUL else next(written)
-                for fact in facts
+            answers = (
+                refusal or (self._hold(fact) if fact.origin.kind in DOUBTFUL else next(written))
+                for fact, refusal in zip(facts, refused, strict=True)
             )
+            return tuple(map(_telling, answers, facts, secrets))
 
     def locate(self, target: str) -> Located:
         return self._fresh.read(lambda: self._locator.locate(target))
@@ -129,10 +140,9 @@ class LocalMemory:
             if not accept:
                 self._review.refuse(id)
                 return None
-            words = None if text is None else self._redaction.text(text)
             held = [each.fact for each in self._review.waiting() if each.id == id]
             replaced = self._fresh.read(lambda: self._replaced(held))
-            written = self._review.accept(id, words, request=request, replaced=replaced)
+            written = self._review.accept(id, text, request=request, replaced=replaced)
             return self._fresh.read(lambda: self._answers.remembered(written))
 
     def erased(self) -> tuple[JournalEntry, ...]:
@@ -211,3 +221,8 @@ class LocalMemory:
         for passage in chain.from_iterable(replaced.values()):
             self._redaction.check_open(passage)
         return replaced
+
+
+def _telling(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:
+    """The answer with what of the fact looks like a secret, unless its owner knows that."""
+    return answer if fact.secrets == "keep" else replace(answer, secrets=secrets)

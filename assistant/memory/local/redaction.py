@@ -1,14 +1,14 @@
 """Secrets on their way into memory and out of its passages.
 
-None is written or indexed: its stand-in is, and that is what a passage says. To change the passage
-in its file, its own words are needed again.
+What the owner gives is theirs: it is written as they gave it, or not at all and they are told. The
+index holds stand-ins, and that is what a passage says. To change the passage in its file, its own
+words are needed again.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Passage
+from assistant.memory.base import Fact, Passage, Remembered, Secret
 from assistant.memory.text.masking import verbatim
 from assistant.memory.writing.draft import Draft
 from assistant.secrets.redactor import Redactor
@@ -27,9 +27,38 @@ class Redaction:
         """The text with stand-ins in the place of secrets."""
         return self._redactor().redact(text)
 
-    def fact(self, fact: Fact) -> Fact:
-        """The fact with stand-ins in the place of secrets."""
-        return replace(fact, text=self.text(fact.text), section=self.text(fact.section))
+    def secrets(self, facts: Sequence[Fact]) -> list[tuple[Secret, ...]]:
+        """The secrets in the text of each fact that may not be written unseen.
+
+        They are looked for in all together: a key may stand in several lines of input.
+        """
+        redactor = self._redactor()
+        for fact in facts:
+            _check_section(fact, redactor)
+        whole = "\n".join(fact.text for fact in facts)
+        found, at = [], 0
+        places = redactor.findings(whole)
+        for fact in facts:
+            end = at + len(fact.text)
+            inside = [each for each in places if each.start < end and at < each.end]
+            found.append(
+                tuple(
+                    Secret(
+                        max(each.start, at) - at, min(each.end, end) - at, each.kind, each.certain
+                    )
+                    for each in inside
+                )
+            )
+            at = end + 1
+        return found
+
+    def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
+        """What a fact is answered that is not written because of its secrets."""
+        lost = fact.secrets == "ask" and bool(self._redactor().lost(fact.text))
+        certain = any(each.certain for each in secrets)
+        if fact.secrets == "keep" or not (certain or lost or (secrets and fact.secrets == "ask")):
+            return None
+        return Remembered("secret", "", "", 0, fact.text, secrets=tuple(secrets))
 
     def verbatim(self, passage: Passage) -> Passage:
         """The passage as its file has it, which may be with a secret."""
@@ -44,3 +73,8 @@ class Redaction:
                 f"{passage.citation} holds a secret, which a superseded fact would keep",
                 "Change that line in the file yourself",
             )
+
+
+def _check_section(fact: Fact, redactor: Redactor) -> None:
+    if fact.secrets != "keep" and redactor.findings(fact.section):
+        raise LedgerError("the heading holds a secret", "Give the section another name")

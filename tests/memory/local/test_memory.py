@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.memory.base import Fact, Query
+from assistant.errors import LedgerError
+from assistant.memory.base import Fact, Query, Secret
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
+from assistant.secrets.redactor import Redactor
 from assistant.settings import Settings
 from assistant.workspace import Workspace
 from tests.memory.memory_contract import FACTS, MemoryContract, remember
@@ -37,6 +39,26 @@ def test_the_same_request_is_one_write(local: LocalMemory) -> None:
     assert local.forget(shown, request="r2").entry == local.forget(shown, request="r2").entry
     assert local.undo(request="r3") == local.undo(request="r3")
     assert local.status().chunks == 2
+
+
+def test_what_is_certainly_a_secret_keeps_a_fact_out(
+    workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    known = Redactor({"owl": "an owl named Otto"})
+    memory = LocalMemory(workspace, Settings(), embedder, redactor=lambda: known)
+    facts = [Fact("Say an owl named Otto"), Fact("Tea"), Fact("Say [[secret:owl]]", secrets="ask")]
+    done = memory.remember(facts, request="r1")
+    assert [each.status for each in done] == ["secret", "stored", "stored"]
+    assert done[0].secrets == (Secret(4, 21, "owl", certain=True),)
+    again = memory.remember(facts, request="r1")
+    assert [(each.status, each.line) for each in again] == [
+        (each.status, each.line) for each in done
+    ]
+    text = (workspace.root / "MEMORY.md").read_text("utf-8")
+    assert "Otto" not in text and "- Say [[secret:owl]]\n" in text
+    with pytest.raises(LedgerError, match="heading holds a secret"):
+        memory.remember([Fact("Coffee", section="an owl named Otto")])
+    memory.close()
 
 
 def test_a_notice_is_told_once_and_kept_in_the_status(

@@ -7,6 +7,7 @@ import typer
 
 from assistant.app import Chat
 from assistant.cli.memory.choosing import choice
+from assistant.cli.memory.giving import give
 from assistant.cli.memory.shown import show_recall, show_written
 from assistant.cli.sessions.shown import show_sessions
 from assistant.cli.terminal.palette import faint
@@ -37,12 +38,12 @@ def run_command(chat: Chat, line: str) -> None:
 def _remember(chat: Chat, text: str) -> None:
     if not text:
         raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
-    (written,) = chat.memory.remember([Fact(text)])
-    show_written(written)
+    if written := give(chat.memory, Fact(text), chat.conversation.redactor.learn):
+        show_written(written)
 
 
 def _recall(chat: Chat, text: str) -> None:
-    show_recall(chat.memory.recall(Query(text)))
+    show_recall(chat.memory.recall(Query(text, verbatim=True)))
 
 
 def _forget(chat: Chat, target: str) -> None:

@@ -1,0 +1,167 @@
+"""What an owner gives is theirs: of secrets in it they are asked or told, and none is destroyed."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pexpect
+
+from tests.cli.conftest import ASSISTANT, PROMPT, Run
+
+SECRET = "Sommer2024xyz9"
+FACT = f"The guest wifi password: {SECRET}"
+
+
+def memory(place: Path) -> str:
+    return (place / "MEMORY.md").read_text(encoding="utf-8")
+
+
+def terminal(place: Path, *arguments: str) -> "pexpect.spawn[str]":
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    return pexpect.spawn(
+        str(ASSISTANT),
+        ["-w", str(place), *arguments],
+        env=environment,
+        timeout=90,
+        encoding="utf-8",
+    )
+
+
+def ended(child: "pexpect.spawn[str]") -> int | None:
+    child.expect(pexpect.EOF)
+    child.close()
+    return child.exitstatus
+
+
+def test_what_only_looks_like_a_secret_stays_as_it_was_given_and_is_told_of(
+    place: Path, run: Run
+) -> None:
+    done = run("remember", FACT)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Remembered: MEMORY.md:")
+    assert "looks like a secret (password, So…z9)" in done.stderr
+    assert f"- {FACT}\n" in memory(place)
+    piped = run("remember", "-", "--json", stdin=f"{FACT}\nThe NAS password: Winter!2031\nTea\n")
+    told = [json.loads(line) for line in piped.stdout.splitlines()]
+    assert [each["status"] for each in told] == ["exists", "stored", "stored"]
+    assert told[1]["secrets"] == [{"start": 18, "end": 29, "kind": "password", "certain": False}]
+    assert "secrets" not in told[2]
+    innocent = "CACHE_KEY=build-2024-11-21-linux and sk-8000-wireless-keyboard"
+    assert run("remember", innocent).stderr == ""
+    assert f"- {innocent}\n" in memory(place)
+
+
+def test_a_passage_says_a_stored_secret_to_its_owner_alone(place: Path, run: Run) -> None:
+    run("remember", "--as-is", FACT)
+    piped = run("recall", "guest wifi password", "-k", "1").stdout
+    assert "[[secret:password-" in piped
+    assert SECRET not in piped
+    child = terminal(place, "recall", "guest wifi password", "-k", "1")
+    child.expect(SECRET)
+    assert ended(child) == 0
+
+
+def test_what_is_certainly_a_secret_is_refused_until_its_owner_decides(
+    place: Path, run: Run
+) -> None:
+    run("secrets", "add", "owl", stdin="an owl named Otto")
+    before = memory(place)
+    fact = "At the house say an owl named Otto"
+    refused = run("remember", fact)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "the secret owl" in refused.stderr
+    assert "--as-is" in refused.stderr and "--secret NAME" in refused.stderr
+    told = run("remember", fact, "--json")
+    assert told.returncode == 1
+    assert json.loads(told.stdout)["secrets"][0] == {
+        "start": 17,
+        "end": 34,
+        "kind": "owl",
+        "certain": True,
+    }
+    assert memory(place) == before
+    assert run("remember", fact, "--secret", "owl").returncode == 0
+    assert "- At the house say [[secret:owl]]\n" in memory(place)
+    assert run("remember", fact, "--as-is").returncode == 0
+    assert f"- {fact}\n" in memory(place)
+
+
+def test_a_key_of_the_environment_is_refused(place: Path) -> None:
+    command = [ASSISTANT, "-w", place, "--no-daemon", "remember", "It is nine tame herons"]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HARBOUR_KEY": "nine tame herons"},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "the secret HARBOUR_KEY" in done.stderr
+    assert "herons" not in memory(place)
+
+
+def test_a_secret_is_registered_and_its_stand_in_written(place: Path, run: Run) -> None:
+    done = run("remember", FACT, "--secret", "guest_wifi")
+    assert done.returncode == 0
+    assert "- The guest wifi password: [[secret:guest_wifi]]\n" in memory(place)
+    assert SECRET not in memory(place)
+    assert run("secrets", "show", "guest_wifi").stdout == f"{SECRET}\n"
+    before = memory(place)
+    for arguments in (
+        ("The door password: Winter!2031", "--secret", "guest_wifi"),  # another secret's name
+        ("The door password: Winter!2031", "--secret", "one", "--secret", "two"),
+        ("Nothing to hide", "--secret", "one"),
+        ("The door password: Winter!2031", "--secret", "one", "--as-is"),
+    ):
+        assert run("remember", *arguments).returncode == 2
+    assert memory(place) == before
+    assert run("secrets", "list").stdout == "guest_wifi\n"
+    assert run("secrets", "show", "guest_wifi").stdout == f"{SECRET}\n"
+
+
+def test_at_a_terminal_the_owner_decides_before_anything_is_written(place: Path, run: Run) -> None:
+    for answers, status, added in (
+        (["l"], 1, ""),
+        ([""], 1, ""),
+        (["k", "guest_wifi"], 0, "- The guest wifi password: [[secret:guest_wifi]]\n"),
+        (["s"], 0, f"- {FACT}\n"),
+    ):
+        before = memory(place)
+        child = terminal(place, "remember", FACT)
+        child.expect(r"(looks like a|the) secret .*\[l\]eave it")
+        assert memory(place) == before
+        for answer, asked in zip(answers, [r"\[l\]: ", "Its name"], strict=False):
+            child.expect(asked)
+            child.sendline(answer)
+        assert ended(child) == status
+        assert memory(place).removeprefix(before).endswith(added)
+        assert (memory(place) == before) is (added == "")
+    assert run("secrets", "show", "guest_wifi").stdout == f"{SECRET}\n"
+
+
+def test_the_chat_asks_too_and_tells_what_it_withholds(place: Path) -> None:
+    child = terminal(place, "chat")
+    child.expect(PROMPT)
+    child.send(f"/remember {FACT}\r")
+    child.expect(r"\[l\]eave it")
+    child.sendline("k")
+    child.expect("Its name")
+    child.sendline("guest_wifi")
+    child.expect(r"Remembered: MEMORY\.md:\d+")
+    child.expect(PROMPT)
+    child.send("/recall guest wifi password\r")
+    child.expect(r"\[\[secret:guest_wifi\]\]")
+    child.expect(PROMPT)
+    child.send(f"remember that the garage takes {SECRET}, too\r")
+    child.expect("stay here and are not kept")
+    child.expect(PROMPT)
+    child.send("remember that the NAS password: Winter!2031\r")
+    child.expect("Nothing was written")
+    child.expect(PROMPT)
+    child.sendeof()
+    ended(child)
+    assert "- The guest wifi password: [[secret:guest_wifi]]\n" in memory(place)
+    assert "- the garage takes [[secret:guest_wifi]], too\n" in memory(place)
+    assert "NAS" not in memory(place)
