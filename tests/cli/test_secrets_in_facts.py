@@ -5,9 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
-import pexpect
-
-from tests.cli.conftest import ASSISTANT, PROMPT, Run
+from tests.cli.conftest import ASSISTANT, Run
+from tests.cli.tty import Tty
 
 SECRET = "Sommer2024xyz9"
 FACT = f"The guest wifi password: {SECRET}"
@@ -17,21 +16,8 @@ def memory(place: Path) -> str:
     return (place / "MEMORY.md").read_text(encoding="utf-8")
 
 
-def terminal(place: Path, *arguments: str) -> "pexpect.spawn[str]":
-    environment = {**os.environ, "TERM": "xterm-256color"}
-    return pexpect.spawn(
-        str(ASSISTANT),
-        ["-w", str(place), *arguments],
-        env=environment,
-        timeout=90,
-        encoding="utf-8",
-    )
-
-
-def ended(child: "pexpect.spawn[str]") -> int | None:
-    child.expect(pexpect.EOF)
-    child.close()
-    return child.exitstatus
+def terminal(place: Path, *arguments: str) -> Tty:
+    return Tty("-w", str(place), *arguments, size=(120, 40))
 
 
 def test_what_only_looks_like_a_secret_stays_as_it_was_given_and_is_told_of(
@@ -57,9 +43,9 @@ def test_a_passage_says_a_stored_secret_to_its_owner_alone(place: Path, run: Run
     piped = run("recall", "guest wifi password", "-k", "1").stdout
     assert "[[secret:password-" in piped
     assert SECRET not in piped
-    child = terminal(place, "recall", "guest wifi password", "-k", "1")
-    child.expect(SECRET)
-    assert ended(child) == 0
+    with terminal(place, "recall", "guest wifi password", "-k", "1") as tty:
+        assert tty.end() == 0
+        assert SECRET in tty.text
 
 
 def test_what_is_certainly_a_secret_is_refused_until_its_owner_decides(
@@ -129,39 +115,36 @@ def test_at_a_terminal_the_owner_decides_before_anything_is_written(place: Path,
         (["s"], 0, f"- {FACT}\n"),
     ):
         before = memory(place)
-        child = terminal(place, "remember", FACT)
-        child.expect(r"(looks like a|the) secret .*\[l\]eave it")
-        assert memory(place) == before
-        for answer, asked in zip(answers, [r"\[l\]: ", "Its name"], strict=False):
-            child.expect(asked)
-            child.sendline(answer)
-        assert ended(child) == status
+        with terminal(place, "remember", FACT) as tty:
+            tty.wait("[l]eave it [l]:")
+            assert "secret" in tty.text and memory(place) == before
+            for answer, asked in zip(answers, ["[l]eave it [l]:", "Its name"], strict=False):
+                tty.wait(asked)
+                tty.say(answer)
+            assert tty.end() == status
         assert memory(place).removeprefix(before).endswith(added)
         assert (memory(place) == before) is (added == "")
     assert run("secrets", "show", "guest_wifi").stdout == f"{SECRET}\n"
 
 
 def test_the_chat_asks_too_and_tells_what_it_withholds(place: Path) -> None:
-    child = terminal(place, "chat")
-    child.expect(PROMPT)
-    child.send(f"/remember {FACT}\r")
-    child.expect(r"\[l\]eave it")
-    child.sendline("k")
-    child.expect("Its name")
-    child.sendline("guest_wifi")
-    child.expect(r"Remembered: MEMORY\.md:\d+")
-    child.expect(PROMPT)
-    child.send("/recall guest wifi password\r")
-    child.expect(r"\[\[secret:guest_wifi\]\]")
-    child.expect(PROMPT)
-    child.send(f"remember that the garage takes {SECRET}, too\r")
-    child.expect("stay here and are not kept")
-    child.expect(PROMPT)
-    child.send("remember that the NAS password: Winter!2031\r")
-    child.expect("Nothing was written")
-    child.expect(PROMPT)
-    child.sendeof()
-    ended(child)
+    with terminal(place, "chat") as tty:
+        tty.wait("›")
+        tty.say(f"/remember {FACT}")
+        tty.wait("[l]eave it [l]:")
+        tty.say("k")
+        tty.wait("Its name")
+        tty.say("guest_wifi")
+        tty.wait("Remembered: MEMORY.md:")
+        tty.say("/recall guest wifi password")
+        tty.wait("- The guest wifi password: [[secret:guest_wifi]]")
+        tty.say(f"remember that the garage takes {SECRET}, too")
+        tty.wait("stay here and are not kept")
+        tty.wait(lambda tty: "the garage takes" in memory(place))
+        tty.say("remember that the NAS password: Winter!2031")
+        tty.wait("Nothing was written")
+        tty.say("/quit")
+        assert tty.end() == 0
     assert "- The guest wifi password: [[secret:guest_wifi]]\n" in memory(place)
     assert "- the garage takes [[secret:guest_wifi]], too\n" in memory(place)
     assert "NAS" not in memory(place)

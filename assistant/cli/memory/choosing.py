@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import typer
-
+from assistant.cli.asking import ask, confirm, say
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import at_terminal
 from assistant.display import counted
@@ -35,7 +34,7 @@ def choice(memory: Keeper, target: str) -> Passage | None:
     passages = found.passages
     for number, passage in enumerate(passages, start=1):
         said = _line(passage) if len(passages) == 1 else f"{number}. {_line(passage)}"
-        typer.echo(said, err=True)
+        say(said)
     if at_terminal():
         return _picked(passages)
     if len(passages) == 1 and found.exact:
@@ -55,8 +54,8 @@ def _found(memory: Keeper, target: str) -> Located:
 
 def _picked(found: Sequence[Passage]) -> Passage | None:
     if len(found) == 1:
-        return found[0] if typer.confirm("Forget this?", err=True) else None
-    answer = typer.prompt("Forget which one? (Enter for none)", default="", err=True).strip()
+        return found[0] if confirm("Forget this?") else None
+    answer = ask("Forget which one? (Enter for none)", "")
     if answer.isdecimal() and 1 <= int(answer) <= len(found):
         return found[int(answer) - 1]
     return None

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import typer
 
+from assistant.cli.asking import ask, say
 from assistant.cli.memory.shown import show_written
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
@@ -25,15 +26,15 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
     if written.status != "secret":
         return written
     for secret in written.secrets:
-        typer.echo(f"It holds {_described(fact.text, secret)}.", err=True)
+        say(f"It holds {_described(fact.text, secret)}.")
     asked = "[s]tore it as it is, [k]eep it as a secret with a name, [l]eave it"
-    answer = typer.prompt(asked, default="l", err=True).strip()[:1].lower()
+    answer = ask(asked, "l")[:1].lower()
     if answer == "s":
         (written,) = memory.remember([replace(fact, secrets="keep")])
         return written
     if answer == "k":
         return _keep(memory, fact, written.secrets, learn)
-    typer.echo("Nothing was written.", err=True)
+    say("Nothing was written.")
     return None
 
 
@@ -87,9 +88,7 @@ def _keep(memory: Memory, fact: Fact, secrets: Sequence[Secret], learn: Learn) -
     for secret in secrets:
         value = fact.text[secret.start : secret.end]
         if value not in named:
-            name = typer.prompt(
-                "Its name", default=secret.kind if secret.certain else None, err=True
-            ).strip()
+            name = ask("Its name", secret.kind if secret.certain else None)
             _register(name, value)
             learn(name, value)
             named[value] = name
@@ -104,7 +103,7 @@ def _register(name: str, value: str) -> None:
 
     if name not in registered.names():
         where = registered.add(name, value)
-        typer.echo(f"{name} is registered, its value kept in {where}", err=True)
+        say(f"{name} is registered, its value kept in {where}")
     elif registered.value(name) != value:
         raise UsageError(f"{name} is the name of another secret", "Choose another name")
 

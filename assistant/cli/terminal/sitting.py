@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from assistant.app import Chat
+from assistant.cli.asking import asked_by
 from assistant.cli.terminal import past
 from assistant.cli.terminal.commands.slash import run_command
 from assistant.cli.terminal.palette import BAD, faint, styled
@@ -90,7 +91,8 @@ class Sitting:
 
     def _command(self, line: str) -> None:
         above = _Above(self.screen)
-        with self.screen.working(None), contextlib.redirect_stdout(above):
+        shown = contextlib.redirect_stdout(above)
+        with self.screen.working(None), shown, asked_by(self.screen.answer):
             try:
                 run_command(self.chat, line)
             except AssistantError as error:
