@@ -43,3 +43,10 @@ def test_the_first_example_reproduces_exactly(home: Path) -> None:
     assert len(shown) >= 4
     for printed, expected in shown:
         assert printed == expected.replace(WRITTEN, date.today().isoformat())
+
+
+def test_the_recording_loads_nothing_and_shows_the_chat() -> None:
+    picture = (README.parent / "docs/terminal.svg").read_text("utf-8").replace("&#160;", " ")
+    assert "url(" not in re.sub(r"url\(#", "", picture)
+    for said in ("› when does Mia land?", "Memory holds this", "MEMORY.md:17"):
+        assert said in picture

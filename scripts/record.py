@@ -1,0 +1,99 @@
+"""Record the real terminal as an SVG: `python -m scripts.record` writes docs/terminal.svg.
+
+A new workspace, the program itself in a pseudo-terminal, the offline responder: nothing is staged
+but what is typed.
+"""
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from itertools import groupby
+from pathlib import Path
+
+import pyte
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from tests.cli.tty import Tty
+
+TARGET = Path(__file__).resolve().parent.parent / "docs/terminal.svg"
+SIZE = (92, 24)
+SAID = (
+    ("remember that Mia lands in Porto on 27 November 2026 at 18:40", "Remembered at"),
+    ("when does Mia land?", "Memory holds this"),
+)
+FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
+"""What a picture would load from elsewhere."""
+NAMES = {"brown": "yellow", "default": None}
+"""pyte's names of colours that rich has under others."""
+
+
+def main() -> None:
+    """Play the scene and write the picture."""
+    home = Path(tempfile.gettempdir(), "robin")  # its path is in the picture
+    home.mkdir()
+    os.environ |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    program, place = str(Path(sys.executable).with_name("assistant")), home / "mind"
+    try:
+        subprocess.run([program, "init", str(place)], check=True, capture_output=True)
+        (place / ".assistant/new").unlink()  # the questions of the first chat
+        screen = played(place)
+        subprocess.run([program, "-w", str(place), "daemon", "stop"], check=True)
+    finally:
+        shutil.rmtree(home)
+    console = Console(record=True, width=SIZE[0], file=io.StringIO())
+    for line in screen:
+        console.print(line, soft_wrap=True)
+    picture = console.export_svg(title="assistant")
+    TARGET.write_text(FONTS.sub("", picture), encoding="utf-8")
+
+
+def played(place: Path) -> list[Text]:
+    """What stands on the screen after the scene, line by line, without the empty end."""
+    with Tty("-w", str(place), "chat", size=SIZE) as tty:
+        tty.wait("›")
+        for said, answer in SAID:
+            tty.say(said)
+            tty.wait(answer, gone="Ctrl-C stops")
+        return lines(tty._screen)
+
+
+def lines(screen: pyte.Screen) -> list[Text]:
+    """The rows of a screen as styled text."""
+    rows = [row(screen, number) for number in range(screen.lines)]
+    while rows and not rows[-1].plain.strip():
+        rows.pop()
+    return rows
+
+
+def row(screen: pyte.Screen, number: int) -> Text:
+    """One row, each cell in its own style."""
+    text = Text()
+    cells = (screen.buffer[number][column] for column in range(screen.columns))
+    for style, run in groupby(cells, key=style_of):
+        text.append("".join(cell.data for cell in run), style)
+    text.rstrip()
+    return text
+
+
+def style_of(cell: pyte.screens.Char) -> Style:
+    """A cell's style as rich writes it."""
+    return Style(color=colour(cell.fg), bold=cell.bold, italic=cell.italics)
+
+
+def colour(name: str) -> str | None:
+    """A colour as rich writes it."""
+    if len(name) == 6 and all(each in "0123456789abcdef" for each in name):
+        return f"#{name}"
+    bright = name.removeprefix("bright")
+    plain = NAMES.get(bright, bright)
+    return f"bright_{plain}" if plain and bright != name else plain
+
+
+if __name__ == "__main__":
+    main()
