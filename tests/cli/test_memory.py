@@ -69,6 +69,14 @@ def test_a_warm_recall_loads_nothing_heavy(place: Path, run: Run) -> None:
     assert loaded(done) == []
 
 
+def test_a_warm_remember_loads_nothing_heavy(place: Path, run: Run) -> None:
+    run("recall", "spare key")
+    for words in (("Tom", "sails"), ("-",)):
+        done = run_assistant("-w", str(place), "remember", *words, stdin="Mia paints\n")
+        assert done.stdout.startswith("Remembered: MEMORY.md:")
+        assert loaded(done) == []
+
+
 def test_output_to_a_pipe_has_no_colour(run: Run) -> None:
     assert "\x1b" not in run("recall", "spare key", "--why").stdout
 
