@@ -17,6 +17,7 @@ from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.context import (
     Section,
+    briefing,
     read_clean,
     stable_sections,
     system_messages,
@@ -107,6 +108,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         self._found: Recall | None = None
+        self._begun_at = self.clock()
         self._is_new = True
         self._requests: dict[str, Requests] = {}
         self._made_room = False
@@ -143,6 +145,7 @@ class Conversation:
             yield from self._turn(asked)
 
     def _turn(self, asked: UserEntry) -> Iterator[Event]:
+        self._begun_at = self.clock()
         try:
             yield TurnStarted(self.transcript.session, asked.id)
             yield StateChanged(State.INITIALIZING)
@@ -221,12 +224,14 @@ class Conversation:
                 skills=self.skills,
                 off_the_record=self.transcript.off_the_record,
                 trusted=self.trusted,
+                briefed=self._briefs,
             ),
             *turn_sections(
                 recall,
                 working_memory=self.scratch.render(),
-                now=self.clock(),
+                now=self._begun_at,
                 place=self.workspace,
+                model=self.model.name,
             ),
         ]
 
@@ -242,9 +247,13 @@ class Conversation:
             "Message": text,
             **{title: shown_attachment(title, given) for title, given in attached.items()},
         }
-        sections = self.sections(recall) + [
-            Section(title, shown) for title, shown in parts.items() if shown
-        ]
+        said_last = {"Message", *attached}
+        before = [Section(name, text) for name, text in parts.items() if name not in said_last]
+        after = [Section(name, text) for name, text in parts.items() if name in said_last]
+        stable = [each for each in self.sections(recall) if each.stable]
+        turn = [each for each in self.sections(recall) if not each.stable]
+        ordered = [*before, *turn, *after] if self._briefs else [*turn, *before, *after]
+        sections = [*stable, *(each for each in ordered if each.text)]
         return [replace(each, text=self.redactor.redact(each.text)) for each in sections]
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
@@ -285,16 +294,25 @@ class Conversation:
         known = self._requests.get(self.model.name)
         if known is None:
             window = Window(self.model.context_window, self.settings.reserve_tokens)
-            known = Requests(self.transcript, window, self._system)
+            known = Requests(self.transcript, window, self._system, self._briefing)
             self._requests[self.model.name] = known
         return known
 
+    @property
+    def _briefs(self) -> bool:
+        """Whether what changes with a turn stands before the owner's message."""
+        return self.settings.memory_at == "message"
+
     def _system(self) -> list[Message]:
+        sections = self.sections(self._found)
+        kept = [each for each in sections if each.stable or not self._briefs]
         redact = self.redactor.redact
         return [
-            replace(message, content=redact(message.content))
-            for message in system_messages(self.sections(self._found))
+            replace(message, content=redact(message.content)) for message in system_messages(kept)
         ]
+
+    def _briefing(self) -> str:
+        return self.redactor.redact(briefing(self.sections(self._found))) if self._briefs else ""
 
     def _learn(self, usage: Usage) -> None:
         self.requests.window.learn(self.requests.sent or 0, usage.input_tokens)

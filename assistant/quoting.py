@@ -9,7 +9,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
-OUR_TAGS = ("memory", "transcript", "known", "summary", "reminder", "toolcall", "toolresult")
+OUR_TAGS = (
+    *("memory", "transcript", "known", "summary", "reminder", "briefing"),
+    *("toolcall", "toolresult"),
+)
 """What stands between brackets only in the prompt's own hand, whatever else is in the bracket."""
 ROLES = ("system", "assistant", "user", "owner", "human", "tool", "inst", "sys")
 """What models take for a speaker if it stands in brackets alone."""
@@ -50,6 +53,8 @@ MARK = (
 """How the marks of chat templates go on after their bracket. Some servers take one for the end of
 a message wherever it stands: in what a tool returned, too."""
 LIVE, INERT = re.compile(rf"([<\[])(?=\\*{MARK})"), re.compile(rf"([<\[])\\(?=\\*{MARK})")
+BRIEFING = re.compile(r"[\[［](\s*/?\s*briefing)", re.IGNORECASE)
+"""The tag of what the program says at the head of a message, in what others say."""
 INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 """Letters and marks that show nothing; characters of the categories below are added."""
 REMOVED = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
@@ -79,6 +84,11 @@ def without_calls(text: str) -> str:
 def inert(text: str) -> str:
     """The text with a backslash in each mark of a chat template; `live` takes them out again."""
     return LIVE.sub(r"\1\\", text)
+
+
+def without_briefings(text: str) -> str:
+    """The text, its tags of a briefing opened by a round bracket: nobody else briefs the model."""
+    return BRIEFING.sub(r"(\1", text)
 
 
 def live(text: str) -> str:

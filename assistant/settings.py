@@ -163,6 +163,9 @@ class ContextSettings(_Section):
     """The share of the room for history at which compaction starts."""
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
     """The share of the history, newest turns first, that compaction keeps word for word."""
+    memory_at: Literal["message", "system"] = "message"
+    """Where memory, notes and the time stand: before the owner's latest message, so that all
+    before it is read by the provider once, or in the system prompt, before the history."""
     reserve_tokens: int = Field(default=4096, ge=0)
     """Tokens of the window kept free for the reply."""
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assistant.errors import LedgerError, MemoryFailure
 from assistant.events import Event, TurnFailed, TurnFinished
@@ -16,6 +16,8 @@ from assistant.memory.base import (
     Recall,
     Remembered,
 )
+from assistant.messages import Message
+from assistant.model.offline import BRIEFED
 from assistant.secrets.stand_ins import stand_ins
 from assistant.session.extraction import key
 
@@ -80,6 +82,11 @@ class ListMemory:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def unbriefed(said: Sequence[Message]) -> list[Message]:
+    """The messages without what the program says at the head of the owner's."""
+    return [replace(each, content=BRIEFED.sub("", each.content)) for each in said]
 
 
 def reply(turn: Iterator[Event]) -> str:

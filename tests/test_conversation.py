@@ -49,7 +49,7 @@ from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace import Workspace
-from tests.conversations import ListMemory, failure, reply
+from tests.conversations import ListMemory, failure, reply, unbriefed
 from tests.model.validator import faults
 
 Opened = Callable[..., Conversation]
@@ -106,9 +106,11 @@ def test_a_turn_is_recalled_answered_and_finished(opened: Opened) -> None:
         StateChanged(State.DONE),
         TurnFinished("With Ada.", Usage(50, 2)),
     ]
-    stable, turn, asked = model.requests[0].messages
-    assert stable.cache and "- (MEMORY.md:1) The spare key is with Ada" in turn.content
-    assert asked == Message("user", "Where is the spare key?")
+    stable, asked = model.requests[0].messages
+    assert stable.cache and not asked.cache
+    assert "- (MEMORY.md:1) The spare key is with Ada" in asked.content
+    assert asked.content.startswith("[BRIEFING]\n# Your Memory\n")
+    assert asked.content.endswith("\n[/BRIEFING]\n\nWhere is the spare key?")
     assert [entry.type for entry in talk.transcript.entries] == [
         "header",
         "user",
@@ -130,7 +132,7 @@ def test_a_session_goes_on_in_another_process(opened: Opened) -> None:
     reply(first.send("Count"))
     model = ScriptedModel("Two.")
     reply(opened(model, again(first)).send("On"))
-    assert [message.content for message in model.requests[0].messages[2:]] == [
+    assert [message.content for message in unbriefed(model.requests[0].messages)[1:]] == [
         "Count",
         "One.",
         "On",
@@ -150,7 +152,7 @@ def test_a_memory_that_fails_is_told_and_the_turn_goes_on(opened: Opened) -> Non
     talk = opened(model, memory=memory)
     events = list(talk.send("Who has the key?"))
     assert Notice("Memory could not be asked: the index is locked. Wait") in events
-    assert UNAVAILABLE in model.requests[0].messages[1].content
+    assert UNAVAILABLE in model.requests[0].messages[-1].content
     assert any(isinstance(entry, NoticeEntry) for entry in talk.transcript.entries)
 
 
@@ -175,7 +177,7 @@ def test_a_model_that_fails_ends_the_turn_with_its_cure_and_a_next_may_follow(
     ]
     assert reply(talk.send("And now?")) == "Yes."
     assert faults(model.requests[1].messages) == []
-    assert [message.content for message in model.requests[1].messages[2:]] == [
+    assert [message.content for message in unbriefed(model.requests[1].messages)[1:]] == [
         "Hello",
         "[No reply: the key is wrong]",
         "And now?",
@@ -267,7 +269,7 @@ def test_a_turn_that_was_cut_off_is_resumed(opened: Opened) -> None:
     resumed = opened(model, again(talk))
     assert resumed.unfinished
     assert reply(resumed.resume()) == "It may have run."
-    assert [message.role for message in model.requests[0].messages[2:]] == [
+    assert [message.role for message in unbriefed(model.requests[0].messages)[1:]] == [
         "user",
         "assistant",
         "tool",
@@ -280,7 +282,11 @@ def test_a_new_message_instead_ends_the_turn_that_was_cut_off(opened: Opened) ->
     talk.transcript.append(UserEntry("Look"))
     model = ScriptedModel("Yes.")
     reply(opened(model, again(talk)).send("Something else"))
-    assert [m.role for m in model.requests[0].messages[2:]] == ["user", "assistant", "user"]
+    assert [m.role for m in unbriefed(model.requests[0].messages)[1:]] == [
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 def test_working_memory_is_taken_up_again(opened: Opened) -> None:
@@ -289,7 +295,7 @@ def test_working_memory_is_taken_up_again(opened: Opened) -> None:
     reply(talk.send("Note the goal"))
     model = ScriptedModel("X.")
     reply(opened(model, again(talk)).send("What is the goal?"))
-    assert "the goal is X" in model.requests[0].messages[1].content
+    assert "the goal is X" in model.requests[0].messages[-1].content
 
 
 def test_what_opening_had_to_mend_is_told(opened: Opened) -> None:
@@ -350,7 +356,7 @@ def test_compaction_captures_facts_then_summarises(opened: Opened) -> None:
     assert (fact.origin.session, fact.origin.entries) == (talk.transcript.session, ("e1",))
     model.enqueue("Good night.")
     reply(talk.send("Bye"))
-    assert [message.content for message in model.requests[-1].messages[2:]] == [
+    assert [message.content for message in unbriefed(model.requests[-1].messages)[1:]] == [
         "My cat is Tom.",
         "[Summary of what followed]\nThey spoke of pets.",
         "I am tired.",
@@ -571,9 +577,9 @@ def test_two_hundred_turns_against_a_small_model(opened: Opened) -> None:
         if "You summarise" in messages[0].content:
             return "The story so far. " * 20
         assert faults(messages) == []
-        assert messages[2].content.startswith("THE GOAL: build a boat")
+        assert unbriefed(messages)[1].content.startswith("THE GOAL: build a boat")
         if noted:
-            assert "keep the keel dry" in messages[1].content
+            assert "keep the keel dry" in said
         last = messages[-1]
         if last.role == "user" and last.content.endswith(("3", "7")):
             return Reply(tool_calls=(ToolCall(f"c{len(seen)}", "look"),))
@@ -622,7 +628,7 @@ def test_what_comes_with_a_message_is_sent_kept_and_not_asked_for(opened: Opened
     }
     assert shown["Input"].endswith("\nGrey tea")
     reply(talk.send("Summarise this", {"Input": "Grey tea"}))
-    asked = model.requests[0].messages[-1].content
+    asked = unbriefed(model.requests[0].messages)[-1].content
     assert asked.startswith("Summarise this\n\n[Input, ") and asked.endswith("]\nGrey tea")
     kinds = [type(each) for each in talk.transcript.entries]
     assert kinds[1:4] == [UserEntry, AttachmentEntry, RecalledEntry]
@@ -652,7 +658,7 @@ def test_a_later_batch_may_supersede_what_an_earlier_one_wrote(opened: Opened) -
     def answer(messages: Sequence[Message], _: object) -> Answer:
         if "long-term memory of an owner" not in messages[0].content:
             return "They spoke."
-        shown = messages[1].content
+        shown = messages[-1].content
         if "moved to Rome" in shown:
             (moved,) = re.findall(r"^(e\d+) owner: I moved to Rome", shown, re.MULTILINE)
             (handle,) = re.findall(r"^(K\d+): - Lives in Berlin", shown, re.MULTILINE)

@@ -42,6 +42,8 @@ ANSWERS: dict[Kind, str] = {
         "own, work with files, and run commands."
     ),
 }
+BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
+"""What the program says at the head of the latest message."""
 NOT_ASKED = "Memory could not be asked"
 """What the prompt says in place of the block when recall failed."""
 
@@ -88,7 +90,7 @@ class OfflineModel:
         last = messages[-1]
         if last.role == "tool":
             return Reply(_confirmation(last.content))
-        asked = last.content
+        asked = BRIEFED.sub("", last.content, count=1)
         if (fact := fact_to_remember(asked)) and "remember" in tools:
             number = sum(len(message.tool_calls) for message in messages) + 1
             call = ToolCall(f"call_{number}", "remember", {"fact": fact})
@@ -108,7 +110,9 @@ class OfflineModel:
         if ABOUT_ITSELF.match(asked):
             introduced = any(message.role == "assistant" for message in messages)
             return self._introduction() if introduced else "Hello."
-        return _recalled([message.content for message in messages if message.role == "system"])
+        briefed = BRIEFED.match(messages[-1].content)
+        told = [message.content for message in messages if message.role == "system"]
+        return _recalled([*told, briefed[0]] if briefed else told)
 
     def _introduction(self) -> str:
         found = self._find_offers()

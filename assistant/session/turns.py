@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.messages import Message, Role, ToolCall
-from assistant.quoting import inert
+from assistant.quoting import inert, without_briefings
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -31,9 +31,13 @@ EMPTY = "(no output)"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The entries of one turn; the first is the owner's message."""
+    """The entries of one turn; the first is the owner's message.
+
+    `briefing` is what the program says to the model before it, as it is sent.
+    """
 
     entries: tuple[Entry, ...]
+    briefing: str = ""
 
     @property
     def request(self) -> str:
@@ -106,6 +110,8 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
     """The turns as messages that go on from those `before`."""
     said = list(before)
     for turn in turns:
+        if turn.briefing:
+            _add(said, Message("user", _encodable(turn.briefing)))
         for index, entry in enumerate(turn.entries):
             match entry:
                 case UserEntry(text=text):
@@ -168,8 +174,13 @@ def _answer(entry: AssistantEntry) -> Message:
 
 
 def sendable(text: str) -> str:
-    """The text as a request can hold it: no lone surrogate, no mark that ends its message."""
-    return inert(text.encode("utf-8", "replace").decode("utf-8"))
+    """The text as a request can hold it: no lone surrogate, no mark that ends its message or
+    makes it the program's."""
+    return without_briefings(inert(_encodable(text)))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def unanswered(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:

@@ -37,7 +37,7 @@ def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
         asked = command(place, provider.url, "ask", "summarise", "this")
         assert done(asked, "tea\ncoffee\n") == (0, "A short list.\n", "")
     sent = provider.requests[0].body["messages"][-1]["content"]
-    assert sent.startswith("summarise this\n\n[Standard input, ")
+    assert "[/BRIEFING]\n\nsummarise this\n\n[Standard input, " in sent
     assert sent.endswith("]\ntea\ncoffee\n")
 
 

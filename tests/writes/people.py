@@ -44,8 +44,7 @@ class Talker:
         if not messages[-1].content.endswith("?"):
             return "Noted."
         self.answers += 1
-        prompt = "\n".join(each.content for each in messages if each.role == "system")
-        told = [self._reworded(quote.text) for quote in quotes(prompt)[:RESTATED]]
+        told = [self._reworded(each.text) for each in quotes(messages[-1].content)[:RESTATED]]
         if self.answers % INVENTS == 0:
             told.append(self._invention(0))
         return " ".join(told) or "I do not know."
