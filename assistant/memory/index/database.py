@@ -5,7 +5,6 @@ the index does not take it; the index is told of it by `ATTACH`.
 """
 
 import contextlib
-import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -13,8 +12,9 @@ from pathlib import Path
 from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
+from assistant.memory.text.language import comparable, language_of
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -50,9 +50,6 @@ CREATE TABLE token (value TEXT NOT NULL);
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {CACHE_VERSION};
 """
-_CJK = re.compile(
-    r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff])"
-)
 
 
 class CatalogDamaged(MemoryFailure):
@@ -187,6 +184,6 @@ def tokenizing_database() -> sqlite3.Connection:
     return db
 
 
-def searchable(text: str) -> str:
-    """Text as FTS5 shall see it: scripts written without spaces are matched by character."""
-    return _CJK.sub(r" \1 ", text)
+def searchable(text: str, language: str | None = None) -> str:
+    """Text as FTS5 shall see it: stemmed by its language, which is told from it if not given."""
+    return comparable(text, language or language_of(text))

@@ -45,7 +45,7 @@ class InvertedIndex:
         """Forget what was read: the chunks have changed."""
         self._kept.clear()
 
-    def terms(self, query: str) -> list[Term]:
+    def terms(self, query: str, language: str | None = None) -> list[Term]:
         """The distinct stemmed words of any text, in order, as the index has them.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
@@ -53,7 +53,7 @@ class InvertedIndex:
         with self._database.using() as db:
             tokenizing = self._tokenizing
             tokenizing.execute(
-                "INSERT INTO words (rowid, plain) VALUES (1, ?)", (searchable(query),)
+                "INSERT INTO words (rowid, plain) VALUES (1, ?)", (searchable(query, language),)
             )
             rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
             tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")

@@ -14,6 +14,11 @@ from datetime import date
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.postings import Term
 from assistant.memory.text.dates import periods
+from assistant.memory.text.language import (
+    CAPITALISES_NOUNS,
+    language_of,
+    without_function_words,
+)
 from assistant.memory.text.period import Period
 
 MAX_CHARS = 2000
@@ -51,6 +56,7 @@ class Question:
     """
 
     text: str
+    language: str
     embedded: str
     terms: tuple[Term, ...]
     searched: tuple[Term, ...]
@@ -65,14 +71,17 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
     text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
     words = _WORD.findall(text)
-    telling = [word for word in words if word.casefold() not in _STOP_WORDS]
-    found = catalog.words.terms(" ".join(telling))
+    language = language_of(text)
+    found = catalog.words.terms(_telling(text, words, language), language)
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
-    names = _names(text, catalog)
+    names = [] if language in CAPITALISES_NOUNS else _names(text, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
     return Question(
         text=text,
-        embedded=_cut(_without(text, common, catalog) if common else text, EMBEDDED_CHARS),
+        language=language,
+        embedded=_cut(
+            _without(text, common, language, catalog) if common else text, EMBEDDED_CHARS
+        ),
         terms=terms,
         searched=affordable(terms),
         words=frozenset(word.casefold() for word in words),
@@ -80,6 +89,12 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
         unknown_names=_share_unknown(names),
         periods=tuple(periods(text, today)),
     )
+
+
+def _telling(text: str, words: list[str], language: str) -> str:
+    if language == "english":
+        return " ".join(word for word in words if word.casefold() not in _STOP_WORDS)
+    return without_function_words(text, language)
 
 
 def is_common(term: Term, chunks: int) -> bool:
@@ -120,7 +135,7 @@ def _cut(text: str, most: int) -> str:
     return f"{text[:half]} {text[-half:]}"
 
 
-def _without(text: str, common: set[str], catalog: Catalog) -> str:
+def _without(text: str, common: set[str], language: str, catalog: Catalog) -> str:
     """The text without its common words; all of it if nothing else would be left."""
     starts = {stem[:3] for stem in common}
 
@@ -129,7 +144,7 @@ def _without(text: str, common: set[str], catalog: Catalog) -> str:
             term.text
             for part in _WORD.findall(word)
             if part.casefold()[:3] in starts
-            for term in catalog.words.terms(part)
+            for term in catalog.words.terms(part, language)
         }
         return not stems & common
 

@@ -55,15 +55,19 @@ def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
     return np.asarray((matrix * vector).sum(axis=1), dtype=np.float32)
 
 
-def strength(matrix: Matrix, unknown_names: float, *, known_names: bool = False) -> float:
+def strength(
+    matrix: Matrix, unknown_names: float, *, known_names: bool = False, understood: float = 1.0
+) -> float:
     """How good the best match is: 0 and more is worth something, `SOLID` and more is sure.
+
+    What is asked of a cosine is less by as much as its language is `understood` less, as it is.
 
     Both signals are absolute: no scale of the query's own, on which the best is always good.
     """
     cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
     words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
-    return cosine + WORDS_FOUND * words - least
+    return cosine + WORDS_FOUND * words - understood * least
 
 
 def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:

@@ -23,7 +23,7 @@ from assistant.memory.search.lexical import Grains
 from assistant.memory.search.question import Question, read
 from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
-from assistant.memory.search.similarity import Scanner, Similarity
+from assistant.memory.search.similarity import Scanner, Similarity, understanding
 from assistant.memory.search.traits import TraitColumns
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.settings import MemorySettings
@@ -49,6 +49,7 @@ class Ranked:
     positions: Rows
     scores: NDArray[np.float32]
     matrix: Matrix
+    understood: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Recaller:
         self._settings = settings
         self._today = today
         self._weights = weights
+        self._embedder = embedder
         self._scanner = Scanner(store, embedder)
         self._view: _View | None = None
 
@@ -128,7 +130,12 @@ class Recaller:
         if not (self._settings.abstain if query.abstain is None else query.abstain):
             return _Listed(listed, [], False)
         knows = bool(question.names) and not question.unknown_names
-        strength = ranking.strength(ranked.matrix, question.unknown_names, known_names=knows)
+        strength = ranking.strength(
+            ranked.matrix,
+            question.unknown_names,
+            known_names=knows,
+            understood=ranked.understood,
+        )
         weak, solid = strength < 0, strength > ranking.SOLID
         free = query.k is not None or bool(question.periods)
         worth = 0 if weak else plausible(found, free=free, solid=solid)
@@ -137,9 +144,10 @@ class Recaller:
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question with every signal; `only` is the one source asked."""
         catalog, view = self.store.catalog, self._current_view()
+        understood = self._understood(question)
         eligible = _eligible(view.layout, query) & _of_sources(view.layout, query, only)
         if not eligible.any():
-            return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0))
+            return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0), understood)
         exact = query.as_of is not None or only is not None
         asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
         with asked as similarity:
@@ -151,12 +159,19 @@ class Recaller:
         positions = positions[eligible[positions]]
         matrix = _empty(len(positions))
         _match_words(matrix, view.grains, question, postings, headings, positions)
-        _put(matrix, "dense", similarity.of(positions))
+        _put(matrix, "dense", understood * similarity.of(positions))
         best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
         _match_section(matrix, view.grains, similarity, positions)
+        matrix[:, SIGNALS.index("dense_section")] *= understood
         _match_traits(matrix, view.columns, question, positions)
-        return self._ranked(view.layout, positions, matrix)
+        return self._ranked(view.layout, positions, matrix, understood)
+
+    def _understood(self, question: Question) -> float:
+        """How far the model knows the question's language; it is taken to know English."""
+        if question.language == "english":
+            return 1.0
+        return understanding(question.text, self._embedder)
 
     def _current_view(self) -> _View:
         catalog = self.store.catalog
@@ -165,10 +180,10 @@ class Recaller:
             self._view = _View(layout, Grains.of(layout), TraitColumns(catalog, layout))
         return self._view
 
-    def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
+    def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix, understood: float) -> Ranked:
         scores = ranking.score(matrix, self._weights)
         order = np.argsort(-scores, kind="stable")
-        return Ranked(layout, positions[order], scores[order], matrix[order])
+        return Ranked(layout, positions[order], scores[order], matrix[order], understood)
 
     def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()

@@ -6,6 +6,7 @@ embedded and the index asked on a thread of their own, as neither holds Python's
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ from assistant.memory.index.store import IndexStore
 
 SCANNED = 2000
 """A memory of so many chunks is scanned whole."""
+KNOWN_LETTERS = 4.0
+"""Letters that a piece of a word has, at the mean, in a language the model knows."""
+LEAST_KNOWN = 0.1
+_WORD = re.compile(r"[^\W_]+")
 Cosines = NDArray[np.float32]
 
 
@@ -72,6 +77,16 @@ class Similarity:
 
     def _vectors(self, positions: Rows) -> Vectors:
         return self._catalog.vectors.read(self._layout.vector[positions].tolist())
+
+
+def understanding(text: str, embedder: Embedder) -> float:
+    """How far a model knows the words of a text, from `LEAST_KNOWN` to 1.
+
+    A model splits words it knows into few pieces, and a script it does not know into letters.
+    """
+    letters = sum(len(word) for word in _WORD.findall(text))
+    pieces = max(1, embedder.count_tokens(text) - embedder.count_tokens(""))
+    return min(1.0, max(LEAST_KNOWN, (letters / pieces - 1) / (KNOWN_LETTERS - 1)))
 
 
 class Scanner:

@@ -90,3 +90,14 @@ def test_frequent_words_are_read_last_and_only_while_they_can_be_afforded() -> N
 @pytest.mark.parametrize("text", ["\0", "\ud800", '" OR NEAR(*', "😀", "'; DROP TABLE chunks; --"])
 def test_no_text_is_too_strange(catalog: Catalog, text: str) -> None:
     read(catalog, text)
+
+
+def test_a_german_noun_is_no_name(catalog: Catalog) -> None:
+    asked = read(catalog, "wann erreiche ich den Vermieter am besten")
+    assert (asked.names, asked.unknown_names) == (frozenset(), 0.0)
+    assert read(catalog, "when can I reach Vermieter").unknown_names == 1.0
+
+
+def test_function_words_of_the_questions_language_are_not_looked_for(catalog: Catalog) -> None:
+    asked = read(catalog, "¿dónde está la llave del trastero?")
+    assert {term.text for term in asked.terms} == {"llav", "traster"}

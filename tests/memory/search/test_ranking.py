@@ -55,6 +55,11 @@ def test_weakness_is_told_by_absolute_measures(
     assert (ranking.strength(found, unknown) < 0) is weak
 
 
+def test_less_is_asked_of_a_cosine_in_a_language_the_model_hardly_knows() -> None:
+    found = matrix(dense=0.03, bm25=0.2)
+    assert ranking.strength(found, 0.0) < 0 < ranking.strength(found, 0.0, understood=0.1)
+
+
 def test_nothing_found_is_weak() -> None:
     assert ranking.strength(np.empty((0, len(SIGNALS)), dtype=np.float32), 0.0) < 0
 
