@@ -545,7 +545,8 @@ def test_a_window_that_is_smaller_than_told_is_found_out(opened: Opened) -> None
 
 
 def test_a_message_too_long_alone_is_a_clear_error_and_the_next_goes_on(opened: Opened) -> None:
-    model = ScriptedModel(extraction(), "A long text.", "Yes.", context_window=8_000)
+    parts = [extraction()] * 17  # of the message, each read for facts
+    model = ScriptedModel(*parts, "A long text.", "Yes.", context_window=8_000)
     talk = opened(model)
     told = failure(talk.send("word " * 20_000))
     assert "too long for the model" in told.message and told.cure

@@ -19,7 +19,7 @@ from assistant.memory.base import Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
-from assistant.session.compaction import batches
+from assistant.session.compaction import batches, readings
 from assistant.session.entries import (
     NO_USAGE,
     CapturedEntry,
@@ -125,7 +125,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
     for batch in batches(turns, job.window.tokens // READ_SHARE):
         yield Compacting("facts", read, len(turns))
         try:
-            extracted, usage = yield from _extract(job, batch)
+            extracted, usage = yield from _extract_all(job, batch)
         except AssistantError as error:
             left = counted(len(turns) - read, "turn")
             yield notice(job.transcript, f"No facts were taken from {left} yet: {error.message}")
@@ -139,6 +139,18 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
     if refused:
         yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
     return done
+
+
+def _extract_all(
+    job: Reading, turns: Sequence[Turn]
+) -> Generator[Event, None, tuple[Extracted, Usage]]:
+    """What the model finds in all that the owner said in these turns, however long."""
+    found, usage = Extracted(()), NO_USAGE
+    for part in readings(turns):
+        more, used = yield from _extract(job, part)
+        found = Extracted(found.facts + more.facts, found.refused + more.refused)
+        usage += used
+    return found, usage
 
 
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:

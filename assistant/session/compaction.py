@@ -6,6 +6,7 @@ summariser.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from assistant.messages import Message, ToolCall, estimate_tokens
 from assistant.quoting import one_line, quoted
@@ -71,6 +72,40 @@ def batches(turns: Sequence[Turn], room: int) -> Iterator[tuple[Turn, ...]]:
         held += cost
     if batch:
         yield tuple(batch)
+
+
+def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
+    """The turns so often that every part of the owner's long messages is shown once.
+
+    The first has all of the turns; the others hold what a message says beyond what is shown.
+    """
+    later = 0
+    while shown := tuple(filter(None, (_reading(turn, later) for turn in turns))):
+        yield shown
+        later += 1
+
+
+def _reading(turn: Turn, later: int) -> Turn | None:
+    """A turn with this part of the owner's words; None if they have no such part."""
+    entries: list[Entry] = []
+    for entry in turn.entries:
+        if isinstance(entry, UserEntry):
+            entries += [replace(entry, text=part) for part in _parts(entry.text)[later : later + 1]]
+        elif later == 0:
+            entries.append(entry)
+    return Turn(tuple(entries)) if entries else None
+
+
+def _parts(text: str) -> list[str]:
+    """A message in parts that are shown whole, each ending where a line or a sentence does."""
+    parts = []
+    while len(text) > SPOKEN_LIMIT:
+        half = SPOKEN_LIMIT // 2
+        ends = (text.rfind(mark, half, SPOKEN_LIMIT) + len(mark) for mark in ("\n", ". ", " "))
+        end = next((each for each in ends if each > half), SPOKEN_LIMIT)
+        parts.append(text[:end])
+        text = text[end:]
+    return [*parts, text]
 
 
 def summary_request(before: str, turns: Sequence[Turn], tokens: int) -> list[Message]:

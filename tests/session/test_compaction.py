@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from assistant.messages import ToolCall
 from assistant.session.compaction import (
     LEFT_OUT,
+    SPOKEN_LIMIT,
     batches,
     bounded,
     by_lines,
     line_of,
     quote,
+    readings,
     split,
     summary_request,
 )
@@ -122,3 +124,20 @@ def test_a_summary_keeps_its_end_within_its_tokens() -> None:
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.9])
 def test_one_turn_is_never_compacted(keep: float) -> None:
     assert split(talk(500), keep, measure) == ((), talk(500))
+
+
+def test_every_part_of_a_long_message_is_shown_once() -> None:
+    said = " ".join(f"Fact {number} is kept." for number in range(2_000))
+    turn = Turn((UserEntry(said, id="u1"), AssistantEntry("Noted.", id="a1")))
+    short = Turn((UserEntry("Hello", id="u2"),))
+    shown = list(readings([turn, short]))
+    assert shown[0][0].entries[1:] == turn.entries[1:] and shown[0][1] == short
+    texts = [part[0].request for part in shown]
+    assert "".join(texts) == said
+    assert all(len(text) <= SPOKEN_LIMIT and text.endswith(". ") for text in texts[:-1])
+    assert all(
+        f" {len(text)} characters" not in quote(part)
+        for part, text in zip(shown, texts, strict=True)
+    )
+    assert all(len(part) == 1 and len(part[0].entries) == 1 for part in shown[1:])
+    assert list(readings([short])) == [(short,)]

@@ -70,7 +70,10 @@ def _visible(character: str) -> str:
 def escape(text: str) -> str:
     """One line of clean text as markdown that says exactly that."""
     escaped = _INLINE.sub(lambda found: found["stand_in"] or "\\" + found[0], text)
-    return _ORDERED.sub(r"\1\\\2", "\\" + escaped if _OPENING.match(escaped) else escaped, count=1)
+    if _OPENING.match(escaped):
+        return "\\" + escaped
+    number = _ORDERED.match(escaped)
+    return f"{number[1]}\\{escaped[number.end(1) :]}" if number else escaped
 
 
 def dated(section: str, day: date) -> str:

@@ -158,3 +158,10 @@ def test_two_thousand_hostile_facts_are_two_thousand_items(count: int) -> None:
     }  # fmt: skip
     assert [plain(line) for line in text.split("\n") if line.startswith("- ")] == said
     assert not any(unicodedata.category(c) in {"Cf", "Cs"} for c in text)
+
+
+def test_a_number_is_escaped_only_where_it_would_begin_a_list() -> None:
+    assert escape("Moved to Porto in 2024. Likes it") == "Moved to Porto in 2024. Likes it"
+    assert escape("Born in 1985.") == "Born in 1985."
+    assert escape("2024. A good year") == "2024\\. A good year"
+    assert escape("- 3. of May") == "\\- 3. of May"
