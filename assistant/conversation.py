@@ -162,10 +162,11 @@ class Conversation:
             self.transcript.settle("Interrupted by the owner")
             raise
         except AssistantError as error:
+            message, cure = self.redactor.redact(error.message), self.redactor.redact(error.cure)
             if not isinstance(error, StorageError):  # then nothing can be written; `send` settles
-                self.transcript.settle(f"No reply: {error.message}")
+                self.transcript.settle(f"No reply: {message}")
             yield StateChanged(State.FAILED)
-            yield TurnFailed(error.message, error.cure)
+            yield TurnFailed(message, cure)
 
     def _interrupted(self) -> Iterator[Event]:
         self.transcript.settle("Interrupted by the owner")
@@ -352,6 +353,7 @@ class Conversation:
             yield from self._compact()
         except (KeyboardInterrupt, AssistantError) as error:
             why = error.message if isinstance(error, AssistantError) else "interrupted"
+            why = self.redactor.redact(why)
             yield notice(self.transcript, f"Compaction was put off: {why}")
 
     def _make_room(self) -> Iterator[Event]:

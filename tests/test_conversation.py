@@ -258,6 +258,17 @@ def test_secrets_are_replaced_before_they_are_stored_or_sent(opened: Opened) -> 
     assert key not in "".join(message.content for message in model.requests[0].messages)
 
 
+def test_what_a_provider_says_of_an_error_holds_no_secret(opened: Opened) -> None:
+    key = "sk-ant-api03-" + "a1B2" * 12
+    refused = ModelError(f"the key {key} is wrong", f"Not {key}", kind=ModelFailure.AUTH)
+    talk = opened(ScriptedModel(refused))
+    failed = list(talk.send("Hello"))[-1]
+    assert isinstance(failed, TurnFailed)
+    assert "[[secret:" in failed.message and "[[secret:" in failed.cure
+    assert talk.transcript.path is not None
+    assert key not in talk.transcript.path.read_text() + failed.message + failed.cure
+
+
 # Resuming
 
 

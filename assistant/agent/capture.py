@@ -128,8 +128,9 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
             extracted, usage = yield from _extract_all(job, batch)
         except AssistantError as error:
             left = counted(len(turns) - read, "turn")
-            yield notice(job.transcript, f"No facts were taken from {left} yet: {error.message}")
-            done += Captured(failed=error.message)
+            why = job.redact(error.message)
+            yield notice(job.transcript, f"No facts were taken from {left} yet: {why}")
+            done += Captured(failed=why)
             break
         read += len(batch)
         refused += extracted.refused
@@ -216,8 +217,9 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         written = _remember(job.memory, facts)
     except MemoryFailure as error:
         what = f"{counted(len(facts), 'fact')} could not be written to memory, left for later"
-        yield notice(job.transcript, f"{what}: {error.message}")
-        return Captured(failed=error.message)
+        why = job.redact(error.message)
+        yield notice(job.transcript, f"{what}: {why}")
+        return Captured(failed=why)
     stored = tuple(each.text for each in written if each.status in ("stored", "superseded"))
     waiting = sum(each.status == "waiting" for each in written)
     if secret := sum(each.status == "secret" for each in written):
@@ -260,7 +262,7 @@ def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Rep
     for piece in job.model.stream(messages):
         match piece:
             case RetryPiece(model, reason, delay, attempt):
-                yield Retrying(model, reason, delay, attempt)
+                yield Retrying(model, job.redact(reason), delay, attempt)
             case Reply():
                 job.spend(piece.usage)
                 if piece.text.strip():

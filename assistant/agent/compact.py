@@ -81,9 +81,10 @@ def _summarise(
             reply = yield from ask(job.reading, summary_request(summary, batch, limit))
             summary, usage = bounded(job.reading.redact(reply.text), limit), usage + reply.usage
     except ModelError as error:
+        why = job.reading.redact(error.message)
         yield notice(
             job.reading.transcript,
-            f"The model could not summarise ({error.message}); each older turn is kept as a line",
+            f"The model could not summarise ({why}); each older turn is kept as a line",
         )
         return replace(entry, usage=usage)
     return replace(entry, summary=summary, method="model", usage=usage)

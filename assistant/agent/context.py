@@ -6,7 +6,6 @@ stands behind the history, at the head of the owner's latest message, so that a 
 before it once. Or, as `context.memory_at` says, in a system message of its own before the history.
 """
 
-import os
 import platform
 import re
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from assistant.agent.procedures import PROCEDURES, whole
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, estimate_tokens
 from assistant.quoting import neutralised, one_line, quoted
+from assistant.tools.shell.environment import interpreter
 from assistant.workspace import ALWAYS_FILES, Workspace, read_text
 
 GUARDRAILS = (
@@ -126,7 +126,7 @@ def turn_sections(
     environment = (
         f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
         f"The workspace is {one_line(str(place.root))}; the system is {platform.system()}, "
-        f"the shell {os.environ.get('SHELL', 'sh')}."
+        f"the `shell` tool runs {interpreter()}."
     )
     if model:
         environment += f" You are the language model {one_line(model)}."

@@ -122,6 +122,7 @@ def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]
     agent.transcript.append(ApprovalEntry(call.id))
     yield request
     decision = agent.approver.decide(request)
+    decision = replace(decision, reason=agent.redact(decision.reason))
     agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
     yield ApprovalDecided(call.id, call.name, verdict.compact, decision.kind, decision.reason)
     return agent.toolbox.settle(verdict, decision)

@@ -62,6 +62,10 @@ class Redactor:
         """The text with every stand-in that is known here replaced by its secret."""
         return STAND_IN.sub(lambda match: self._values.get(match[0], match[0]), text)
 
+    def known(self) -> dict[str, str]:
+        """Each secret that is known so far, by its stand-in."""
+        return dict(self._values)
+
     def found(self, text: str) -> set[str]:
         """The stand-ins of the secrets in a text, not counting stand-ins it holds already."""
         return {stand_in for _, _, stand_in in self.places(text)} - stand_ins(text)

@@ -42,8 +42,8 @@ class Plan:
 
     `run` may raise ToolError. The owner's rules match `subjects`, texts such as a command, and
     `places`, the real absolute paths of files. `detail` makes what an approval shows, a diff for
-    a write. A `guarded` plan touches what steers or remembers: a rule that names no pattern does
-    not let it run unasked.
+    a write. A plan that is given `secrets`, named by their stand-ins, asks. A `guarded` plan
+    touches what steers or remembers: a rule that names no pattern does not let it run unasked.
     """
 
     run: Callable[[], ToolResult]
@@ -52,6 +52,7 @@ class Plan:
     detail: Callable[[], str] = str
     guarded: bool = False
     places: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 def always() -> bool:
@@ -65,7 +66,8 @@ class Tool:
 
     `plan` raises ToolError for arguments it cannot take. `writes` keeps a tool out of
     conversations that are off the record. `restores` gives it secrets in the place of their
-    stand-ins; without it, as for what is stored, it is given stand-ins only.
+    stand-ins; without it, as for what is stored, it is given stand-ins only. A tool that `reveals`
+    could print or send what it is given, so it asks before it is given a secret.
     """
 
     spec: ToolSpec
@@ -73,6 +75,7 @@ class Tool:
     group: str = CORE
     writes: bool = False
     restores: bool = True
+    reveals: bool = False
     available: Callable[[], bool] = always
 
     @property

@@ -59,7 +59,7 @@ class Policy:
             return "deny"
         if touched and touched <= self._granted:
             return "run"
-        if self.rules.ask(tool, plan):
+        if plan.secrets or self.rules.ask(tool, plan):
             return "ask"
         if self.rules.allow(tool, plan):
             return "run"

@@ -31,6 +31,7 @@ def tool(
     group: str = CORE,
     writes: bool = False,
     restores: bool = True,
+    reveals: bool = False,
     available: Callable[[], bool] = always,
 ) -> Tool:
     """A tool named, described and called as `function` is.
@@ -50,6 +51,7 @@ def tool(
         group,
         writes,
         restores,
+        reveals,
         available,
     )
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -17,8 +18,9 @@ from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
-from assistant.secrets.stand_ins import in_all
+from assistant.secrets.stand_ins import in_all, stand_ins
 from assistant.tools.base import CORE, Plan, Tool, ToolResult
+from assistant.tools.disguises import cleansed
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.rules import DENIED
 from assistant.tools.schema import compact_call, tool
@@ -88,6 +90,8 @@ class Toolbox:
             detail = ""
             if action == "ask":
                 detail = self._redactor.redact(plan.detail() or in_full(call.arguments))
+                if plan.secrets:
+                    detail = f"It is given {', '.join(plan.secrets)}.\n{detail}"
         except Exception as error:  # the border: whatever a tool raises, the model is told
             return Verdict(call, "deny", compact, reason=self._told(error))
         reason = DENIED if action == "deny" else ""
@@ -112,8 +116,8 @@ class Toolbox:
         except Exception as error:  # the border: whatever a tool raises, the model is told
             told = self._told(error)
             return ToolResult(told, error=True, compact=_first_line(told))
-        redact = self._redactor.redact
-        return replace(result, content=cut(redact(result.content)), compact=redact(result.compact))
+        clean = partial(cleansed, self._redactor)
+        return replace(result, content=cut(clean(result.content)), compact=clean(result.compact))
 
     def _plan(self, call: ToolCall) -> Plan:
         if call.fault:
@@ -125,8 +129,12 @@ class Toolbox:
             raise ToolError(_unknown(call.name, list(found)))
         chosen = found[call.name]
         self._groups.add(chosen.group)
-        change = self._redactor.restore if chosen.restores else self._redactor.redact
-        return chosen.plan(in_all(change, in_all(live, call.arguments)))
+        given = in_all(live, call.arguments)
+        if not chosen.restores:
+            return chosen.plan(in_all(self._redactor.redact, given))
+        plan = chosen.plan(in_all(self._redactor.restore, given))
+        named = stand_ins(json.dumps(given, default=str)) if chosen.reveals else set()
+        return replace(plan, secrets=tuple(sorted(named)))
 
     def _available(self) -> dict[str, Tool]:
         return {

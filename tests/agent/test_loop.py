@@ -13,6 +13,7 @@ from assistant.agent.loop import DEFERRED, STOPPED, run_turn
 from assistant.agent.pacing import LAST_ROUND, LOOPED, REMINDERS
 from assistant.errors import ModelError, ModelFailure, ToolError, TurnError
 from assistant.events import (
+    ApprovalDecided,
     ApprovalRequested,
     Event,
     MessageJoined,
@@ -395,6 +396,18 @@ def test_a_no_and_its_reason_reach_the_model() -> None:
     assert "use the other disk" in bench.model.requests[1].messages[-1].content
     decision = [e for e in bench.transcript.entries if isinstance(e, ApprovalEntry)][-1]
     assert (decision.decision, decision.reason) == ("no", "use the other disk")
+
+
+def test_a_reason_is_kept_and_shown_without_its_secrets() -> None:
+    answers = Answers(Decision("no", "the code is 4711"))
+    hide = {"redact": lambda text: text.replace("4711", "…")}
+    bench = Workbench(
+        ScriptedModel(calling(wipe()), "Well."), options={"approver": answers, **hide}
+    )
+    events = bench.run()
+    decided = [event for event in events if isinstance(event, ApprovalDecided)]
+    assert [event.reason for event in decided] == ["the code is …"]
+    assert not any("4711" in repr(entry) for entry in bench.transcript.entries)
 
 
 def test_nobody_to_ask_is_a_no() -> None:

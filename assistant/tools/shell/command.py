@@ -1,7 +1,6 @@
 """`shell`: one command, in the sandbox that works here or, with the owner's approval, outside."""
 
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +24,7 @@ from assistant.tools.sandbox.plan import Launch, Limits, default_memory
 from assistant.tools.sandbox.process import Ending, Process
 from assistant.tools.schema import tool
 from assistant.tools.shell.bounds import bounds, guards, record
-from assistant.tools.shell.environment import environment
+from assistant.tools.shell.environment import environment, interpreter
 from assistant.tools.shell.jobs import Jobs
 from assistant.tools.shell.output import Output
 
@@ -85,7 +84,8 @@ class Shell:
         else:
             run = partial(self._wait, start, timeout or TIMEOUT)
         danger = Danger.DANGEROUS if unsafe else Danger.MODERATE
-        detail = f"{unsafe}, in {self._roots.workspace.root}:\n{exactly(command, kept=chr(10))}"
+        where = f"{unsafe or 'In the sandbox'}, in {self._roots.workspace.root}"
+        detail = f"{where}:\n{exactly(command, kept=chr(10))}"
         return Plan(run, danger, (command,), lambda: detail)
 
     def _why_unsafe(self, outside: bool, confinement: Sandbox | None) -> str:
@@ -106,7 +106,7 @@ class Shell:
         memory = self._settings.memory_mb
         limits = Limits(self._settings.processes, memory * MEGABYTE if memory else default_memory())
         launch = Launch(
-            [shutil.which("bash") or "/bin/sh", "-c", command],
+            [interpreter(), "-c", command],
             str(self._roots.workspace.root),
             limits,
             seconds,
@@ -176,4 +176,4 @@ def shell_tool(
 ) -> Tool:
     """`shell` below these roots, in the sandbox that works here."""
     shell = Shell(roots, redactor, interrupt, confinement, settings, jobs)
-    return tool(shell.shell, writes=True)
+    return tool(shell.shell, writes=True, reveals=True)

@@ -18,6 +18,11 @@ PASSED = re.compile(
 GIT_SECONDS = 5.0
 
 
+def interpreter() -> str:
+    """The shell that runs commands."""
+    return shutil.which("bash") or "/bin/sh"
+
+
 def environment(variables: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
     """What of the environment a command is given, and who the owner is to git."""
     harmless = {name: value for name, value in variables.items() if PASSED.fullmatch(name)}

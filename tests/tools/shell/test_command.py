@@ -141,7 +141,7 @@ def test_a_secret_is_put_into_the_command_and_kept_out_of_the_answer(roots: Root
     call = calling(box, ApproveAll())
     result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | rev")
     assert (roots.workspace.root / "there").read_text() == "open-sesame"
-    assert result.content == "emases-nepo"
+    assert result.content == "[[secret:DOOR in disguise]]"
     assert call("shell", command="cat there").content == "[[secret:DOOR]]"
     assert "not known here" in call("shell", command="echo [[secret:WINDOW]]").content
 
