@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import shutil
 import sys
 import threading
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -30,7 +32,7 @@ def converse(opening: Opening) -> None:
     place = opening.options.place()
     completer = ChatCompleter(place.root)
     with _screen(opening, completer) as screen:
-        screen.put(faint(f"assistant {__version__} · {place.root} · /help"), "line")
+        screen.put(faint(_header(place.root)), "line")
         behind = _Behind(opening, screen, completer)
         behind.start()
         with contextlib.suppress(EOFError):
@@ -39,6 +41,14 @@ def converse(opening: Opening) -> None:
         where = f" -w {place.root}" if opening.options.directory else ""
         typer.echo(faint(f"go on with it: assistant{where} chat --resume {how}"))
     behind.leave()
+
+
+def _header(root: Path) -> str:
+    """One line, however long the path: what wraps lines loads rich, and the prompt waits for it."""
+    before, after = f"assistant {__version__} · ", " · /help"
+    room = max(shutil.get_terminal_size().columns - len(before + after), 1)
+    place = str(root)
+    return before + (place if len(place) <= room else f"…{place[1 - room :]}") + after
 
 
 def _talk(behind: "_Behind", screen: Screen) -> None:
