@@ -214,6 +214,7 @@ def _conversation(
             redactor,
             off_the_record=wish.off_the_record,
             closing=jobs.close,
+            interrupt=interruption.event,
         ),
         transcript=record,
         settings=chosen.context,

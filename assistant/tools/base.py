@@ -67,7 +67,8 @@ class Tool:
     `plan` raises ToolError for arguments it cannot take. `writes` keeps a tool out of
     conversations that are off the record. `restores` gives it secrets in the place of their
     stand-ins; without it, as for what is stored, it is given stand-ins only. A tool that `reveals`
-    could print or send what it is given, so it asks before it is given a secret.
+    could print or send what it is given, so it asks before it is given a secret. A `stoppable`
+    one changes nothing, and may be let go of in the middle.
     """
 
     spec: ToolSpec
@@ -76,6 +77,7 @@ class Tool:
     writes: bool = False
     restores: bool = True
     reveals: bool = False
+    stoppable: bool = False
     available: Callable[[], bool] = always
 
     @property

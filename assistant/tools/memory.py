@@ -70,7 +70,7 @@ def memory_tools(
         )
 
     return [
-        tool(recall, restores=False),
+        tool(recall, restores=False, stoppable=True),
         tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
     ]
 

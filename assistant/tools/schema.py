@@ -32,6 +32,7 @@ def tool(
     writes: bool = False,
     restores: bool = True,
     reveals: bool = False,
+    stoppable: bool = False,
     available: Callable[[], bool] = always,
 ) -> Tool:
     """A tool named, described and called as `function` is.
@@ -52,6 +53,7 @@ def tool(
         writes,
         restores,
         reveals,
+        stoppable,
         available,
     )
 

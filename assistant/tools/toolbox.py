@@ -5,6 +5,7 @@ it; `run` it. None of them raises for a mistake of the model's: it gets an error
 """
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ from assistant.tools.disguises import cleansed
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.rules import DENIED
 from assistant.tools.schema import compact_call, tool
+from assistant.tools.stopping import unless
 
 LOADER = "load_tools"
 RESULT_LIMIT = 50_000
@@ -54,6 +56,7 @@ class Toolbox:
     """Tools under a policy: those that it denies altogether are not offered.
 
     `off_the_record` leaves only those that write nothing. `closing` ends what the tools began.
+    While `interrupt` is set, what only looks is let go of.
     """
 
     def __init__(
@@ -64,12 +67,14 @@ class Toolbox:
         *,
         off_the_record: bool = False,
         closing: Callable[[], None] = nothing,
+        interrupt: threading.Event | None = None,
     ) -> None:
         self._tools = {each.name: each for each in tools}
         self._policy = policy or Policy()
         self._redactor = redactor or Redactor()
         self._off_the_record = off_the_record
         self._closing = closing
+        self._interrupt = interrupt or threading.Event()
         self._groups = {CORE}
 
     def close(self) -> None:
@@ -112,12 +117,17 @@ class Toolbox:
             reason = verdict.reason or "This call waits for the owner's approval."
             return ToolResult(reason, error=True, compact=_first_line(reason))
         try:
-            result = verdict.plan.run()
+            result = self._done(verdict.call.name, verdict.plan)
         except Exception as error:  # the border: whatever a tool raises, the model is told
             told = self._told(error)
             return ToolResult(told, error=True, compact=_first_line(told))
         clean = partial(cleansed, self._redactor)
         return replace(result, content=cut(clean(result.content)), compact=clean(result.compact))
+
+    def _done(self, name: str, plan: Plan) -> ToolResult:
+        if name in self._tools and self._tools[name].stoppable:
+            return unless(self._interrupt, plan.run)
+        return plan.run()
 
     def _plan(self, call: ToolCall) -> Plan:
         if call.fault:

@@ -38,7 +38,7 @@ def reading_tools(roots: Roots) -> list[Tool]:
         """List a directory: folders end with a slash, files show their size in bytes."""
         return listing.reading(path, lambda place: _listing(listing, place))
 
-    return [tool(read_file), tool(list_files)]
+    return [tool(each, stoppable=True) for each in (read_file, list_files)]
 
 
 def decoded(data: bytes, shown: str) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def searching_tools(roots: Roots, ripgrep: str | None = shutil.which("rg")) -> l
 
         return searching.reading(path, search)
 
-    return [tool(find_files), tool(grep)]
+    return [tool(each, stoppable=True) for each in (find_files, grep)]
 
 
 def _found(tree: Tree, glob: Glob) -> ToolResult:
@@ -122,7 +122,7 @@ class _Search:
         left = deadline - time.monotonic()
         try:
             if left > 0:
-                return self.pattern.search(line, timeout=left) is not None
+                return self.pattern.search(line, timeout=left, concurrent=True) is not None
         except TimeoutError:
             pass
         raise ToolError(f"the search took over {SECONDS:.0f} s", "Give a simpler pattern or a glob")
