@@ -19,6 +19,7 @@ from assistant.memory.door import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.litellm_model import LitellmModel
+from assistant.model.offline import BRIEFED
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
 from assistant.session.turns import group, unanswered
@@ -61,9 +62,9 @@ def opened(workspace: Workspace, memory: Keeper, monkeypatch: pytest.MonkeyPatch
 
 
 def asked(request: Received) -> str:
-    """The last message of a request."""
+    """The last message of a request, without what the program says before it."""
     content = request.body["messages"][-1]["content"]
-    return content if isinstance(content, str) else str(content)
+    return BRIEFED.sub("", content if isinstance(content, str) else str(content))
 
 
 def is_compacting(request: Received) -> bool:
