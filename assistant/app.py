@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -72,10 +72,28 @@ class Chat:
     settings: Settings
     memory: Keeper
     conversation: Conversation
+    wish: ChatWish = ChatWish()
 
     def use_model(self, name: str) -> None:
         """Answer with another model from the next turn on."""
         self.conversation.model = select.create(select.with_model(self.settings, name))
+
+    def switch(self, resume: str | None = None) -> None:
+        """Go on with another session, or with a new one; memory, model and approver stay.
+
+        Raises SessionError if that cannot be opened, and then nothing has changed.
+        """
+        before = self.conversation
+        wish = replace(self.wish, resume=resume, latest=False, news=False)
+        record = _transcript(self.place, wish, trusted=before.trusted)
+        after = _conversation(
+            self.place, wish, self.settings, self.memory, record, [], trusted=before.trusted
+        )
+        after.model, after.approver = before.model, before.approver
+        before.transcript.close()
+        if before.transcript.entries:
+            before.begun()
+        self.conversation = after
 
     def preload(self) -> None:
         """Load what the first request needs, so that it leaves at once. For a thread of its own."""
@@ -128,7 +146,7 @@ def open_chat(
         if not wish.off_the_record:
             conversation.untold += findings.take(place)
         opened.pop_all()
-    return Chat(place, chosen, memory, conversation)
+    return Chat(place, chosen, memory, conversation, wish)
 
 
 def try_model(name: str) -> str:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from assistant.upkeep.tidy import Proposal
 
 
+ANSWERS = {
+    form: word[0]
+    for word in ("accept", "edit", "refuse", "later", "quit")
+    for form in (word, word[0])
+}
+"""The words that decide on a fact that waits; anything else leaves it waiting."""
+
+
 def register(_: typer.Typer) -> None:
     """Add these to the memory commands."""
     for command in (review, restore, tidy):
@@ -53,7 +61,7 @@ def review(
         elif not waiting:
             typer.echo("Nothing waits for you.")
         elif sys.stdin.isatty():
-            _decide(memory, place, waiting)
+            decide(memory, place, waiting)
         else:
             for held in waiting:
                 _show_held(memory, place, held)
@@ -107,11 +115,12 @@ def tidy(
 # Review
 
 
-def _decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
+def decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
     """Ask the owner about each, in order."""
     for held in waiting:
         _show_held(memory, place, held)
-        answer = typer.prompt("[a]ccept, [e]dit, [r]efuse, [l]ater, [q]uit", default="l")[:1]
+        asked = typer.prompt("[a]ccept, [e]dit, [r]efuse, [l]ater, [q]uit", default="l")
+        answer = ANSWERS.get(asked.strip().casefold(), "l")
         if answer == "q":
             return
         if answer == "r":

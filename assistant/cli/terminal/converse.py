@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DUMB = ("", "dumb", "unknown")
 OPENING = "opening memory"
+OFF_THE_RECORD = "off the record "
 
 
 def converse(opening: Opening) -> None:
@@ -130,10 +131,11 @@ class _Behind:
 
 
 def _screen(opening: Opening, completer: ChatCompleter) -> LiveScreen | PlainScreen:
+    prompt = OFF_THE_RECORD + PROMPT if opening.off_the_record else PROMPT
     if os.environ.get("TERM", "") in DUMB:
-        return PlainScreen(PROMPT)
+        return PlainScreen(prompt)
     history = InMemoryHistory() if opening.off_the_record else _history()
-    return LiveScreen(PROMPT, history, completer)
+    return LiveScreen(prompt, history, completer)
 
 
 def _history() -> History:

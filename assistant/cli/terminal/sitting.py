@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from assistant.app import Chat
 from assistant.cli.asking import asked_by
 from assistant.cli.terminal import past
-from assistant.cli.terminal.commands.slash import run_command
+from assistant.cli.terminal.commands.slash import named
 from assistant.cli.terminal.palette import BAD, faint, styled
 from assistant.cli.terminal.screen.base import Kind, Screen
 from assistant.cli.terminal.status import status
@@ -91,16 +91,26 @@ class Sitting:
 
     def _command(self, line: str) -> None:
         above = _Above(self.screen)
-        shown = contextlib.redirect_stdout(above)
-        with self.screen.working(None), shown, asked_by(self.screen.answer):
+        with self.screen.working(None):
             try:
-                run_command(self.chat, line)
+                self._carry_out(line, above)
             except AssistantError as error:
                 self.screen.put(styled(spelled(str(error)), BAD))
             except KeyboardInterrupt:
                 self.screen.put(STOPPED, "line")
             finally:
                 above.end()
+        self.screen.tell(status(self.chat))
+
+    def _carry_out(self, line: str, above: "_Above") -> None:
+        command, argument = named(line), line.partition(" ")[2].strip()
+        if command.asks:
+            with self.screen.aside():
+                command.run(self, argument)
+        else:
+            shown = contextlib.redirect_stdout(above)
+            with shown, contextlib.redirect_stderr(above), asked_by(self.screen.answer):
+                command.run(self, argument)
 
 
 class _Above(io.TextIOBase):

@@ -1,108 +1,46 @@
-"""The slash commands of the chat."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""The slash commands of the chat, by name, and carrying one out."""
 
 import typer
 
-from assistant.app import Chat
-from assistant.cli.memory.choosing import choice
-from assistant.cli.memory.giving import give
-from assistant.cli.memory.shown import show_recall, show_written
-from assistant.cli.sessions.shown import show_sessions
+from assistant.cli.terminal.commands import memory, session
+from assistant.cli.terminal.commands.host import Command, Host
 from assistant.cli.terminal.palette import faint
-from assistant.cli.terminal.told import told
-from assistant.display import counted, spelled
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Query
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A slash command: its argument as help shows it, and what it does with it."""
-
-    argument: str
-    help: str
-    run: Callable[[Chat, str], None]
-
-
-def run_command(chat: Chat, line: str) -> None:
-    """Carry out a line that begins with a slash. Raises UsageError for an unknown command."""
-    name, _, argument = line.partition(" ")
-    command = COMMANDS.get(name)
-    if command is None:
+def named(line: str) -> Command:
+    """The command that a line begins with. Raises UsageError if there is none."""
+    name = line.partition(" ")[0]
+    if name not in COMMANDS:
         raise UsageError(f"there is no command {name}", "Type /help for those there are")
-    command.run(chat, argument.strip())
+    return COMMANDS[name]
 
 
-def _remember(chat: Chat, text: str) -> None:
-    if not text:
-        raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
-    if written := give(chat.memory, Fact(text), chat.conversation.redactor.learn):
-        show_written(written)
-
-
-def _recall(chat: Chat, text: str) -> None:
-    show_recall(chat.memory.recall(Query(text, verbatim=True)))
-
-
-def _forget(chat: Chat, target: str) -> None:
-    if found := choice(chat.memory, target):
-        chat.memory.forget([found])
-        typer.echo("Forgotten. `assistant memory undo` restores it.")
-
-
-def _context(chat: Chat, message: str) -> None:
-    for section in chat.conversation.preview(message):
-        typer.echo(spelled(section.rendered))
-        typer.echo(faint(f"({counted(section.tokens, 'token')})\n"))
-
-
-def _compact(chat: Chat, _: str) -> None:
-    for event in chat.conversation.compact():
-        for line in told(event):
-            typer.echo(line)
-
-
-def _usage(chat: Chat, _: str) -> None:
-    used = chat.conversation.usage
-    cost = "" if used.cost is None else f" · ${used.cost:.4f}"
-    typer.echo(
-        f"{used.input_tokens:,} tokens in ({used.cached_tokens:,} of the last call cached), "
-        f"{used.output_tokens:,} out{cost} · {chat.conversation.model.name}"
-    )
-
-
-def _sessions(chat: Chat, _: str) -> None:
-    show_sessions(chat.place.sessions)
-
-
-def _model(chat: Chat, name: str) -> None:
-    if name:
-        chat.use_model(name)
-    typer.echo(f"answers come from {chat.conversation.model.name}")
-
-
-def _help(chat: Chat, _: str) -> None:
+def _help(host: Host, _: str) -> None:
     for name, command in COMMANDS.items():
-        typer.echo(f"{name} {command.argument}".ljust(24) + command.help)
+        typer.echo(f"{name} {command.argument}".ljust(20) + command.help)
     typer.echo(faint("Enter sends; Alt-Enter begins a new line; Ctrl-C stops what runs."))
+    typer.echo(faint("Ctrl-X Ctrl-E opens your editor; Ctrl-Z suspends; Ctrl-D leaves."))
     typer.echo(faint("What you say while it works joins at the next gap; Enter again makes one."))
 
 
-def _quit(chat: Chat, _: str) -> None:
-    raise EOFError
-
-
 COMMANDS = {
-    "/remember": Command("FACT", "Write a fact to memory.", _remember),
-    "/recall": Command("QUERY", "Show what memory holds on something.", _recall),
-    "/forget": Command("FILE:LINE", "Remove a fact, after a yes.", _forget),
-    "/context": Command("[MESSAGE]", "Show the prompt as it would be sent.", _context),
-    "/compact": Command("", "Turn older turns into facts and a summary now.", _compact),
-    "/usage": Command("", "Show tokens and cost of this session.", _usage),
-    "/sessions": Command("", "List past sessions.", _sessions),
-    "/model": Command("[NAME]", "Show or change the model for this session.", _model),
+    "/remember": Command("FACT", "Write a fact to memory.", memory.remember),
+    "/recall": Command("QUERY", "Show what memory holds on something.", memory.recall),
+    "/forget": Command("FILE:LINE", "Remove a fact, after a yes.", memory.forget, asks=True),
+    "/undo": Command("", "Take back the latest write to memory.", memory.undo),
+    "/why": Command("", "Show why the last turn's passages were recalled.", memory.why),
+    "/review": Command("", "Decide on the facts that wait for you.", memory.review, asks=True),
+    "/edit": Command("[FILE]", "Open MEMORY.md or another file.", memory.edit, asks=True),
+    "/status": Command("", "Show the model, the session, and memory.", memory.status),
+    "/context": Command("[MESSAGE]", "Show the prompt as it would be sent.", session.context),
+    "/compact": Command("", "Turn older turns into facts and a summary.", session.compact),
+    "/usage": Command("", "Show tokens and cost of this session.", session.usage),
+    "/model": Command("[NAME]", "Show or change the model.", session.model),
+    "/new": Command("", "Begin a new session.", session.new),
+    "/resume": Command("[ID]", "Go on with another session.", session.resume),
+    "/sessions": Command("", "List past sessions.", session.sessions),
+    "/export": Command("[FILE]", "Write this session as markdown.", session.export),
     "/help": Command("", "Show this list.", _help),
-    "/quit": Command("", "Leave; Ctrl-D does too.", _quit),
+    "/quit": Command("", "Leave; Ctrl-D does too.", session.leave),
 }

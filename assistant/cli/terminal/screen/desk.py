@@ -123,6 +123,7 @@ class Desk:
 
         async def stop() -> None:
             async with in_terminal():
+                self.output.release()
                 self.resumed.clear()
                 os.kill(0, signal.SIGTSTP)  # another thread may be the one that takes it
                 self.resumed.wait(STOPS_WITHIN)
@@ -132,6 +133,7 @@ class Desk:
     def edit(self) -> None:
         """Open what is typed in the owner's editor."""
         self._away = True
+        self.output.release()
         self.app.current_buffer.open_in_editor().add_done_callback(lambda _: self._back())
 
     def heard(self, text: str) -> None:
@@ -198,6 +200,7 @@ class Desk:
 
         async def wait() -> None:
             async with in_terminal():
+                self.output.release()
                 begun.set()
                 await over.wait()
             self._back()

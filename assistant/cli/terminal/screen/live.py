@@ -7,6 +7,8 @@ thread of their own (`desk.py`). What is asked of it here is done there, in orde
 import asyncio
 import contextlib
 import signal
+import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -134,6 +136,7 @@ class LiveScreen:
         begun, over = threading.Event(), asyncio.Event()
         self._do(partial(self._desk.step_aside, begun, over))
         begun.wait()
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before answers nothing
         try:
             yield
         finally:
