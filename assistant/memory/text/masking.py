@@ -4,8 +4,9 @@ The file stays as it is; its chunks say `[[secret:NAME]]` where it says a secret
 embedded, stored in the index, recalled or sent. Where a chunk stands is not changed by that.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from assistant.memory.base import Passage
 from assistant.memory.text.chunks import Chunk
@@ -18,7 +19,8 @@ Place = tuple[int, int, str]
 def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
     """The chunks of a file's text, without the secrets in it."""
     places = redactor.places(text.removeprefix("\ufeff"))
-    return (_masked(each, places, redactor) for each in chunks) if places else iter(chunks)
+    redact = cache(redactor.redact)  # a heading stands over many chunks
+    return (_masked(each, places, redact) for each in chunks) if places else iter(chunks)
 
 
 def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
@@ -30,8 +32,8 @@ def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
     return replace(passage, text=own) if _hidden(own, start, inside) == passage.text else passage
 
 
-def _masked(chunk: Chunk, places: Sequence[Place], redactor: Redactor) -> Chunk:
-    heading = tuple(map(redactor.redact, chunk.heading))
+def _masked(chunk: Chunk, places: Sequence[Place], redact: Callable[[str], str]) -> Chunk:
+    heading = tuple(map(redact, chunk.heading))
     inside = _inside(places, chunk.start_char, chunk.end_char)
     if not inside and heading == chunk.heading:
         return chunk
