@@ -25,6 +25,10 @@ AddDir = Annotated[
     typer.Option("--add-dir", metavar="DIR", help="Let tools use this directory too."),
 ]
 
+Plain = Annotated[
+    bool, typer.Option("--plain", help="Draw nothing: text comes once, for screen readers.")
+]
+
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
@@ -39,9 +43,12 @@ def chat(
     model: Model = None,
     yes: Yes = False,
     add_dir: AddDir = None,
+    plain: Plain = False,
 ) -> None:
     """Talk with the assistant; from a pipe, each line is a turn."""
-    opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or (), news=True)
+    opening = Opening(
+        context.obj, resume, continued, otr, model, yes, add_dir or (), news=True, plain=plain
+    )
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.terminal import converse  # prompt_toolkit: only for a person
 

@@ -27,6 +27,7 @@ class Opening:
     yes: bool = False
     directories: Sequence[Path] = ()
     news: bool = False
+    plain: bool = False
 
     def __post_init__(self) -> None:
         if self.resume and self.latest:

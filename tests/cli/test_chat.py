@@ -277,3 +277,11 @@ def test_off_the_record_writes_nothing(place: Path, home: Path) -> None:
         for path in root.rglob("*"):
             if path.is_file():
                 assert b"xyzzy" not in path.read_bytes(), path
+
+
+def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
+    with chat(place, None, "--plain") as tty:
+        tty.wait("›")
+        tty.say("who has the spare key?")
+        tty.wait("Ada, next door")
+        assert "Ctrl-C stops" not in tty.raw and "\x1b[38" not in tty.raw

@@ -123,7 +123,7 @@ from assistant.workspace import Workspace
 
 class Opening:
     options = SimpleNamespace(place=lambda: Workspace(Path({root!r})))
-    latest, off_the_record = False, True
+    latest, off_the_record, plain = False, True, False
 
     @property
     def resume(self):  # asked for once the prompt stands

@@ -132,7 +132,7 @@ class _Behind:
 
 def _screen(opening: Opening, completer: ChatCompleter) -> LiveScreen | PlainScreen:
     prompt = OFF_THE_RECORD + PROMPT if opening.off_the_record else PROMPT
-    if os.environ.get("TERM", "") in DUMB:
+    if opening.plain or os.environ.get("TERM", "") in DUMB:
         return PlainScreen(prompt)
     history = InMemoryHistory() if opening.off_the_record else _history()
     return LiveScreen(prompt, history, completer)
