@@ -11,16 +11,15 @@ from assistant import afterwards, config, settings, skills, trust
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
-from assistant.memory.base import JournalEntry, Origin, Passage, Progress, no_progress
+from assistant.memory.base import Origin, Progress, no_progress
 from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper, Memory
-from assistant.memory.text.words import plain
 from assistant.messages import Message
 from assistant.model import select
 from assistant.model.base import TextPiece
 from assistant.model.litellm_library import warm_up
 from assistant.secrets.standing import redactor as redactor_of_all
-from assistant.session import book, listing, purge, transcript
+from assistant.session import book, listing, transcript
 from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
@@ -174,25 +173,6 @@ def asker(place: Workspace, progress: Progress = no_progress) -> Asker | None:
     if not model.extracts or not trust.is_trusted(place):
         return None
     return partial(questions, model, redact=redactor_of_all().redact, progress=progress)
-
-
-def purge_conversations(
-    place: Workspace, passages: Sequence[Passage], log: Sequence[JournalEntry]
-) -> int:
-    """Take facts out of past conversations and the prompt's history; how many sessions changed.
-
-    `log` are memory's writes, which know the entries that each fact was taken from. Raises
-    SessionError if a session that must change is open.
-    """
-    texts = [plain(passage.text) for passage in passages]
-    said = purge.Said(texts)
-    cited: dict[str, set[str]] = {}
-    for entry in log:
-        if entry.text in texts and entry.origin.session:
-            cited.setdefault(entry.origin.session, set()).update(entry.origin.entries)
-    changed = purge.purge(place.sessions, said, cited)
-    purge.purge_prompts(config.state_dir() / "prompts", said)
-    return changed
 
 
 def _conversation(

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from assistant.cli.help import EXAMPLES
 from assistant.cli.main import cli
 from assistant.settings import Settings
+from assistant.stores import STORES
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 WIDTH = 78
@@ -20,6 +21,7 @@ FILES = {
     ".local/state/assistant/": "trust, logs, the prompt's history",
     ".cache/assistant/": "compiled embedding models and cached vectors; may be deleted",
 }
+STORES_MARKS = ("<!-- stores: generated -->", "<!-- end of stores -->")
 MARKS = ("<!-- settings: generated -->", "<!-- end of settings -->")
 
 
@@ -98,6 +100,26 @@ def configuration(text: str) -> str:
     return f"{before}{MARKS[0]}\n{settings_table()}\n{MARKS[1]}{after}"
 
 
+def stores_table() -> str:
+    """Every store: where it is, what it keeps, when a purge goes through it."""
+    homes = {"workspace": "", "state": "~/.local/state/assistant/", "cache": "~/.cache/assistant/",
+             "config": "~/.config/assistant/"}  # fmt: skip
+    when = {"always": "yes", "sessions": "with `--sessions`", "owner": "yours to edit",
+            "none": "no words in it"}  # fmt: skip
+    rows = ["| where | what is kept | `--purge` |", "|---|---|---|"]
+    for store in STORES:
+        places = " ".join(f"`{homes[store.base]}{pattern}`" for pattern in store.patterns)
+        rows.append(f"| {places} | {store.keeps} | {when[store.words]} |")
+    return "\n".join(rows)
+
+
+def memory(text: str) -> str:
+    """docs/memory.md with its table of stores made anew."""
+    before, rest = text.split(STORES_MARKS[0])
+    after = rest.split(STORES_MARKS[1])[1]
+    return f"{before}{STORES_MARKS[0]}\n{stores_table()}\n{STORES_MARKS[1]}{after}"
+
+
 def _walk(command, path):
     yield path, command
     for name, child in getattr(command, "commands", {}).items():
@@ -121,3 +143,5 @@ if __name__ == "__main__":
     (DOCS / "assistant.1").write_text(manual_page(), encoding="utf-8")
     page = DOCS / "configuration.md"
     page.write_text(configuration(page.read_text(encoding="utf-8")), encoding="utf-8")
+    page = DOCS / "memory.md"
+    page.write_text(memory(page.read_text(encoding="utf-8")), encoding="utf-8")

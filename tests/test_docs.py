@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.generated_docs import DOCS, command_line, configuration, manual_page
+from tests.generated_docs import DOCS, command_line, configuration, manual_page, memory
 
 
 def test_the_command_line_page_is_what_the_program_prints() -> None:
@@ -16,6 +16,11 @@ def test_the_command_line_page_is_what_the_program_prints() -> None:
 def test_the_configuration_page_lists_every_setting() -> None:
     page = (DOCS / "configuration.md").read_text(encoding="utf-8")
     assert page == configuration(page)
+
+
+def test_the_memory_page_lists_every_store() -> None:
+    page = (DOCS / "memory.md").read_text(encoding="utf-8")
+    assert page == memory(page)
 
 
 def test_the_manual_is_what_the_program_says_and_reads_well() -> None:

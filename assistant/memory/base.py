@@ -202,11 +202,15 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was removed, and from where; `entry` is the journal entry that `undo` reverses."""
+    """What was removed, and from where; `entry` is the journal entry that `undo` reverses.
+
+    `cleared` are the stores that a purge took words out of, as `stores.py` names them.
+    """
 
     entry: str
     removed: tuple[Passage, ...]
     purged: bool = False
+    cleared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

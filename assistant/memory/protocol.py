@@ -59,12 +59,26 @@ class Keeper(Memory, Protocol):
         wrong id or line names none.
         """
 
-    def forget(
-        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
-    ) -> Forgotten:
+    def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         """Remove exactly these passages from their files and every derived store.
 
         Raises LedgerError if a file no longer holds the bytes of a passage.
+        """
+
+    def purge(
+        self,
+        passages: Sequence[Passage],
+        *,
+        past: Sequence[str] = (),
+        sessions: bool = False,
+        request: str | None = None,
+    ) -> Forgotten:
+        """Remove these passages and take their words out of every store; it cannot be undone.
+
+        So too `past` facts, in their own words, that no file holds any more. `sessions`: out of
+        past conversations and the prompt's history as well. Raises LedgerError if a file no longer
+        holds the bytes of a passage, or holds a past fact; SessionError if a session that must
+        change is open.
         """
 
     def undo(self, *, request: str | None = None) -> JournalEntry:

@@ -37,6 +37,17 @@ def test_yes_takes_only_what_is_named(place: Path, run: Run, line: int) -> None:
     assert (place / MEMORY).read_text() == before.replace(f"- {DENTIST}\n", "")
 
 
+def test_a_fact_that_no_file_says_is_purged_by_its_words(place: Path, run: Run, line: int) -> None:
+    assert run("forget", f"MEMORY.md:{line}", "--yes").returncode == 0
+    assert b"My dentist is in Hull" in (place / ".assistant/journal.jsonl").read_bytes()
+    done = run("forget", "my dentist is in hull", "--purge", "--yes")
+    assert (done.returncode, done.stdout) == (0, "Forgotten for good.\n")
+    assert b"My dentist is in Hull" not in (place / ".assistant/journal.jsonl").read_bytes()
+    assert "Tom's dentist is in Hull on Mondays" in (place / MEMORY).read_text()
+    again = run("forget", "My dentist is in Hull", "--purge", "--yes")
+    assert again.returncode == 1
+
+
 def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> None:
     refused = run("forget", "dentist in Hull")
     assert refused.returncode == 2

@@ -13,7 +13,7 @@ import numpy as np
 import pexpect
 import pytest
 
-from assistant import workspace
+from assistant import config, workspace
 from assistant.memory.base import Fact, Origin
 from assistant.memory.daemon.client import DaemonMemory, connect
 from assistant.memory.embedding import compile
@@ -169,17 +169,18 @@ def test_a_purged_fact_is_in_no_byte_of_the_workspace_nor_of_the_users_files(
     embedder = compile.load(EmbeddingSettings())
     fact = "The safe opens with zanzibar-17 „äöü“"
     _leave_everywhere(fact, place, memory, home)
-    state = home / ".local" / "state"
-    holding = {name.removesuffix("-wal") for name in _holding([place.root, state], fact, embedder)}
+    places = [place.root, home / ".local" / "state", config.cache_dir() / "vectors"]
+    holding = {name.removesuffix("-wal") for name in _holding(places, fact, embedder)}
     assert holding >= {
         "MEMORY.md", "journal.jsonl", "review.jsonl", "prompts", "catalog.db", "image", "session",
+        "vectors.db",
     }  # fmt: skip
     done = run(place, "forget", fact, "--yes", "--purge", "--sessions")
     assert (done.returncode, done.stdout) == (0, "Forgotten for good.\n"), done.stderr
     assert "zanzibar" not in run(place, "memory", "log").stdout
-    assert _holding([place.root, state], fact, embedder) == set()  # while the daemon runs
+    assert _holding(places, fact, embedder) == set()  # while the daemon runs
     run(place, "daemon", "stop")
-    assert _holding([place.root, state], fact, embedder) == set()
+    assert _holding(places, fact, embedder) == set()
     assert shown(place, "memory", "log")[0]["action"] == "forget"
     assert "Ben sails" in text(place)
 

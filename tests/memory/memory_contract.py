@@ -165,7 +165,7 @@ class MemoryContract:
         self, memory: Keeper, workspace: Workspace
     ) -> None:
         remember(memory, *FACTS, "The safe's combination is zanzibar-17")
-        memory.forget(memory.locate("zanzibar-17").passages, purge=True)
+        memory.purge(memory.locate("zanzibar-17").passages)
         assert not any("zanzibar" in text for text in found(memory, "combination of the safe"))
         memory.close()
         holding = [
@@ -174,6 +174,36 @@ class MemoryContract:
             if path.is_file() and b"zanzibar" in path.read_bytes()
         ]
         assert holding == []
+
+    @pytest.mark.parametrize("what", ["reworded", "forgotten", "deleted by hand"])
+    def test_a_purge_matches_by_what_was_written(
+        self, memory: Keeper, workspace: Workspace, what: str
+    ) -> None:
+        safe, path = "The safe's combination is zanzibar-17", workspace.root / "MEMORY.md"
+        remember(memory, *FACTS, safe)
+        text = path.read_text("utf-8")
+        if what == "reworded":
+            path.write_text(text.replace("zanzibar-17", "secret"), encoding="utf-8")
+            gone = memory.purge(memory.locate("The safe's combination is secret").passages)
+        else:
+            if what == "forgotten":
+                memory.forget(memory.locate(safe).passages)
+            else:
+                path.write_text(text.replace(f"- {safe}\n", ""), encoding="utf-8")
+            assert not memory.locate(safe).exact
+            gone = memory.purge((), past=[safe.upper()])
+        assert "journal" in gone.cleared
+        memory.close()
+        files = [each for each in workspace.root.rglob("*") if each.is_file()]
+        assert [each for each in files if b"zanzibar" in each.read_bytes()] == []
+        assert FACTS[0] in path.read_text("utf-8")
+
+    def test_what_a_file_still_says_is_not_purged_as_past(self, memory: Keeper) -> None:
+        remember(memory, *FACTS)
+        for words in (FACTS[1], "door code of the office"):
+            with pytest.raises(LedgerError, match="still says"):
+                memory.purge((), past=[words])
+        assert memory.locate(FACTS[1]).exact
 
     def test_the_log_names_writes_and_their_origin_newest_first(self, memory: Keeper) -> None:
         origin = Origin("assistant", "s1", ("e1", "e2"))
@@ -390,7 +420,7 @@ class MemoryContract:
     ) -> None:
         remember(memory, "Ben sails", "The safe opens with zanzibar-17")
         memory.remember([Fact("the safe opens with ZANZIBAR-17?", origin=Origin("tool"))])
-        memory.forget(memory.locate("zanzibar-17").passages, purge=True)
+        memory.purge(memory.locate("zanzibar-17").passages)
         assert memory.waiting() == ()
         entries = memory.log()
         assert [(entry.action, entry.text) for entry in entries] == [

@@ -1,4 +1,4 @@
-"""`remember`, `recall` and `forget`: long-term memory from the shell."""
+"""`remember` and `recall`: long-term memory from the shell."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.memory.choosing import choice, the_very
+from assistant.cli.memory.forgetting import forget
 from assistant.cli.memory.giving import give, give_named, tell
 from assistant.cli.memory.shown import (
-    passage_json,
     recall_json,
     show_recall,
     written_json,
@@ -30,7 +29,7 @@ from assistant.memory.base import Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Keeper
 
 ALL = 1 << 31
-"""More entries than any journal has, and more tokens than any passage takes."""
+"""More tokens than any passage takes."""
 AT_ONCE = 100
 """Facts from a pipe that are written together."""
 
@@ -145,44 +144,6 @@ def recall(
     if too_long is not None:
         cost = counted(too_long.tokens, "token")
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)
-
-
-def forget(
-    context: typer.Context,
-    target: Annotated[
-        list[str], typer.Argument(metavar="ID|FILE:LINE|WORDS...", help="What to forget.")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    purge: Annotated[
-        bool,
-        typer.Option("--purge", help="Also from the journal and every copy; cannot be undone."),
-    ] = False,
-    sessions: Annotated[
-        bool, typer.Option("--sessions", help="With --purge: from past conversations too.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Remove a fact from its file and all made of it."""
-    if sessions and not purge:
-        raise UsageError("--sessions goes with --purge", "Give both, or neither")
-    with context.obj.memory() as memory:
-        wanted = given(target, "target")
-        chosen = the_very(memory, wanted) if yes else choice(memory, wanted)
-        if chosen is None:
-            raise typer.Exit(1)
-        found = [chosen]
-        if sessions:
-            from assistant import app  # transcripts: not on the client's path
-
-            app.purge_conversations(context.obj.place(), found, memory.log(limit=ALL))
-        gone = memory.forget(found, purge=purge)
-    if as_json:
-        removed = [passage_json(passage) for passage in gone.removed]
-        print_json({"entry": gone.entry, "purged": gone.purged, "removed": removed})
-    else:
-        typer.echo(
-            "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
-        )
 
 
 def _given(

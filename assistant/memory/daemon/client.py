@@ -91,6 +91,7 @@ class DaemonMemory:
     erased = _asks(operations.ERASED)
     locate = _asks(operations.LOCATE)
     forget = _asks(operations.FORGET)
+    purge = _asks(operations.PURGE)
     undo = _asks(operations.UNDO)
     review = _asks(operations.REVIEW)
     restore = _asks(operations.RESTORE)

@@ -96,6 +96,7 @@ WAITING = Operation(Memory.waiting, lambda memory: memory.waiting)
 ERASED = Operation(Memory.erased, lambda memory: memory.erased)
 LOCATE = Operation(Keeper.locate, lambda memory: memory.locate)
 FORGET = Operation(Keeper.forget, lambda memory: memory.forget)
+PURGE = Operation(Keeper.purge, lambda memory: memory.purge)
 UNDO = Operation(Keeper.undo, lambda memory: memory.undo)
 REVIEW = Operation(Keeper.review, lambda memory: memory.review)
 RESTORE = Operation(Keeper.restore, lambda memory: memory.restore)
@@ -105,7 +106,7 @@ PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
 REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
 
 _ALL: tuple[Operation[..., Any], ...] = (
-    RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, UNDO, REVIEW, RESTORE, STATUS, LOG, PAIRS,
-    REBUILD,
+    RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, PURGE, UNDO, REVIEW, RESTORE, STATUS, LOG,
+    PAIRS, REBUILD,
 )  # fmt: skip
 OPERATIONS = {each.name: each for each in _ALL}

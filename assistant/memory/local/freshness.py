@@ -43,7 +43,15 @@ class Notices:
 class Freshness:
     """Keeps the index up with the files. Safe to use from several threads, one at a time."""
 
-    def __init__(self, index: Synchronizer, notices: Notices, progress: Progress) -> None:
+    def __init__(
+        self,
+        index: Synchronizer,
+        notices: Notices,
+        progress: Progress,
+        begin: Callable[[], None],
+    ) -> None:
+        """`begin` is done before the first answer."""
+        self._begin: Callable[[], None] | None = begin
         self._index = index
         self._notices = notices
         self._progress = progress
@@ -53,6 +61,9 @@ class Freshness:
     def refresh(self) -> None:
         """Bring the index up to the files."""
         with self.lock:
+            begin, self._begin = self._begin, None
+            if begin is not None:
+                begin()
             self._notices.take(self._index.refresh(self._progress))
 
     def rebuild(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date
 from itertools import chain
 
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import (
     Fact,
     Forgotten,
@@ -29,6 +29,7 @@ from assistant.memory.base import (
     no_progress,
 )
 from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
 from assistant.memory.local.freshness import Freshness, Notices
@@ -36,8 +37,10 @@ from assistant.memory.local.redaction import Redaction
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.near_pairs import near_pairs
 from assistant.memory.search.recall import Recaller
+from assistant.memory.text.identity import fact_key
 from assistant.memory.text.words import plain
 from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.purge.conductor import Purge
 from assistant.memory.writing.review import Review
 from assistant.secrets.redactor import Redactor
 from assistant.settings import Settings
@@ -75,7 +78,8 @@ class LocalMemory:
         self._ledger = Ledger(workspace, today, self._redaction.text, self._wait_for)
         self._review = Review(workspace, self._ledger)
         self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
-        self._fresh = Freshness(self._index, self._notices, progress)
+        self._purge = Purge(self._ledger, self._review, self._scrub)
+        self._fresh = Freshness(self._index, self._notices, progress, self._finish)
         self._recaller = Recaller(self._index.store, embedder, settings.memory)
         self._locator = Locator(self._index.store, self._recaller)
         self._answers = Answers(self._index.store, self._ledger, self._locator)
@@ -111,16 +115,30 @@ class LocalMemory:
     def locate(self, target: str) -> Located:
         return self._fresh.read(lambda: self._locator.locate(target))
 
-    def forget(
-        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
-    ) -> Forgotten:
+    def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         with self._fresh.lock:
             own = list(map(self._redaction.verbatim, passages))
-            forgotten = self._ledger.forget(own, purge=purge, request=request)
+            forgotten = self._ledger.forget(own, request=request)
             self._fresh.refresh()
-            if purge:
-                self._review.purge([plain(passage.text) for passage in passages])
-                self._index.scrub()
+            return replace(forgotten, removed=tuple(passages))
+
+    def purge(
+        self,
+        passages: Sequence[Passage],
+        *,
+        past: Sequence[str] = (),
+        sessions: bool = False,
+        request: str | None = None,
+    ) -> Forgotten:
+        with self._fresh.lock:
+            for fact in past:
+                self._check_past(fact)
+            own = list(map(self._redaction.verbatim, passages))
+            shown = [plain(each.text) for each in passages if each not in own]
+            forgotten = self._purge.forget(
+                own, past=[*past, *shown], sessions=sessions, request=request
+            )
+            self._fresh.refresh()
             return replace(forgotten, removed=tuple(passages))
 
     def undo(self, *, request: str | None = None) -> JournalEntry:
@@ -199,6 +217,27 @@ class LocalMemory:
 
     def _wait_for(self, what: str) -> None:
         self._progress(what, 0, 0)
+
+    def _finish(self) -> None:
+        """Finish the purges that a dead owner had begun; recall goes on if that fails."""
+        try:
+            self._purge.finish()
+        except AssistantError as error:
+            self._notices.add(f"A purge is not finished: {error}")
+
+    def _scrub(self) -> None:
+        try:
+            self._index.scrub()
+        except CatalogDamaged:
+            self._index.recover()
+            self._index.scrub()
+
+    def _check_past(self, fact: str) -> None:
+        """Raise LedgerError if a file still says a fact, or holds its words."""
+        near = self._fresh.read(lambda: self._locator.locate(fact))
+        for passage in near.passages:
+            if near.exact or fact_key(fact) in fact_key(plain(passage.text)):
+                raise LedgerError(f"{passage.citation} still says {fact!r}", "Name that line")
 
     def _observe(self, source: str, text: str, sha256: str) -> None:
         """See whether a stale save took facts away; recall goes on if that fails."""

@@ -13,7 +13,6 @@ from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals, reversed_edits, still_gone
 from assistant.memory.writing.erasures import Erasures
-from assistant.memory.writing.purge import Words, scrub, unnamed
 from assistant.memory.writing.record.writes import Write, new_id, now
 from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.transaction import Change, Commits
@@ -23,7 +22,8 @@ from assistant.workspace import Workspace
 class Ledger:
     """The ledger of one workspace. Safe to use from several threads and processes at once.
 
-    `erasures` are the facts that a stale save took away.
+    `erasures` are the facts that a stale save took away; `commits` and `adding` serve whatever else
+    writes to these files.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Ledger:
         given a line while a write waits for a program that has a file open."""
         self._workspace = workspace
         self._redact = redact
-        self._commits = Commits(workspace, tell)
-        self._journal = self._commits.journal
-        self._images = self._commits.images
-        self._adding = Adding(self._commits, today)
-        self.erasures = Erasures(self._commits, self._adding)
+        self.commits = Commits(workspace, tell)
+        self._journal = self.commits.journal
+        self._images = self.commits.images
+        self.adding = Adding(self.commits, today)
+        self.erasures = Erasures(self.commits, self.adding)
 
     def remember(
         self,
@@ -59,35 +59,25 @@ class Ledger:
         superseded; StorageError if a file cannot be read or written.
         """
         wanted = Wanted(facts, replaced or {}, request)
-        return self._commits.write(partial(self._adding.plan, wanted))
+        return self.commits.write(partial(self.adding.plan, wanted))
 
-    def forget(
-        self, passages: Sequence[Passage], *, purge: bool = False, request: str | None = None
-    ) -> Forgotten:
+    def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         """Remove exactly these passages, and a dated heading of ours that this empties.
 
-        `purge` also takes their words from the journal, the history and the notes of facts that
-        they superseded; it cannot be undone. Raises LedgerError if a file no longer holds the
-        bytes of a passage.
+        Raises LedgerError if a file no longer holds the bytes of a passage.
         """
 
         def plan(change: Change) -> Forgotten:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return Forgotten(done.id, tuple(passages), done.purged)
-            write = Write(new_id(), now(), "forget", request=request, purged=purge)
-            edits = removals(change.draft, passages, self._made)
-            if purge:
-                words = Words(passages)
-                edits += unnamed(change.draft, self._workspace.sources(), words)
-                scrub(self._journal, self._images, words)
-                edits = [replace(edit, removed="") for edit in edits]
-                change.draft.images.clear()
-            said = "" if purge else "\n".join(plain(passage.text) for passage in passages)
-            change.writes.append(replace(write, text=self._redact(said), edits=tuple(edits)))
-            change.verdicts.update(self._adding.given_up(passages))
-            return Forgotten(write.id, tuple(passages), purge)
+            edits = tuple(removals(change.draft, passages, self._journal.made))
+            said = self._redact("\n".join(plain(passage.text) for passage in passages))
+            write = Write(new_id(), now(), "forget", said, edits=edits, request=request)
+            change.writes.append(write)
+            change.verdicts.update(self.adding.given_up(passages))
+            return Forgotten(write.id, tuple(passages))
 
-        return self._commits.write(plan)
+        return self.commits.write(plan)
 
     def undo(self, *, request: str | None = None) -> JournalEntry:
         """Reverse the latest write that still stands, to the byte if nothing else changed.
@@ -110,7 +100,7 @@ class Ledger:
             said = "\n".join(write.text for write in latest)
             return replace(self._journal.entry(latest[0]), text=said, undone=True)
 
-        return self._commits.write(plan)
+        return self.commits.write(plan)
 
     def _latest(self) -> list[Write]:
         """The latest write that can be reversed, with what belongs to it, newest first."""
@@ -123,11 +113,11 @@ class Ledger:
 
     def answered(self, request: str) -> tuple[Written, ...]:
         """What a request wrote that was carried out before; empty if none was."""
-        return self._adding.answered(request)
+        return self.adding.answered(request)
 
     def stated(self, text: str) -> Written | None:
         """Where a memory file states this fact already; None if none does."""
-        return self._adding.stated(Draft(self._workspace), text)
+        return self.adding.stated(Draft(self._workspace), text)
 
     def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
         """The latest acknowledged writes, newest first; of what was purged only the purge."""
@@ -145,11 +135,6 @@ class Ledger:
         write = self._journal.write(name or "")
         assert write is not None, "an undo names what it reversed"
         return self._journal.entry(write)
-
-    def _made(self, source: str, title: str) -> bool:
-        """Whether a heading is one that the ledger wrote."""
-        edits = (edit for write in self._journal.acknowledged() for edit in write.edits)
-        return any(edit.source == source and f"## {title}" in edit.inserted for edit in edits)
 
 
 def _is_shown(write: Write) -> bool:

@@ -5,7 +5,7 @@ owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -26,12 +26,12 @@ class Review:
     def __init__(self, workspace: Workspace, ledger: Ledger) -> None:
         self._workspace = workspace
         self._ledger = ledger
-        self._path = workspace.private / "review.jsonl"
+        self.path = workspace.private / "review.jsonl"
 
     def hold(self, facts: Sequence[Fact]) -> tuple[Held, ...]:
         """Let facts wait; one that waits already, whoever said it, is not added again."""
         held: list[Held] = []
-        with locking.lock(self._lock()):
+        with self.locked():
             waiting = list(self.waiting())
             for fact in facts:
                 held.append(self._held(fact, waiting))
@@ -41,7 +41,7 @@ class Review:
 
     def waiting(self) -> tuple[Held, ...]:
         """The facts that wait, oldest first. Raises StorageError if the file is damaged."""
-        lines = storage.held(self._path).splitlines()
+        lines = storage.held(self.path).splitlines()
         return tuple(self._read(number, line) for number, line in enumerate(lines, start=1))
 
     def accept(
@@ -60,7 +60,7 @@ class Review:
         """
         if request and (done := self._ledger.answered(request)):
             return done[0]
-        with locking.lock(self._lock()):
+        with self.locked():
             held = self._find(name)
             fact = held.fact if text is None else _reworded(held.fact, text)
             there = (replaced or {}).get(fact.replaces or "", ())
@@ -74,20 +74,20 @@ class Review:
 
     def refuse(self, name: str) -> Held:
         """Drop a fact that waits. Raises LedgerError if nothing waits under this id."""
-        with locking.lock(self._lock()):
+        with self.locked():
             held = self._find(name)
             self._save([each for each in self.waiting() if each.id != name])
         return held
 
-    def purge(self, words: Sequence[str]) -> None:
-        """Drop whatever waits that holds one of these."""
-        gone = set(map(fact_key, words))
-        with locking.lock(self._lock()):
-            waiting = self.waiting()
-            said = {each: fact_key(each.fact.text) for each in waiting}
-            left = [each for each in waiting if not any(words in said[each] for words in gone)]
-            if len(left) < len(waiting):
-                self._save(left)
+    def without(self, holds: Callable[[str], bool]) -> list[tuple[Path, bytes]]:
+        """The file and what it shall hold, if a fact is in it that holds what must go."""
+        waiting = self.waiting()
+        left = [each for each in waiting if not holds(each.fact.text)]
+        return [(self.path, _lines(left))] if len(left) < len(waiting) else []
+
+    def locked(self) -> locking.Lock:
+        """Let nobody else change what waits, until the lock is released."""
+        return locking.lock(storage.private_directory(self._workspace.private) / "review.lock")
 
     def _held(self, fact: Fact, waiting: Sequence[Held]) -> Held:
         shown = replace(fact, text=clean(fact.text))
@@ -103,12 +103,8 @@ class Review:
             raise LedgerError(f"nothing waits as {name}", "`assistant memory review` lists them")
         return found
 
-    def _lock(self) -> Path:
-        return storage.private_directory(self._workspace.private) / "review.lock"
-
     def _save(self, waiting: Sequence[Held]) -> None:
-        lines = (json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in waiting)
-        storage.replace(self._path, "".join(lines).encode())
+        storage.replace(self.path, _lines(waiting))
 
     def _read(self, number: int, line: bytes) -> Held:
         try:
@@ -119,9 +115,13 @@ class Review:
             return Held(raw["id"], raw["time"], Fact(**fact, origin=origin))
         except (ValueError, KeyError, TypeError) as error:
             raise StorageError(
-                f"{self._path}:{number} is damaged ({error})",
+                f"{self.path}:{number} is damaged ({error})",
                 "Put the line right, or remove it if it cannot be",
             ) from error
+
+
+def _lines(waiting: Sequence[Held]) -> bytes:
+    return "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in waiting).encode()
 
 
 def _same(one: Fact, other: Fact) -> bool:

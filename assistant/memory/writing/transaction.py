@@ -7,6 +7,7 @@ the write made anew.
 """
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -49,6 +50,8 @@ class Commits:
         """`tell` is given a line while a write waits for a program that has a file open."""
         self.workspace = workspace
         self._tell = tell
+        self._thread = threading.RLock()
+        self._held = False
         self.journal = Journal(workspace.journal)
         self.images = Images(workspace.history)
 
@@ -60,11 +63,15 @@ class Commits:
         """
         with self.locked():
             check_wanted()
-            for _ in range(ATTEMPTS):
-                change = Change(Draft(self.workspace))
-                outcome = plan(change)
-                if not change.writes or self._commit(change):
-                    return outcome
+            return self.attempt(plan)
+
+    def attempt(self, plan: Callable[[Change], _T]) -> _T:
+        """Do the same under a lock that is held already."""
+        for _ in range(ATTEMPTS):
+            change = Change(Draft(self.workspace))
+            outcome = plan(change)
+            if not change.writes or self._commit(change):
+                return outcome
         raise LedgerError(
             "the memory files keep changing", "Close the program that writes them and try again"
         )
@@ -92,7 +99,7 @@ class Commits:
             )
             for image in draft.images.values():
                 self.images.keep(image)
-            self.journal.begin([write])
+            self.journal.begin(write)
             try:
                 yield
             except BaseException:
@@ -102,13 +109,21 @@ class Commits:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock, with what a dead writer began settled."""
-        storage.private_directory(self.workspace.private)
-        with locking.lock(self.workspace.ledger_lock):
-            self.journal.refresh(mend=True)
-            if self.journal.pending():
-                settle(self.workspace, self.journal, self.images)
-            yield
+        """Hold the lock, with what a dead writer began settled; within it, to no effect."""
+        with self._thread:
+            if self._held:
+                yield
+                return
+            storage.private_directory(self.workspace.private)
+            with locking.lock(self.workspace.ledger_lock):
+                self._held = True
+                try:
+                    self.journal.refresh(mend=True)
+                    if self.journal.pending():
+                        settle(self.workspace, self.journal, self.images)
+                    yield
+                finally:
+                    self._held = False
 
     def _commit(self, change: Change) -> bool:
         """Journal, save, acknowledge; False if an editor's save came in between."""
@@ -117,7 +132,7 @@ class Commits:
             verdicts |= verdicts_on(*change.draft.original(source), source, self.journal)
         for image in change.draft.images.values():
             self.images.keep(image)
-        self.journal.begin(change.writes)
+        self.journal.begin(*change.writes)
         try:
             saved = change.draft.save(self._tell)
         except StorageError:

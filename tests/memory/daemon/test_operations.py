@@ -31,6 +31,7 @@ from assistant.memory.daemon.operations import (
     FORGET,
     LOG,
     OPERATIONS,
+    PURGE,
     RECALL,
     REMEMBER,
     REVIEW,
@@ -65,6 +66,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "remember": st.tuples(REMEMBERED),
     "locate": st.builds(Located, passages=PASSAGES, exact=st.booleans()),
     "forget": st.builds(Forgotten, entry=TEXT, removed=PASSAGES),
+    "purge": st.builds(Forgotten, entry=TEXT, removed=PASSAGES, cleared=st.tuples(TEXT)),
     "status": STATUS,
     "log": st.tuples(ENTRY, ENTRY),
     "undo": ENTRY,
@@ -90,7 +92,7 @@ def test_every_method_of_memory_is_an_operation() -> None:
 
 def test_the_writes_are_those_that_can_be_named() -> None:
     writes = {name for name, operation in OPERATIONS.items() if operation.writes}
-    assert writes == {"remember", "forget", "undo", "review", "restore"}
+    assert writes == {"remember", "forget", "purge", "undo", "review", "restore"}
 
 
 @pytest.mark.parametrize("op", sorted(OPERATIONS))
@@ -112,9 +114,13 @@ def asked(line: bytes) -> tuple[str, dict[str, Any]]:
 def test_parameters_arrive_as_they_were(query: Query, facts: list[Fact], passage: Passage) -> None:
     assert asked(RECALL.request("1", query)) == ("1", {"query": query})
     assert asked(REMEMBER.request("1", facts)) == ("1", {"facts": facts, "request": "1"})
-    assert asked(FORGET.request("1", [passage], purge=True, request="2")) == (
+    assert asked(FORGET.request("1", [passage], request="2")) == (
         "1",
-        {"passages": [passage], "purge": True, "request": "2"},
+        {"passages": [passage], "request": "2"},
+    )
+    assert asked(PURGE.request("1", [passage], past=["x"])) == (
+        "1",
+        {"passages": [passage], "past": ["x"], "sessions": False, "request": "1"},
     )
     assert asked(REVIEW.request("1", "h", accept=True, request=None)) == (
         "1",

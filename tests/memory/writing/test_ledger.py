@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import stat
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -353,32 +352,6 @@ def test_a_missing_memory_file_is_made(workspace: Workspace, ledger: AddressedLe
     (workspace.root / "MEMORY.md").unlink()
     remember(ledger, "a")
     assert memory(workspace) == f"{HEADING}\n\n- a\n"
-
-
-# Purge
-
-
-def test_purge_leaves_no_byte_of_the_words(workspace: Workspace, ledger: AddressedLedger) -> None:
-    ledger.remember([Fact("Near it"), Fact("The *safe* code is 8812"), Fact("Below it")])
-    ledger.remember([Fact("The code of the safe is 8813 now", replaces="MEMORY.md:6")])
-    ledger.undo()
-    ledger.forget([ledger.locate("MEMORY.md:6")])
-    ledger.undo()
-    ledger.remember([Fact("Old one")])
-    ledger.remember([Fact("The *safe* code is 8812", replaces="MEMORY.md:8")])
-    gone = ledger.forget([ledger.locate("MEMORY.md:6")], purge=True)
-    left = [path for path in workspace.root.rglob("*") if path.is_file()]
-    assert gone.purged
-    assert len(left) > 2
-    for path in left:
-        data = path.read_bytes()
-        data = zlib.decompress(data) if path.parent == workspace.history else data
-        assert b"8812" not in data, path
-    assert "Near it" in memory(workspace)
-    assert "Old one" in [entry.text for entry in ledger.log()]
-    assert ledger.log()[0].action == "forget"
-    with pytest.raises(LedgerError, match="changed since"):
-        ledger.undo()  # the line of "Old one" is struck out, and nothing knows any more why
 
 
 # Many at once

@@ -21,9 +21,7 @@ def test_what_a_dead_writer_began_is_settled_from_the_file(
     edit = Edit("MEMORY.md", len(before), "", "- Likes tea\n", digest(before), digest(after))
     journal = Journal(workspace.journal)
     storage.private_directory(workspace.private)
-    journal.begin(
-        [Write("w1", "2026-11-21T10:00:00+00:00", "remember", "Likes tea", edits=(edit,))]
-    )
+    journal.begin(Write("w1", "2026-11-21T10:00:00+00:00", "remember", "Likes tea", edits=(edit,)))
     if landed:  # and the owner has typed since
         (workspace.root / "MEMORY.md").write_text(after + "typed\n")
     (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_bytes(b"half")
@@ -46,7 +44,7 @@ def test_a_file_that_a_dead_writer_was_writing_into_is_completed(
     edit = Edit("MEMORY.md", 0, "", "intro\n", digest(before), digest(after))
     storage.private_directory(workspace.private)
     journal = Journal(workspace.journal)
-    journal.begin([Write("w1", "2026-11-21T10:00:00+00:00", "amend", "+1", edits=(edit,))])
+    journal.begin(Write("w1", "2026-11-21T10:00:00+00:00", "amend", "+1", edits=(edit,)))
     (workspace.root / f".MEMORY.md.abc{storage.TEMPORARY}").write_text(after)
     path.write_text(after[:3] + before[3:] if torn else "saved by the owner since\n")
     AddressedLedger(workspace, lambda: TODAY).remember([Fact("Has a dog")])

@@ -41,7 +41,6 @@ OPERATIONS: dict[str, Callable[[AddressedLedger], object]] = {
         [Fact("Bo is 10", replaces="memory/people.md:1")], request="r"
     ),
     "undo": lambda ledger: ledger.undo(request="r"),
-    "purge": lambda ledger: ledger.forget([ledger.locate("MEMORY.md:5")], purge=True, request="r"),
 }
 
 

@@ -4,23 +4,34 @@
 
 - ``write``: what is about to be done, put down before a file is touched;
 - ``done`` / ``void``: those writes are in the files, or are not;
-- ``verdict``: what became of a fact that the owner's saves were watched for (`stale_saves.py`).
+- ``verdict``: what became of a fact that the owner's saves were watched for (`stale_saves.py`);
+- ``purge``: facts that are being forgotten for good, until the journal is rewritten without them.
 
 A write without ``done`` was never acknowledged and is not shown.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from assistant import storage
 from assistant.errors import StorageError
-from assistant.memory.base import JournalEntry, Origin
-from assistant.memory.writing.record.writes import ADDING, Edit, Verdict, Write
+from assistant.memory.base import JournalEntry
+from assistant.memory.writing.record.writes import ADDING, Purging, Verdict, Write
 
-_WRITE, _DONE, _VOID, _VERDICT = "write", "done", "void", "verdict"
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What is common to the lines that are neither writes nor purges."""
+
+    type: str
+    ids: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+
+
+_Kept = _Line | Write | Purging
 
 
 @dataclass(slots=True)
@@ -35,6 +46,7 @@ class _State:
     requests: dict[str, list[str]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     saved: dict[str, str] = field(default_factory=dict)
+    purges: dict[str, Purging] = field(default_factory=dict)
     lines: int = 0
     offset: int = 0
     last: bytes = b""
@@ -93,27 +105,33 @@ class Journal:
         state.lines += 1
         state.last = line + b"\n"
         try:
-            raw = json.loads(line)
-            match raw["type"]:
-                case "write":
-                    write = _write(raw)
-                    state.writes[write.id] = write
-                    if write.request is not None:
-                        state.requests.setdefault(write.request, []).append(write.id)
-                case "done":
-                    for name in raw["ids"]:
-                        self._acknowledge(state.writes[name])
-                case "void":
-                    state.void.update(raw["ids"])
-                case "verdict":
-                    state.verdicts.update(dict.fromkeys(raw["ids"], raw["verdict"]))
-                case other:
-                    raise ValueError(f"an entry of type {other!r}")
-        except (ValueError, KeyError, TypeError) as error:
+            self._add(_read(line))
+        except (msgspec.MsgspecError, ValueError, KeyError) as error:
             raise StorageError(
                 f"{self._path}:{state.lines} is damaged ({error})",
                 "Put the line right, or remove it if it cannot be",
             ) from error
+
+    def _add(self, kept: _Kept) -> None:
+        state = self._state
+        match kept:
+            case Write():
+                state.writes[kept.id] = kept
+                if kept.request is not None:
+                    state.requests.setdefault(kept.request, []).append(kept.id)
+            case Purging():
+                state.purges[kept.id] = kept
+            case _Line(type="done"):
+                for name in kept.ids:
+                    self._acknowledge(state.writes[name])
+            case _Line(type="void"):
+                state.void.update(kept.ids)
+                for name in kept.ids:
+                    state.purges.pop(name, None)
+            case _Line(type="verdict", verdict=verdict) if verdict:
+                state.verdicts.update(dict.fromkeys(kept.ids, verdict))
+            case _:
+                raise ValueError(f"an entry of type {kept.type!r}")
 
     def _acknowledge(self, write: Write) -> None:
         state = self._state
@@ -124,9 +142,9 @@ class Journal:
             state.facts[write.text] = write.id
         state.saved.update({edit.source: edit.after for edit in write.edits})
 
-    def begin(self, writes: Sequence[Write]) -> None:
+    def begin(self, *begun: Write | Purging) -> None:
         """Put down what is about to be done."""
-        self._append({"type": _WRITE, **asdict(write)} for write in writes)
+        self._append(begun)
 
     def settle(
         self,
@@ -135,30 +153,39 @@ class Journal:
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> None:
         """Put down which writes are in the files, which are not, and what became of facts."""
-        outcomes = {_DONE: list(done), _VOID: list(void)}
-        entries: list[dict[str, Any]] = [
-            {"type": kind, "ids": ids} for kind, ids in outcomes.items() if ids
-        ]
-        self._append([*entries, *_verdicts(verdicts or {})])
+        self._append([*_outcomes(done, void), *_verdicts(verdicts or {})])
 
-    def _append(self, entries: Iterable[dict[str, Any]]) -> None:
-        data = "".join(_line(entry) for entry in entries)
-        if data:
-            storage.append(self._path, data.encode())
+    def _append(self, kept: Iterable[_Kept]) -> None:
+        if data := b"".join(map(_written, kept)):
+            storage.append(self._path, data)
             self.refresh()
 
-    def rewrite(self, reword: Callable[[Write], Write]) -> None:
-        """Replace the whole journal, at once, by one that tells the same writes in other words."""
+    def rewrite(self, reword: Callable[[Write], Write], *, purged: str | None = None) -> None:
+        """Replace the whole journal, at once, by one that tells the same writes in other words.
+
+        The purge that is `purged` has no place in it any more.
+        """
         self.refresh()
         state = self._state
-        entries: list[dict[str, Any]] = [
-            {"type": _WRITE, **asdict(reword(write))} for write in state.writes.values()
+        done = [name for name in state.writes if name in state.done]
+        void = [name for name in state.writes if name in state.void]
+        kept: list[_Kept] = [
+            *map(reword, state.writes.values()),
+            *(purge for name, purge in state.purges.items() if name != purged),
+            *_outcomes(done, void),
+            *_verdicts(state.verdicts),
         ]
-        entries += [{"type": _DONE, "ids": [n for n in state.writes if n in state.done]}]
-        entries += [{"type": _VOID, "ids": [n for n in state.writes if n in state.void]}]
-        entries += _verdicts(state.verdicts)
-        storage.replace(self._path, "".join(map(_line, entries)).encode())
+        storage.replace(self._path, b"".join(map(_written, kept)))
         self.refresh()
+
+    def purges(self) -> list[Purging]:
+        """The purges that have begun and are not done, oldest first."""
+        return list(self._state.purges.values())
+
+    def made(self, source: str, title: str) -> bool:
+        """Whether a heading is one that a write of ours put into a file."""
+        edits = (edit for write in self.acknowledged() for edit in write.edits)
+        return any(edit.source == source and f"## {title}" in edit.inserted for edit in edits)
 
     def pending(self) -> list[Write]:
         """Writes whose outcome is not known: of a process that died, or that still writes."""
@@ -217,23 +244,36 @@ class Journal:
         )
 
 
-def _verdicts(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+def _outcomes(done: Iterable[str], void: Iterable[str]) -> list[_Line]:
+    lines = _Line("done", tuple(done)), _Line("void", tuple(void))
+    return [line for line in lines if line.ids]
+
+
+def _verdicts(verdicts: Mapping[str, Verdict]) -> list[_Line]:
     ids: dict[Verdict, list[str]] = {}
     for name, verdict in verdicts.items():
         ids.setdefault(verdict, []).append(name)
-    return [{"type": _VERDICT, "verdict": found, "ids": ids[found]} for found in ids]
+    return [_Line("verdict", tuple(ids[verdict]), verdict) for verdict in ids]
 
 
-def _line(entry: dict[str, Any]) -> str:
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n"
+_TYPES: dict[str, type[_Kept]] = {"write": Write, "purge": Purging}
+_ENCODER = msgspec.json.Encoder()
 
 
-def _write(raw: dict[str, Any]) -> Write:
-    fields = {name: value for name, value in raw.items() if name != "type"}
-    origin = fields.pop("origin")
-    edits = tuple(
-        Edit(**{**edit, "above": tuple(edit["above"]), "below": tuple(edit["below"])})
-        for edit in fields.pop("edits")
-    )
-    entries = tuple(origin["entries"])
-    return Write(**fields, origin=Origin(origin["kind"], origin["session"], entries), edits=edits)
+def _written(kept: _Kept) -> bytes:
+    match kept:
+        case _Line():
+            fields = {"type": kept.type, "ids": kept.ids}
+            if kept.verdict:
+                fields["verdict"] = kept.verdict
+        case _:
+            kind = "write" if isinstance(kept, Write) else "purge"
+            fields = {"type": kind, **msgspec.to_builtins(kept)}
+    return _ENCODER.encode(fields) + b"\n"
+
+
+def _read(line: bytes) -> _Kept:
+    """What a line says. Raises msgspec.MsgspecError if it has no form of the journal's."""
+    peeked = msgspec.json.decode(line, type=_Line)
+    known = _TYPES.get(peeked.type)
+    return msgspec.json.decode(line, type=known) if known else peeked

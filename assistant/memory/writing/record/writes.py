@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from assistant.memory.base import Origin
+from assistant.memory.base import Origin, Passage
 
 Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
 OWNER = Origin()
@@ -62,6 +62,23 @@ class Write:
         if self.action not in ADDING:
             return None
         return next((edit for edit in self.edits if edit.inserted and not edit.removed), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Purging:
+    """A purge that has begun. It stands in the journal until it is done, and no longer.
+
+    `facts` are the facts in every wording that is known of them, `passages` what goes from the
+    files, `cited` the entries that the facts were taken from, by session. `sessions`: past
+    conversations and the prompt's history are gone through as well.
+    """
+
+    id: str
+    time: str
+    facts: tuple[str, ...]
+    passages: tuple[Passage, ...]
+    cited: dict[str, tuple[str, ...]]
+    sessions: bool = False
 
 
 def new_id() -> str:

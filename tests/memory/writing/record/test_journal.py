@@ -32,7 +32,7 @@ def test_what_is_written_is_read_back_by_another(path: Path) -> None:
     one = write("a", origin=Origin("tool", "s", ("e",)), edits=(EDIT,), request="r", part=2)
     other = opened(path)
     first = opened(path)
-    first.begin([one, write("b")])
+    first.begin(one, write("b"))
     other.refresh()
     assert [each.id for each in other.pending()] == ["a", "b"]
     assert other.acknowledged() == []
@@ -50,7 +50,7 @@ def test_what_is_written_is_read_back_by_another(path: Path) -> None:
 def test_an_undo_marks_what_it_reversed(path: Path) -> None:
     journal = opened(path)
     first = write("a")
-    journal.begin([first, write("u", action="undo", undoes="a")])
+    journal.begin(first, write("u", action="undo", undoes="a"))
     journal.settle(["a"])
     assert not journal.is_undone(first)
     journal.settle(["u"])
@@ -61,7 +61,7 @@ def test_an_undo_marks_what_it_reversed(path: Path) -> None:
 @pytest.mark.parametrize("torn", [b'{"type":"wri', b"\x00\x00\xff", b"{}"])
 def test_a_torn_last_line_is_cut_off_before_the_next_write(path: Path, torn: bytes) -> None:
     journal = opened(path)
-    journal.begin([write("a")])
+    journal.begin(write("a"))
     journal.settle(["a"])
     whole = path.read_bytes()
     path.write_bytes(whole + torn)
@@ -73,7 +73,7 @@ def test_a_torn_last_line_is_cut_off_before_the_next_write(path: Path, torn: byt
         path.write_bytes(whole + torn)
         mender.refresh(mend=True)
         assert path.read_bytes() == whole
-    journal.begin([write("b")])
+    journal.begin(write("b"))
     assert [each.id for each in opened(path).pending()] == ["b"]
 
 
@@ -81,7 +81,7 @@ def test_a_torn_last_line_is_cut_off_before_the_next_write(path: Path, torn: byt
     "bad", [b"nonsense", b"[]", b'{"type":"other"}', b'{"type":"done","ids":["?"]}', b"\xff", b""]
 )
 def test_a_bad_line_in_the_middle_is_named_and_refused(path: Path, bad: bytes) -> None:
-    opened(path).begin([write("a"), write("b")])
+    opened(path).begin(write("a"), write("b"))
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + bad + b"\n" + second)
     before = path.read_bytes()
@@ -93,7 +93,7 @@ def test_a_bad_line_in_the_middle_is_named_and_refused(path: Path, bad: bytes) -
 
 def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:
     journal, other = opened(path), opened(path)
-    journal.begin([write("secret", edits=(EDIT,)), write("b"), write("c")])
+    journal.begin(write("secret", edits=(EDIT,)), write("b"), write("c"))
     journal.settle(["secret", "b"], ["c"], {"b": "erased"})
     other.refresh()
     journal.rewrite(lambda each: scrubbed(each) if each.text == "secret" else each)
@@ -110,7 +110,7 @@ def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:
 
 def test_a_journal_that_is_deleted_is_empty(path: Path) -> None:
     journal = opened(path)
-    journal.begin([write("a")])
+    journal.begin(write("a"))
     path.unlink()
     journal.refresh()
     assert journal.pending() == []

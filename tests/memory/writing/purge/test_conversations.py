@@ -1,10 +1,14 @@
 """Forgotten in conversations too: by their words, by their entries, byte for byte."""
 
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from assistant.errors import SessionError
+from assistant.memory.writing.purge.conversations import conversations, prompts
+from assistant.memory.writing.purge.words import Words
 from assistant.messages import ToolCall
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -17,10 +21,18 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.purge import Said, purge, purge_prompts
 
 FACT = "The safe opens with zanzibar-17"
-SAID = Said([FACT])
+SAID = Words([FACT])
+
+
+def purge(directory: Path, cited: Mapping[str, Collection[str]]) -> int:
+    """Purge the sessions; how many files that changed."""
+    with ExitStack() as held:
+        files = list(conversations(directory, SAID, cited, held))
+        for path, data in files:
+            path.write_bytes(data)
+        return len(files)
 
 
 @pytest.fixture
@@ -48,7 +60,7 @@ def test_no_byte_of_the_words_stays_and_the_rest_does(
     tmp_path: Path, session: transcript.Transcript
 ) -> None:
     before = transcript.read(tmp_path, session.session)
-    assert purge(tmp_path, SAID, {}) == 1
+    assert purge(tmp_path, {}) == 1
     assert b"zanzibar" not in b"".join(map(Path.read_bytes, tmp_path.glob("*.*"))).lower()
     after = transcript.read(tmp_path, session.session)
     assert [(entry.id, entry.type, entry.time) for entry in after] == [
@@ -58,13 +70,13 @@ def test_no_byte_of_the_words_stays_and_the_rest_does(
     assert said == [
         "Remember that (forgotten)!\nAnd water the plants.", "What is our secret word, in short?"
     ]  # fmt: skip
-    assert purge(tmp_path, SAID, {}) == 0
+    assert purge(tmp_path, {}) == 0
 
 
 def test_entries_that_the_fact_was_taken_from_lose_what_they_say(
     tmp_path: Path, session: transcript.Transcript
 ) -> None:
-    purge(tmp_path, SAID, {session.session: {"e7"}, "another": {"e1"}})
+    purge(tmp_path, {session.session: {"e7"}, "another": {"e1"}})
     seventh = transcript.read(tmp_path, session.session)[7]
     assert isinstance(seventh, AssistantEntry)
     assert seventh.text == "(forgotten)"
@@ -76,7 +88,7 @@ def test_a_session_without_the_words_keeps_every_byte(tmp_path: Path) -> None:
     made.close()
     assert made.path
     before = made.path.read_bytes()
-    assert purge(tmp_path, SAID, {}) == 0
+    assert purge(tmp_path, {}) == 0
     assert made.path.read_bytes() == before
 
 
@@ -87,19 +99,20 @@ def test_an_open_session_is_named_and_nothing_is_changed(
     assert session.path
     before = session.path.read_bytes()
     with pytest.raises(SessionError, match=session.session):
-        purge(tmp_path, SAID, {})
+        purge(tmp_path, {})
     assert session.path.read_bytes() == before
     other.close()
-    assert purge(tmp_path, SAID, {}) == 1
+    assert purge(tmp_path, {}) == 1
 
 
 def test_what_was_typed_at_the_prompt_goes_entry_by_entry(tmp_path: Path) -> None:
     path = tmp_path / "prompts"
     keep = "\n# 2026-11-21 10:00:00\n+hello\n+there\n"
     path.write_text(f"{keep}\n# 2026-11-21 10:01:00\n+/remember {FACT}\n{keep}", encoding="utf-8")
-    purge_prompts(path, SAID)
+    for found, data in prompts(path, SAID):
+        found.write_bytes(data)
     text = path.read_text("utf-8")
     assert "zanzibar" not in text
     assert text.count("+hello\n+there\n") == 2
-    purge_prompts(tmp_path / "none", SAID)
-    assert not (tmp_path / "none").exists()
+    assert list(prompts(path, SAID)) == []
+    assert list(prompts(tmp_path / "none", SAID)) == []

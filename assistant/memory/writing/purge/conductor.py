@@ -1,0 +1,223 @@
+"""`forget --purge`: one conductor for every store that holds a fact's words (`stores.py`).
+
+Its plan is pure: what each store shall hold is worked out, and written beside what it holds, before
+anything is changed, so that whatever may refuse (an open session, a full disk, a file that is open
+elsewhere) refuses in time. Then the purge is put down in the journal, words and all, and stays
+there until it is done: whoever dies on the way, the next owner of the index finishes it. The
+journal itself comes last.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+from assistant import config
+from assistant.errors import AssistantError, LedgerError
+from assistant.memory.base import Forgotten, Passage
+from assistant.memory.text import superseding
+from assistant.memory.wanted import check_wanted
+from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.edits import removals
+from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.markup.items import Splice
+from assistant.memory.writing.purge.conversations import conversations, prompts
+from assistant.memory.writing.purge.rewriting import Rewriting
+from assistant.memory.writing.purge.wordings import cited, wordings
+from assistant.memory.writing.purge.words import Words
+from assistant.memory.writing.record.writes import Edit, Purging, Write, new_id, now, scrubbed
+from assistant.memory.writing.review import Review
+from assistant.memory.writing.transaction import Change, Commits
+from assistant.stores import STORES
+
+
+class Purge:
+    """Forgets facts of one workspace for good."""
+
+    def __init__(self, ledger: Ledger, review: Review, scrub_index: Callable[[], None]) -> None:
+        """`scrub_index` leaves no byte in the index of what the files no longer hold."""
+        self._commits = ledger.commits
+        self._adding = ledger.adding
+        self._journal = ledger.commits.journal
+        self._review = review
+        self._scrub_index = scrub_index
+
+    def forget(
+        self,
+        passages: Sequence[Passage],
+        *,
+        past: Sequence[str] = (),
+        sessions: bool = False,
+        request: str | None = None,
+    ) -> Forgotten:
+        """Take facts out of every store: those of passages, and `past` ones that no file holds.
+
+        `sessions` are gone through if that is asked for. Raises, with nothing changed, LedgerError
+        if a file no longer holds the bytes of a passage, SessionError if a session that must change
+        is open, and StorageError. An error that comes later leaves the purge to be finished.
+        """
+        with self._alone():
+            check_wanted()
+            if request and (done := self._journal.of_request(request).get(0)):
+                return Forgotten(done.id, tuple(passages), done.purged)
+            purging = self._wanted(passages, past, sessions, request or new_id())
+            with ExitStack() as held:
+                plan = _Plan(self._commits, self._review, purging, held)
+                removals(Draft(self._commits.workspace), passages, self._journal.made)  # or refuse
+                self._journal.begin(purging)
+                self._carry_out(plan)
+            entry = self._journal.of_request(purging.id)[0].id
+            return Forgotten(entry, tuple(passages), purged=True, cleared=plan.cleared())
+
+    def finish(self) -> None:
+        """Finish what was begun and not done. Raises what stands in the way; the rest waits."""
+        self._journal.refresh()
+        if not self._journal.purges():
+            return
+        with self._alone():
+            for purging in self._journal.purges():
+                with ExitStack() as held:
+                    plan = _Plan(self._commits, self._review, purging, held)
+                    self._commits.attempt(partial(self._take_out, plan, resumed=True))
+                    self._destroy(plan)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._review.locked(), self._commits.locked():
+            yield
+
+    def _wanted(
+        self, passages: Sequence[Passage], past: Sequence[str], sessions: bool, name: str
+    ) -> Purging:
+        draft = Draft(self._commits.workspace)
+        facts = wordings(passages, past, self._journal, draft)
+        words = Words(facts, [passage.text for passage in passages])
+        entries = cited(words, self._journal)
+        return Purging(name, now(), facts, tuple(passages), entries, sessions)
+
+    def _carry_out(self, plan: "_Plan") -> None:
+        try:
+            self._commits.attempt(partial(self._take_out, plan, resumed=False))
+        except AssistantError:
+            begun = self._journal.of_request(plan.purging.id) or self._journal.pending()
+            if not begun:
+                self._journal.settle((), [plan.purging.id])
+            raise
+        self._destroy(plan)
+
+    def _take_out(self, plan: "_Plan", change: Change, *, resumed: bool) -> None:
+        """Remove the passages from their files, and their words from the notes of others.
+
+        What is no longer as it was shown is left, if the purge is `resumed`.
+        """
+        passages = plan.purging.passages
+        gone = partial(removals, change.draft, is_ours=self._journal.made)
+        edits = _lenient(gone, passages) if resumed else gone(passages)
+        edits += _unnamed(change.draft, self._commits.workspace.sources(), plan.words)
+        plan.taken_out = bool(edits)
+        if edits or not self._journal.of_request(plan.purging.id):
+            write = Write(new_id(), now(), "forget", request=plan.purging.id, purged=True)
+            kept = tuple(plan.words.unlearnt(replace(edit, removed="")) for edit in edits)
+            change.writes.append(replace(write, edits=kept))
+        change.draft.images.clear()
+        change.verdicts.update(self._adding.given_up(passages))
+
+    def _destroy(self, plan: "_Plan") -> None:
+        """Nothing can refuse any more: take the words out of all that was kept."""
+        plan.rewriting.commit()
+        for name in plan.images:
+            self._commits.images.drop(name)
+        self._scrub_index()
+        self._journal.rewrite(plan.cleaned, purged=plan.purging.id)
+
+
+class _Plan:
+    """What a purge will do to the stores, none of which it has touched."""
+
+    def __init__(self, commits: Commits, review: Review, purging: Purging, held: ExitStack) -> None:
+        """`held` keeps sessions closed and lets temporary files go."""
+        self.purging = purging
+        self.words = Words(purging.facts, [passage.text for passage in purging.passages])
+        self.taken_out = False
+        self._commits = commits
+        self._review = review
+        images = commits.images
+        self.images = [
+            name for name in images.names() if self.words.stand_in(images.read(name) or "")
+        ]
+        writes = commits.journal.acknowledged()
+        self._reworded = any(self.cleaned(write) != write for write in writes)
+        wanted = ("always", "sessions") if purging.sessions else ("always",)
+        files = {
+            store.name: list(self._rewritten(store.name, held))
+            for store in STORES
+            if store.words in wanted
+        }
+        self._held = {name for name, changed in files.items() if changed}
+        self.rewriting = Rewriting(chain.from_iterable(files.values()))
+        held.callback(self.rewriting.close)
+
+    def _rewritten(self, store: str, held: ExitStack) -> Iterable[tuple[Path, bytes]]:
+        """The files of a store that get another content as a whole."""
+        place = self._commits.workspace
+        match store:
+            case "memory" | "journal" | "history" | "index" | "vectors":
+                return ()  # these have steps of their own
+            case "review":
+                return self._review.without(self.words.stand_in)
+            case "sessions":
+                return conversations(place.sessions, self.words, self.purging.cited, held)
+            case "prompts":
+                return prompts(config.state_dir() / "prompts", self.words)
+            case _:
+                raise AssertionError(f"no purge reaches the store {store!r}")
+
+    def cleaned(self, write: Write) -> Write:
+        """A write as the journal may keep it."""
+        if any(map(self.words.are, [write.text, *write.text.split("\n")])):
+            return scrubbed(write)
+        said = (edit.removed in self.images or self._says(edit) for edit in write.edits)
+        if any(said):
+            return replace(write, edits=(), purged=True)
+        return replace(write, edits=tuple(map(self.words.unlearnt, write.edits)))
+
+    def cleared(self) -> tuple[str, ...]:
+        """The stores that held something, as `stores.py` names them, but for the index."""
+        steps = {
+            "memory": self.taken_out,
+            "journal": self._reworded,
+            "history": bool(self.images),
+        }
+        return tuple(
+            store.name for store in STORES if steps.get(store.name) or store.name in self._held
+        )
+
+    def _says(self, edit: Edit) -> bool:
+        return bool(edit.inserted) and self.words.stand_in(edit.inserted)
+
+
+def _lenient(
+    gone: Callable[[Sequence[Passage]], list[Edit]], passages: Sequence[Passage]
+) -> list[Edit]:
+    """The removals of those passages that still stand."""
+    edits = []
+    for passage in sorted(passages, key=lambda each: each.start_char, reverse=True):
+        try:
+            edits += gone([passage])
+        except LedgerError:
+            continue  # it went before, or its owner has changed it since
+    return edits
+
+
+def _unnamed(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
+    """The edits that take the words out of the notes `(superseded DATE: words)`."""
+    edits = []
+    for source in sources:
+        for form in words.escaped:
+            note = superseding.naming(form)
+            while draft.is_text(source) and (there := note.search(draft.text(source))):
+                splice = Splice(there.start(), there[0], f"{there[1]})")
+                edits.append(draft.edit(source, splice))
+    return edits
