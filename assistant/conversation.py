@@ -8,28 +8,21 @@ its file (`resume`).
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
 from assistant.agent.answering import Agent, Cancelled, notice
+from assistant.agent.asking import recalled
 from assistant.agent.capture import Reading
-from assistant.agent.compact import Compaction, compact
-from assistant.agent.context import (
-    Section,
-    briefing,
-    read_clean,
-    stable_sections,
-    system_messages,
-    turn_sections,
-)
+from assistant.agent.context import Section
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import run_turn
 from assistant.agent.pacing import MAX_ROUNDS
-from assistant.agent.procedures import PLACES, PROCEDURES, whole
-from assistant.agent.request import Requests, shown_messages
+from assistant.agent.prompt import Prompt
+from assistant.agent.request import Requests
+from assistant.agent.room import Room
 from assistant.agent.undecided import undecided
-from assistant.agent.window import Window
 from assistant.agent.withheld import withheld
 from assistant.errors import (
     AssistantError,
@@ -48,11 +41,10 @@ from assistant.events import (
     TurnFinished,
     TurnStarted,
 )
-from assistant.memory.base import Query, Recall
+from assistant.memory.base import Recall
 from assistant.memory.protocol import Memory
-from assistant.messages import Message, Usage
+from assistant.messages import Usage
 from assistant.model.base import ChatModel
-from assistant.model.smalltalk import small_talk
 from assistant.secrets.redactor import Redactor
 from assistant.session.entries import (
     AssistantEntry,
@@ -64,7 +56,7 @@ from assistant.session.entries import (
     usage_of,
 )
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group, history, shown_attachment, succeeded
+from assistant.session.turns import group, succeeded
 from assistant.settings import ContextSettings
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
@@ -110,8 +102,28 @@ class Conversation:
         self._found: Recall | None = None
         self._begun_at = self.clock()
         self._is_new = True
-        self._requests: dict[str, Requests] = {}
-        self._made_room = False
+        self._prompt = Prompt(
+            self.workspace,
+            self.transcript,
+            self.scratch,
+            self.redactor,
+            self.skills,
+            self.trusted,
+            self.settings.memory_at == "message",
+            lambda: self._begun_at,
+        )
+        self._room = Room(
+            self.transcript,
+            self.toolbox,
+            self.settings,
+            self.captures,
+            lambda: self.model,
+            lambda: self._prompt.system(self._found, self.model.name),
+            lambda: self._prompt.briefing(self._found, self.model.name),
+            lambda window: Reading(
+                self.transcript, self.memory, self.model, window, self.redactor.redact, self.trusted
+            ),
+        )
         self.scratch.replay(succeeded(self.transcript.entries))
 
     # One turn
@@ -153,9 +165,9 @@ class Conversation:
             yield from self._recall(asked.text)
             reply = yield from self._answer()
             yield StateChanged(State.FINALIZING)
-            yield from self._compact_if_full()
+            yield from self._room.compact_if_full()
             yield StateChanged(State.DONE)
-            yield TurnFinished(reply.text, usage_of(self._last_turn()))
+            yield TurnFinished(reply.text, usage_of(_last_turn(self.transcript.entries)))
         except (KeyboardInterrupt, Cancelled):
             yield from self._interrupted()
         except GeneratorExit:
@@ -170,9 +182,15 @@ class Conversation:
 
     def _interrupted(self) -> Iterator[Event]:
         self.transcript.settle("Interrupted by the owner")
-        said = [e.text for e in self._last_turn() if isinstance(e, AssistantEntry)]
+        said = [
+            e.text for e in _last_turn(self.transcript.entries) if isinstance(e, AssistantEntry)
+        ]
         yield StateChanged(State.DONE)
-        yield TurnFinished(said[-1] if said else "", usage_of(self._last_turn()), interrupted=True)
+        yield TurnFinished(
+            said[-1] if said else "",
+            usage_of(_last_turn(self.transcript.entries)),
+            interrupted=True,
+        )
 
     # Recall
 
@@ -185,7 +203,7 @@ class Conversation:
             )
             return
         try:
-            found = self._recalled(text)
+            found = recalled(self.memory, self.workspace, self.transcript.entries, text)
         except MemoryFailure as error:
             yield notice(self.transcript, f"Memory could not be asked: {error}")
             return
@@ -197,78 +215,28 @@ class Conversation:
         self.transcript.append(RecalledEntry(passages, found.tokens, found.abstained))
         yield Recalled(tuple(each.citation for each in passages), found.tokens, found.abstained)
 
-    def _recalled(self, text: str) -> Recall:
-        """What bears on a message; small talk costs no passages, whatever resembles it."""
-        if small_talk(text):
-            return Recall(text, 0, (), abstained=True)
-        return self.memory.recall(self._asking(text))
-
-    def _asking(self, text: str) -> Query:
-        """What memory is asked with a message, which may lean on the one before."""
-        said = [
-            entry.text
-            for entry in self.transcript.entries
-            if isinstance(entry, UserEntry) and entry.text != text
-        ]
-        before = said[-1] if said else ""
-        if whole(read_clean(self.workspace, PROCEDURES)):
-            return Query(text, before=before, without=(PROCEDURES,))
-        return Query(text, before=before, own=(PROCEDURES, PLACES))
-
     # The prompt and the reply
-
-    def sections(self, recall: Recall | None) -> list[Section]:
-        """The system prompt, section by section, with what was recalled."""
-        return [
-            *stable_sections(
-                self.workspace,
-                skills=self.skills,
-                off_the_record=self.transcript.off_the_record,
-                trusted=self.trusted,
-                briefed=self._briefs,
-            ),
-            *turn_sections(
-                recall,
-                working_memory=self.scratch.render(),
-                now=self._begun_at,
-                place=self.workspace,
-                model=self.model.name,
-            ),
-        ]
 
     def preview(self, text: str = "", attached: Mapping[str, str] = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
-        ask = self.trusted and text
-        recall = self._recalled(text) if ask else Recall(text, 0, ())
-        said = shown_messages(history(self.transcript.entries))
+        recall = Recall(text, 0, ())
+        if self.trusted and text:
+            recall = recalled(self.memory, self.workspace, self.transcript.entries, text)
         specs = self.toolbox.specs()
-        parts = {
-            "Tools": "\n".join(f"- {each.name}: {each.description}" for each in specs),
-            "History": "\n\n".join(f"{each.role}: {each.content}" for each in said),
-            "Message": text,
-            **{title: shown_attachment(title, given) for title, given in attached.items()},
-        }
-        said_last = {"Message", *attached}
-        before = [Section(name, text) for name, text in parts.items() if name not in said_last]
-        after = [Section(name, text) for name, text in parts.items() if name in said_last]
-        stable = [each for each in self.sections(recall) if each.stable]
-        turn = [each for each in self.sections(recall) if not each.stable]
-        ordered = [*before, *turn, *after] if self._briefs else [*turn, *before, *after]
-        sections = [*stable, *(each for each in ordered if each.text)]
-        return [replace(each, text=self.redactor.redact(each.text)) for each in sections]
+        return self._prompt.preview(recall, self.model.name, specs, text, attached)
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""
-        self._made_room = False
+        self._room.begin()
         for _ in range(OVERFLOWS):
             try:
                 reply = yield from run_turn(self._agent())
             except ModelError as error:
                 if error.kind is not ModelFailure.OVERFLOW:
                     raise
-                yield from self._make_room()
+                yield from self._room.make()
             else:
-                self._learn(reply.usage)
+                self._room.learn(reply.usage)
                 return reply
         raise ModelError(
             "the model finds every request too long",
@@ -291,86 +259,13 @@ class Conversation:
 
     @property
     def requests(self) -> Requests:
-        """What makes this model's requests; it remembers what the provider said of their size."""
-        known = self._requests.get(self.model.name)
-        if known is None:
-            window = Window(self.model.context_window, self.settings.reserve_tokens)
-            known = Requests(self.transcript, window, self._system, self._briefing)
-            self._requests[self.model.name] = known
-        return known
-
-    @property
-    def _briefs(self) -> bool:
-        """Whether what changes with a turn stands before the owner's message."""
-        return self.settings.memory_at == "message"
-
-    def _system(self) -> list[Message]:
-        sections = self.sections(self._found)
-        kept = [each for each in sections if each.stable or not self._briefs]
-        redact = self.redactor.redact
-        return [
-            replace(message, content=redact(message.content)) for message in system_messages(kept)
-        ]
-
-    def _briefing(self) -> str:
-        return self.redactor.redact(briefing(self.sections(self._found))) if self._briefs else ""
-
-    def _learn(self, usage: Usage) -> None:
-        self.requests.window.learn(self.requests.sent or 0, usage.input_tokens)
-
-    # Compaction
+        """What makes this model's requests."""
+        return self._room.requests
 
     def compact(self) -> Iterator[Event]:
         """Turn the older turns into facts in memory and a summary, now."""
-        if not (yield from self._compact()):
+        if not (yield from self._room.compact()):
             yield notice(self.transcript, "There is only one turn: nothing to compact")
-
-    def _compact(self) -> Generator[Event, None, bool]:
-        requests = self.requests
-        done = yield from compact(
-            Compaction(
-                Reading(
-                    self.transcript,
-                    self.memory,
-                    self.model,
-                    requests.window,
-                    self.redactor.redact,
-                    self.trusted,
-                ),
-                self.settings.keep_recent,
-                self.captures,
-            )
-        )
-        if done:
-            requests.left_out = 0
-        return done
-
-    def _compact_if_full(self) -> Iterator[Event]:
-        """Compact when the history takes its share of the room; the reply stands in any case."""
-        if self.requests.fullness(self.toolbox.specs()) <= self.settings.compact_at:
-            return
-        try:
-            yield from self._compact()
-        except (KeyboardInterrupt, AssistantError) as error:
-            why = error.message if isinstance(error, AssistantError) else "interrupted"
-            why = self.redactor.redact(why)
-            yield notice(self.transcript, f"Compaction was put off: {why}")
-
-    def _make_room(self) -> Iterator[Event]:
-        """The request was too long: compact, once a turn; after that the oldest turns leave."""
-        requests = self.requests
-        if requests.sent is not None:  # it was the provider who said so
-            requests.window.refused(requests.sent)
-        needed = requests.needed(self.toolbox.specs())
-        if not self._made_room:
-            self._made_room = True
-            if (yield from self._compact()):
-                return
-        if needed > requests.left_out:
-            requests.left_out = needed
-            yield notice(
-                self.transcript, f"{needed} older turns no longer fit the model and are left out"
-            )
 
     # What it has cost, and what it has to say
 
@@ -382,12 +277,7 @@ class Conversation:
     @property
     def filled(self) -> tuple[int, int] | None:
         """Tokens of the latest request and its answer, and of the model's window; None before."""
-        known = self._requests.get(self.model.name)
-        if known is None or known.sent is None:
-            return None
-        answers = (e for e in reversed(self.transcript.entries) if isinstance(e, AssistantEntry))
-        last = next((each.usage for each in answers), Usage())
-        return last.input_tokens + last.output_tokens or known.sent, known.window.tokens
+        return self._room.filled
 
     @property
     def unfinished(self) -> bool:
@@ -402,10 +292,6 @@ class Conversation:
     def hurry(self) -> None:
         """Stop what runs for what is queued, from any thread."""
         self.interruption.hurry()
-
-    def interject(self, text: str) -> None:
-        """Say something into the running turn, from any thread; what runs stops for it."""
-        self.interruption.interject(self.redactor.redact(text))
 
     def late(self) -> str:
         """What was said into a turn that had already come to its end; it is the next message."""
@@ -426,5 +312,6 @@ class Conversation:
         for text in untold:
             yield notice(self.transcript, text)
 
-    def _last_turn(self) -> Sequence[Entry]:
-        return group(self.transcript.entries)[-1].entries
+
+def _last_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
+    return group(entries)[-1].entries

@@ -240,7 +240,8 @@ def test_an_interjection_joins_the_turn(opened: Opened) -> None:
     turn = talk.send("Count")
     for event in turn:
         if isinstance(event, TextDelta):
-            talk.interject("make it four")
+            talk.queue("make it four")
+            talk.hurry()
             break
     assert reply(turn) == "Four."
     assert len(group(talk.transcript.entries)) == 1
