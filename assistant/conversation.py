@@ -115,7 +115,7 @@ class Conversation:
         self._room = Room(
             self.transcript,
             self.toolbox,
-            self.settings,
+            lambda: self.settings,
             self.captures,
             lambda: self.model,
             lambda: self._prompt.system(self._found, self.model.name),

@@ -28,7 +28,7 @@ class Room:
 
     transcript: Transcript
     toolbox: Toolbox
-    settings: ContextSettings
+    settings: Callable[[], ContextSettings]
     captures: bool
     model: Callable[[], ChatModel]
     system: System
@@ -43,7 +43,7 @@ class Room:
         model = self.model()
         known = self._requests.get(model.name)
         if known is None:
-            window = Window(model.context_window, self.settings.reserve_tokens)
+            window = Window(model.context_window, self.settings().reserve_tokens)
             known = Requests(self.transcript, window, self.system, self.briefing)
             self._requests[model.name] = known
         return known
@@ -70,14 +70,14 @@ class Room:
         """Turn the older turns into facts in memory and a summary; False if there are none."""
         requests = self.requests
         reading = self.reading(requests.window)
-        done = yield from compact(Compaction(reading, self.settings.keep_recent, self.captures))
+        done = yield from compact(Compaction(reading, self.settings().keep_recent, self.captures))
         if done:
             requests.left_out = 0
         return done
 
     def compact_if_full(self) -> Iterator[Event]:
         """Compact when the history takes its share of the room; the reply stands in any case."""
-        if self.requests.fullness(self.toolbox.specs()) <= self.settings.compact_at:
+        if self.requests.fullness(self.toolbox.specs()) <= self.settings().compact_at:
             return
         try:
             yield from self.compact()

@@ -175,5 +175,5 @@ class Numbered:
 def test_a_write_is_named_by_its_request() -> None:
     memory = Numbered()
     request = wire.parse(UNDO.request("17"), wire.Request)
-    UNDO.perform(cast(Keeper, memory), request.params)
+    UNDO.perform(cast(Keeper, memory), UNDO.parameters(request.params))
     assert memory.asked == [("undo", "17")]

@@ -74,7 +74,7 @@ def test_a_compiled_model_loads_without_torch(embedder: OnnxEmbedder) -> None:
 def test_two_processes_compile_once_and_damage_is_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))  # no models that tests share
     source = str(tiny(tmp_path / "tiny"))
     both = [start_load(source) for _ in range(2)]
     steps = sorted(int(outcome(process).split()[0]) for process in both)
@@ -84,7 +84,7 @@ def test_two_processes_compile_once_and_damage_is_mended(
     first = compile.load(settings)
     assert isinstance(first, OnnxEmbedder)
     assert (first.dimension, first.max_tokens) == (64, 64)
-    (graph,) = (tmp_path / "cache").rglob(GRAPH)
+    (graph,) = (tmp_path / "own").rglob(GRAPH)
     expected = first.embed(["my dentist"])
     graph.write_bytes(graph.read_bytes()[:-100] + bytes(100))
     mended = compile.load(settings)
