@@ -315,7 +315,7 @@ class MemoryContract:
         os.mkfifo(path)
         assert memory.recall(Query("anything")).passages == ()
         assert any("MEMORY.md is no file" in notice for notice in memory.status().notices)
-        with pytest.raises(StorageError, match=r"MEMORY\.md (cannot be read|is no ordinary file)"):
+        with pytest.raises(StorageError, match=r"MEMORY\.md is no ordinary file"):
             remember(memory, FACTS[0])
 
     def test_a_batch_is_written_whole_and_in_order(
