@@ -7,7 +7,7 @@ The flow, and the room each step lives in::
       → vectors              memory/embedding/       onnxruntime, compiled by compile.py
       → index                memory/index/           SQLite + FTS5, Chroma; a cache
       → recall               memory/search/          the passages worth their tokens
-      → context              agent/context.py        the system prompt, section by section
+      → context              agent/prompt/           the system prompt, section by section
       → model                model/                  any provider, or the offline responder
       → tools                tools/                  what the model may do, and its limits
       → transcript           session/transcript.py   append-only JSON lines

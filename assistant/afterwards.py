@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import assistant
-from assistant import config, locking, storage, trust
+from assistant import config
+from assistant.disk import locking, storage
+from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
-from assistant.locking import Lock
 from assistant.messages import Usage
 from assistant.session import book
 from assistant.session.book import Book, News
 from assistant.session.due import Due, due
 from assistant.session.entries import AssistantEntry, Entry
-from assistant.workspace import Workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.agent.capture import Captured
@@ -146,7 +148,7 @@ def _note(known: Book, place: Workspace, each: Due, captured: "Captured | None")
 def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | None":
     """Take a session's facts; None if there is nothing to take, or no model to take it."""
     from assistant.agent import capture  # the model behind it is slow to load
-    from assistant.agent.window import Window
+    from assistant.agent.prompt.window import Window
     from assistant.memory.door import open_memory
     from assistant.secrets.standing import redactor
     from assistant.session import transcript
@@ -174,7 +176,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
 def _model(chosen: "Settings", entries: Sequence[Entry]) -> "ChatModel":
     """The configured model, else the one that the chat was held with."""
     from assistant.model import select
-    from assistant.model.offline import OfflineModel
+    from assistant.model.offline.responder import OfflineModel
 
     spoke = [each.model for each in entries if isinstance(each, AssistantEntry) and each.model]
     if chosen.model.name or chosen.profiles or spoke[-1:] in ([], [OfflineModel.name]):

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from assistant import afterwards, config, settings, skills, trust
+from assistant import afterwards, config, settings, skills
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
@@ -17,7 +17,7 @@ from assistant.memory.protocol import Keeper, Memory
 from assistant.messages import Message
 from assistant.model import select
 from assistant.model.base import TextPiece
-from assistant.model.litellm_library import warm_up
+from assistant.model.provider.litellm_library import warm_up
 from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import book, listing, transcript
 from assistant.session.extraction import origin_in_turn
@@ -39,7 +39,8 @@ from assistant.upkeep import findings
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
 from assistant.upkeep.tidy_by_model import relations
-from assistant.workspace import Workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 
 Asker = Callable[[Sequence[str]], Sequence[str | None]]
 """Makes a question of each fact, or None."""

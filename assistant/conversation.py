@@ -13,14 +13,14 @@ from datetime import datetime
 from types import MappingProxyType
 
 from assistant.agent.answering import Agent, Cancelled, notice
-from assistant.agent.asking import recalled
 from assistant.agent.capture import Reading
-from assistant.agent.context import Section
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import run_turn
 from assistant.agent.pacing import MAX_ROUNDS
-from assistant.agent.prompt import Prompt
-from assistant.agent.request import Requests
+from assistant.agent.prompt.asking import recalled
+from assistant.agent.prompt.assembly import Prompt
+from assistant.agent.prompt.context import Section
+from assistant.agent.prompt.request import Requests
 from assistant.agent.room import Room
 from assistant.agent.undecided import undecided
 from assistant.agent.withheld import withheld
@@ -61,7 +61,7 @@ from assistant.settings import ContextSettings
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 OVERFLOWS = 6
 """How often one turn makes room after the request was found too long."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import yaml
 
 from assistant.errors import StorageError
-from assistant.workspace import Workspace, read_text
+from assistant.workspace.folder import Workspace, read_text
 
 SKILL_FILE = "SKILL.md"
 MAX_DESCRIPTION = 1024

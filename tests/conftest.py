@@ -10,8 +10,8 @@ import pytest
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.settings import EmbeddingSettings
-from assistant.workspace import Workspace
-from tests.provider import Provider
+from assistant.workspace.folder import Workspace
+from tests.support.provider import Provider
 
 ROOT = Path(__file__).resolve().parent.parent
 KEYS = ("_API_KEY", "_TOKEN", "_SECRET")

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from assistant import locking, trust, workspace
+from assistant.disk import locking
 from assistant.errors import SessionError
 from assistant.session import book, transcript
 from assistant.session.entries import AssistantEntry, CapturedEntry, CaptureEntry, UserEntry
-from assistant.workspace import Workspace
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
-from tests.provider import Answer, Pause, Provider, Raw, Received, chunk, fails, sse
+from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, fails, sse
 
 SAID = "I am allergic to nuts and my sister lives in Porto"
 FACTS = ("The owner is allergic to nuts", "The owner's sister lives in Porto")

@@ -17,17 +17,18 @@ from typing import Any
 
 import pytest
 
-from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.xml.form import render_call
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.turns import group, unanswered
 from assistant.tools.sandbox import choice
-from assistant.workspace import Workspace
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 from tests.model.validator import wire_faults
-from tests.provider import Answer, Provider, Received
+from tests.support.provider import Answer, Provider, Received
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 SANDBOX = getattr(choice.live(), "name", "unconfined")

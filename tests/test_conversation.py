@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.context import UNAVAILABLE
+from assistant.agent.prompt.context import UNAVAILABLE
 from assistant.conversation import Conversation
 from assistant.errors import MemoryFailure, ModelError, ModelFailure, UsageError
 from assistant.events import (
@@ -27,7 +27,7 @@ from assistant.events import (
 from assistant.memory.base import Fact
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import TextPiece
-from assistant.model.offline import OfflineModel
+from assistant.model.offline.responder import OfflineModel
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -48,9 +48,9 @@ from assistant.tools.base import ToolResult
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
-from tests.conversations import ListMemory, failure, reply, unbriefed
+from assistant.workspace.folder import Workspace
 from tests.model.validator import faults
+from tests.support.conversations import ListMemory, failure, reply, unbriefed
 
 Opened = Callable[..., Conversation]
 

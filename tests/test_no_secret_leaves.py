@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall
-from assistant.workspace import Workspace
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
-from tests.provider import Provider
 from tests.secrets.tokens import core, tokens
+from tests.support.provider import Provider
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 SAME = {"assigned words"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant import skills
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 def write(workspace: Workspace, name: str, text: str | bytes) -> Path:

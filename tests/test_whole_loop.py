@@ -18,8 +18,8 @@ from assistant.events import Compacted, FactsCaptured, Recalled, ToolFinished, T
 from assistant.memory.door import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
-from assistant.model.litellm_model import LitellmModel
-from assistant.model.offline import BRIEFED
+from assistant.model.offline.responder import BRIEFED
+from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
 from assistant.session.turns import group, unanswered
@@ -28,10 +28,10 @@ from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
-from tests.conversations import FACTS, compacting, reply
+from assistant.workspace.folder import Workspace
 from tests.model.validator import wire_faults
-from tests.provider import Answer, Provider, Received
+from tests.support.conversations import FACTS, compacting, reply
+from tests.support.provider import Answer, Provider, Received
 
 Opened = Callable[..., Conversation]
 LONG = " ".join(f"word{number}" for number in range(400))
@@ -164,7 +164,7 @@ def test_many_turns_against_a_model_of_16_000_tokens(
 
 # Killed anywhere
 
-DRIVER = ROOT / "tests" / "killable.py"
+DRIVER = ROOT / "tests/support/killable.py"
 MESSAGES = [
     "My boat is called Albatross.",
     "Please look it up.",

@@ -11,7 +11,7 @@ from datetime import date
 from itertools import chain, zip_longest
 
 from assistant.agent.answering import notice
-from assistant.agent.window import Window
+from assistant.agent.prompt.window import Window
 from assistant.display import counted
 from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacting, Event, FactsCaptured, Retrying

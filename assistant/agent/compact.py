@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from assistant.agent.answering import notice
 from assistant.agent.capture import Captured, Reading, ask, capture
-from assistant.agent.request import shown_messages
+from assistant.agent.prompt.request import shown_messages
 from assistant.errors import ModelError
 from assistant.events import Compacted, Compacting, Event
 from assistant.messages import Usage

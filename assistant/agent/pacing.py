@@ -12,7 +12,7 @@ from typing import Literal
 
 from assistant.errors import TurnError
 from assistant.messages import ToolCall
-from assistant.model.stream.ending import MALFORMED
+from assistant.model.provider.stream.ending import MALFORMED
 from assistant.session.entries import AssistantEntry, Entry, ReminderEntry, ToolResultEntry
 
 MAX_ROUNDS = 25

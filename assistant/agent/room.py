@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from assistant.agent.answering import notice
 from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
-from assistant.agent.request import Briefing, Requests, System
-from assistant.agent.window import Window
+from assistant.agent.prompt.request import Briefing, Requests, System
+from assistant.agent.prompt.window import Window
 from assistant.errors import AssistantError
 from assistant.events import Event
 from assistant.messages import Usage

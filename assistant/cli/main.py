@@ -9,13 +9,13 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli import ask, chat, welcome
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
 from assistant.cli.memory import evaluation, facts, reading, state, upkeep
 from assistant.cli.options import Globals, at_terminal
 from assistant.cli.sessions import commands as sessions
 from assistant.cli.setup import completion, configuration, daemon, init, secrets
+from assistant.cli.talk import ask, chat, welcome
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 

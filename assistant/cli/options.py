@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant import config, workspace
+from assistant import config
 from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
 from assistant.errors import UsageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper
+from assistant.workspace import folder as workspace
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 PATIENCE = 2.0

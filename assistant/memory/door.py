@@ -9,10 +9,10 @@ from assistant.errors import DaemonError
 from assistant.memory.base import Notify, Origin, Progress, no_notices, no_progress
 from assistant.memory.daemon import client
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
-    from assistant.locking import Lock
+    from assistant.disk.locking import Lock
     from assistant.settings import Settings
 
 TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0

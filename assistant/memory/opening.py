@@ -8,7 +8,7 @@ from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.embedding import compile
 from assistant.secrets.standing import Standing
 from assistant.settings import Settings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.memory.local.memory import LocalMemory

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from assistant.errors import ConfigError
-from assistant.model.litellm_library import has_provider
 from assistant.model.offers import KEYS, OLLAMA, ollama_models
+from assistant.model.provider.litellm_library import has_provider
 
 PROVIDERS = "provider_endpoints_support_backup.json"
 MODELS = "model_prices_and_context_window_backup.json"

@@ -1,9 +1,9 @@
 """Which model answers, by the settings. Imports nothing heavy: litellm waits for the first turn."""
 
 from assistant.model.base import ChatModel
-from assistant.model.litellm_model import LitellmModel
-from assistant.model.offline import OfflineModel
+from assistant.model.offline.responder import OfflineModel
 from assistant.model.profiles import ProfiledModel
+from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.xml.tools import AutoTools, XmlTools
 from assistant.settings import ModelSettings, ProfileSettings, Settings
 

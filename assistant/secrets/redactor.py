@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from assistant.secrets.detection import Detector
+from assistant.secrets.detection.detector import Detector
 from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_ins
 
 Place = tuple[int, int, str]

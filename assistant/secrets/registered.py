@@ -9,8 +9,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from assistant import locking, storage
 from assistant.config import config_file
+from assistant.disk import locking, storage
 from assistant.errors import ConfigError, UsageError
 from assistant.secrets import keychain
 from assistant.secrets.stand_ins import SHORTEST

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
 from assistant.display import counted
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))

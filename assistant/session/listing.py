@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import SessionError
 from assistant.messages import Usage
 from assistant.quoting import visible

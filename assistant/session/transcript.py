@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
+from assistant.disk.locking import Lock
 from assistant.errors import SessionError
-from assistant.locking import Lock
 from assistant.session import entries as entry_types
 from assistant.session import turns
 from assistant.session.entries import Entry

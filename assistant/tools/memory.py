@@ -13,7 +13,7 @@ from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.files.roots import Roots
 from assistant.tools.rules import DENIED
 from assistant.tools.schema import tool
-from assistant.workspace import MEMORY_FILE
+from assistant.workspace.folder import MEMORY_FILE
 
 HOLDS_SECRET = (
     "Nothing was written: the fact holds a secret, or a stand-in whose value is kept nowhere. "

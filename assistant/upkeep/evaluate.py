@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
-from assistant.workspace import MEMORY_FILE
+from assistant.workspace.folder import MEMORY_FILE
 
 QUESTIONS_FILE = "qa.json"
 BUDGETS = (500, 1000, 2000)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from assistant import storage
-from assistant.workspace import Workspace
+from assistant.disk import storage
+from assistant.workspace.folder import Workspace
 
 
 def keep(place: Workspace, faults: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import StorageError
 
 

@@ -8,10 +8,10 @@ from statistics import median
 import pexpect
 
 from assistant.memory.daemon import stop
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from scripts.benchmark.measure import ASSISTANT, clocked, rival
 from scripts.benchmark.report import Report, Result, table
-from tests.provider import Provider, Received
+from tests.support.provider import Provider, Received
 
 TIMES = 5
 

@@ -9,7 +9,7 @@ from assistant.memory.base import Query
 from assistant.memory.daemon import stop
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import Fact, facts, write_single
 from scripts.benchmark.kept import KeptEmbedder

@@ -19,7 +19,7 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller
 from assistant.settings import IndexSettings, MemorySettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.commands import insert
 from scripts.benchmark.facts import Fact, facts, queries, write_many

@@ -13,9 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from assistant import config, workspace
+from assistant import config
 from assistant.memory.daemon import client, stop
-from assistant.workspace import Workspace
+from assistant.workspace import folder as workspace
+from assistant.workspace.folder import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache"

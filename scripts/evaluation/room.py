@@ -16,7 +16,7 @@ from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings import Settings
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import MEMORY_FILE, Workspace
+from assistant.workspace.folder import MEMORY_FILE, Workspace
 
 REPLY = "I see."
 

@@ -3,7 +3,7 @@
 from assistant.agent.undecided import undecided
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.base import Fact, Held, JournalEntry, Origin
-from tests.conversations import ListMemory
+from tests.support.conversations import ListMemory
 
 
 class Undecided(ListMemory):

@@ -20,7 +20,7 @@ from assistant.tools.memory import memory_tools
 from assistant.tools.policy import ApproveAll
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 Opened = Callable[..., Conversation]
 

@@ -5,11 +5,16 @@ from pathlib import Path
 import pytest
 
 from assistant import skills
-from assistant.agent.context import memory_text, stable_sections, system_messages, turn_sections
+from assistant.agent.prompt.context import (
+    memory_text,
+    stable_sections,
+    system_messages,
+    turn_sections,
+)
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
-from assistant.workspace import Workspace
-from tests.agent.test_context import NOW
+from assistant.workspace.folder import Workspace
+from tests.agent.prompt.test_context import NOW
 from tests.attacks.cases import ATTACKS, ORDER, Attack, names_a_file
 from tests.attacks.obedient import look, orders
 

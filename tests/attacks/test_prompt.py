@@ -11,11 +11,11 @@ from assistant.memory.local.memory import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.model.xml.tools import XmlTools
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, SPLIT, Attack, Split, names_a_file
 from tests.attacks.conftest import Opened
 from tests.attacks.obedient import Obedient, look
-from tests.conversations import reply
+from tests.support.conversations import reply
 
 ASKED = "What are the harbour orders?"
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: f"{each.family}")

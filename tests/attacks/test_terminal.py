@@ -15,10 +15,10 @@ import pytest
 import typer
 
 from assistant import events
-from assistant.cli import headless
 from assistant.cli.memory import shown
 from assistant.cli.options import print_json
 from assistant.cli.sessions import shown as sessions
+from assistant.cli.talk import headless
 from assistant.cli.terminal.markdown import Renderer
 from assistant.cli.terminal.screen.base import Kind
 from assistant.cli.terminal.screen.plain import PlainScreen
@@ -34,7 +34,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.attacks.cases import HARMLESS, STEERING
 
 every_trick = pytest.mark.parametrize("trick", STEERING.values(), ids=STEERING.keys())

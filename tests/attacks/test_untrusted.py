@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from assistant import app, trust
+from assistant import app
 from assistant.errors import SessionError
 from assistant.events import Notice
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
-from assistant.workspace import Workspace
-from tests.conversations import reply
-from tests.provider import Provider
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
+from tests.support.conversations import reply
+from tests.support.provider import Provider
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLANTED = "planted by a stranger"

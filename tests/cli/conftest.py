@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant import trust, workspace
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from assistant import locking
 from assistant.cli.doctor import machine
 from assistant.cli.options import Globals
+from assistant.disk import locking
 from assistant.errors import AssistantError
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
-from tests.provider import Provider, fails
+from tests.support.provider import Provider, fails
 
 PARTS = """
     python path disk clock lock sockets watcher sandbox settings workspace prompt_files memory_files

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from assistant import trust, workspace
 from assistant.display import local_time
-from assistant.workspace import Workspace
-from tests.provider import Provider, Received
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
+from tests.support.provider import Provider, Received
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 TWINS = 14

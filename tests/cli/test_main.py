@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.cli.main import hoisted
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 
 HEAVY = """
@@ -119,7 +119,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from assistant.cli.terminal.converse import converse
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 class Opening:
     options = SimpleNamespace(place=lambda: Workspace(Path({root!r})))

@@ -11,8 +11,8 @@ import pytest
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin, Passage, Query, Secret
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace
-from tests.odd import deep_folders, leave_odd_entries
+from assistant.workspace.folder import Workspace
+from tests.support.odd import deep_folders, leave_odd_entries
 
 FACTS = (
     "The dentist is Dr. Alvarez on Main Street",

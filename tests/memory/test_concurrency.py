@@ -16,7 +16,7 @@ import assistant
 from assistant.errors import AssistantError
 from assistant.memory.base import Fact, Query
 from assistant.memory.daemon import client
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 NAMES = (
     "Ana", "Ben", "Cleo", "Dov", "Eva", "Finn", "Gil", "Hana", "Ivo", "Jun", "Kim", "Lea", "Max",

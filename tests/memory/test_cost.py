@@ -15,7 +15,7 @@ from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.search.recall import Recaller
 from assistant.settings import IndexSettings, MemorySettings, Settings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
 
 FACTS = 4000

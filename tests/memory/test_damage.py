@@ -20,7 +20,7 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.settings import Settings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 FACTS = [f"Guest {n} of the inn left parcel {n * 7919 % 10007}" for n in range(1100)]
 """More than Chroma keeps in its log before it writes its graph to files."""
@@ -148,7 +148,7 @@ from pathlib import Path
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.settings import Settings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 memory = LocalMemory(Workspace(Path(sys.argv[1])), Settings(), HashingEmbedder())
 memory.rebuild()
 signal.setitimer(signal.ITIMER_REAL, float(sys.argv[2]))

@@ -36,7 +36,7 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunk
 from assistant.memory.text.words import plain
 from assistant.settings import Settings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import save_by_rename
 
 THINGS = (

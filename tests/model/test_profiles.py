@@ -5,12 +5,12 @@ import pytest
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Reply
 from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece
-from assistant.model.litellm_model import LitellmModel
 from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, Breaker, ProfiledModel
+from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
 from assistant.settings import ModelSettings
-from tests.provider import Cut, Provider, Raw, fails
-from tests.wires import chunk, sse
+from tests.support.provider import Cut, Provider, Raw, fails
+from tests.support.wires import chunk, sse
 
 ASK = [Message("user", "Hello?")]
 HEALING = [

@@ -7,10 +7,10 @@ import pytest
 
 from assistant.messages import Message, Reply
 from assistant.model.base import ToolSpec
-from assistant.model.offline import OfflineModel
+from assistant.model.offline.responder import OfflineModel
 from assistant.model.select import create, with_model
 from assistant.settings import validate
-from tests.provider import Provider, fails
+from tests.support.provider import Provider, fails
 
 ASK = [Message("user", "Hello?")]
 LOOK = ToolSpec("look", "Look around.", {"type": "object", "properties": {}})

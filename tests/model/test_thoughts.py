@@ -12,14 +12,14 @@ from assistant.agent.answering import Agent
 from assistant.agent.loop import run_turn
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.litellm_model import LitellmModel
+from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.session.turns import group, messages
 from assistant.settings import ModelSettings
 from assistant.tools.schema import tool
 from assistant.tools.toolbox import Toolbox
-from tests.provider import Answer, Provider, Received, fails
+from tests.support.provider import Answer, Provider, Received, fails
 
 Demand = Callable[[Sequence[dict[str, Any]]], str]
 """Why a server refuses these messages; empty if it takes them."""

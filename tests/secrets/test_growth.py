@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.secrets.contexts import CONTEXTS
-from assistant.secrets.detection import Detector
-from assistant.secrets.grades import grade
-from assistant.secrets.names import PHRASES, STEMS
-from assistant.secrets.tokens import TOKENS
+from assistant.secrets.detection.contexts import CONTEXTS
+from assistant.secrets.detection.detector import Detector
+from assistant.secrets.detection.grades import grade
+from assistant.secrets.detection.names import PHRASES, STEMS
+from assistant.secrets.detection.tokens import TOKENS
 
 SIZE = 40_000
 """Characters of the shorter text."""

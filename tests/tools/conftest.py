@@ -19,7 +19,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 Call = Callable[..., ToolResult]
 

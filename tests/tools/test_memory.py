@@ -12,7 +12,7 @@ from assistant.tools.memory import memory_tools
 from assistant.tools.policy import DenyAll
 from assistant.tools.rules import DENIED
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling
 
 

@@ -23,7 +23,7 @@ from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 def echo(text: str) -> str:

@@ -16,7 +16,7 @@ from assistant.memory.search.recall import Recaller
 from assistant.settings import IndexSettings, MemorySettings
 from assistant.upkeep import evaluate
 from assistant.upkeep.evaluate import Case, Question
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 OWN = Path(__file__).parent / "data"
 GIVEN = os.environ.get("ASSISTANT_EVAL_DATA")

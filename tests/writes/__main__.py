@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistant.memory.embedding import compile
 from assistant.settings import EmbeddingSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.writes.world import year
 from tests.writes.year import SWITCHES, Switch, live
 

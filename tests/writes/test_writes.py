@@ -5,7 +5,7 @@ import pytest
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder
 from assistant.settings import EmbeddingSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.writes.world import year
 from tests.writes.year import SWITCHES, Figures, Switch, live
 

@@ -23,7 +23,7 @@ from assistant.session.entries import Entry, RecalledEntry
 from assistant.session.transcript import Transcript
 from assistant.settings import ContextSettings, Settings
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import MEMORY_FILE, Workspace
+from assistant.workspace.folder import MEMORY_FILE, Workspace
 from tests.writes.people import Talker
 from tests.writes.world import ATTRIBUTES, DAYS, Meaning, World
 

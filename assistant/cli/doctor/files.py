@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from assistant import config, settings, skills, trust, workspace
+from assistant import config, settings, skills
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.display import counted
 from assistant.errors import SessionError, StorageError
 from assistant.session import listing
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
 
 
 def _settings(options: Globals) -> str:

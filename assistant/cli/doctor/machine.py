@@ -7,13 +7,14 @@ import threading
 import time
 from pathlib import Path
 
-from assistant import config, locking, settings
+from assistant import config, settings
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
+from assistant.disk import locking
 from assistant.errors import StorageError
 from assistant.memory.daemon import owner, sockets, watcher
 from assistant.tools.sandbox import choice
-from assistant.workspace import MEMORY_FILE, Workspace
+from assistant.workspace.folder import MEMORY_FILE, Workspace
 
 LITTLE, TOO_LITTLE = 500 << 20, 50 << 20
 """Bytes free on a disk: below the first it is said, below the second it is a fault."""

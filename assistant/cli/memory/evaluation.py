@@ -13,7 +13,7 @@ from assistant.display import counted, local_time
 from assistant.errors import UsageError
 from assistant.memory.base import Progress
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace, read_text
+from assistant.workspace.folder import Workspace, read_text
 
 if TYPE_CHECKING:
     from assistant.upkeep.evaluate import Outcome, Question

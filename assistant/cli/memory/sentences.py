@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assistant.cli.memory.shown import one_line
 from assistant.errors import SessionError
 from assistant.memory.base import Origin
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 SHOWN = 200
 """Characters of an entry that a fact comes from."""

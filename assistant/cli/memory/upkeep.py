@@ -15,7 +15,7 @@ from assistant.display import local_time, spelled
 from assistant.errors import LedgerError, ModelError
 from assistant.memory.base import Fact, Held, JournalEntry, Pair
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.upkeep.tidy import Proposal

@@ -95,7 +95,7 @@ def export(
     ] = None,
 ) -> None:
     """Print a session as markdown, or write it to a file."""
-    from assistant import storage
+    from assistant.disk import storage
     from assistant.session import transcript
     from assistant.session.export import markdown
 

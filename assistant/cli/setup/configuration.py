@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from assistant import config, storage
+from assistant import config
 from assistant.cli.help import commands
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.disk import storage
 from assistant.display import as_json as to_json
 from assistant.display import spelled
 from assistant.errors import ConfigError, UsageError, WorkspaceError
@@ -128,7 +129,7 @@ def config_edit() -> None:
 
 def _recipe(options: Globals) -> Path | None:
     """The recipe of the workspace, where there is one and it is trusted."""
-    from assistant import trust
+    from assistant.workspace import trust
 
     try:
         place = options.place()

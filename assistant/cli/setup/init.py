@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from assistant import trust, workspace
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
 
 
 def register(cli: typer.Typer) -> None:

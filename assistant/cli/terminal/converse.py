@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import typer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
-from assistant import __version__, config, storage
+from assistant import __version__, config
 from assistant.cli.opening import Opening
 from assistant.cli.terminal.completion import ChatCompleter
 from assistant.cli.terminal.palette import PROMPT, faint
 from assistant.cli.terminal.screen.base import Screen
 from assistant.cli.terminal.screen.live import LiveScreen
 from assistant.cli.terminal.screen.plain import PlainScreen
+from assistant.disk import storage
 
 if TYPE_CHECKING:
     from assistant.cli.terminal.sitting import Sitting

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import IO
 
 import assistant
+from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
-from assistant.locking import Lock
 from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import owner, sockets, wire
 from assistant.memory.daemon.server import Server
 from assistant.memory.daemon.work import Served
 from assistant.settings import validate
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 LOG_BYTES = 1 << 20
 """A log is put aside when it has this size; the two before it are kept."""

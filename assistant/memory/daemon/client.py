@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Concatenate
 
 import assistant
-from assistant import config, locking
+from assistant import config
+from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import operations, sockets, wire
 from assistant.memory.daemon.operations import Operation, P, R
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 CLIENTS_SECTIONS = ("memory", "daemon")
 """What a client tells a daemon of its settings; those of the index must be the daemon's own."""

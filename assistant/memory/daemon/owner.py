@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
+from assistant.disk.locking import Lock
 from assistant.errors import DaemonError
-from assistant.locking import Lock
 from assistant.memory.base import Progress, no_progress
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 CLAIM_SECONDS = 20.0
 """How long a new owner waits for the old one to finish; longer than a daemon takes to notice that

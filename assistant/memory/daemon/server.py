@@ -18,8 +18,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import assistant
+from assistant.disk.locking import Lock
 from assistant.errors import DaemonError
-from assistant.locking import Lock
 from assistant.memory.base import DaemonStatus, Notify, Progress
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.connection import Connection

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import assistant
-from assistant import config, storage
+from assistant import config
+from assistant.disk import storage
 from assistant.errors import DaemonError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.daemon import sockets, wire
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 START_SECONDS = 60.0
 """How long a daemon may take until it listens; it loads nothing heavy before."""

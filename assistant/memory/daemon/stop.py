@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assistant import locking
+from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.daemon import owner, sockets, wire
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 YIELD_SECONDS = 60.0
 """How long a daemon may take over what it is doing before it yields."""

@@ -25,7 +25,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserver
 
-from assistant.workspace import INDEXED_FILES, Workspace
+from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 Polling = Literal["auto", "always", "never"]
 

@@ -16,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from assistant import config, locking, storage
+from assistant import config
+from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding import export, onnx

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.memory.embedding import onnx
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder

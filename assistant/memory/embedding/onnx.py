@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import EmbedderError
 
 if TYPE_CHECKING:

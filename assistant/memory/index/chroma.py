@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.embedding.embedder import Vectors
 from assistant.settings import IndexSettings

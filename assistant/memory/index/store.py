@@ -11,13 +11,13 @@ import platform
 import shutil
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.vector_cache import cache_path
 from assistant.settings import IndexSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 SPARE_VECTORS = 1000
 """Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""

@@ -16,7 +16,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import Backlog
@@ -28,7 +28,7 @@ from assistant.memory.text.chunks import Chunker
 from assistant.memory.text.masking import masked
 from assistant.secrets.redactor import Redactor
 from assistant.settings import IndexSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:

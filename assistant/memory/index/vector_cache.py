@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assistant import config, storage
+from assistant import config
+from assistant.disk import storage
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.columns import Layout, Rows
 from assistant.memory.index.database import Database

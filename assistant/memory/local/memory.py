@@ -44,7 +44,7 @@ from assistant.memory.writing.purge.conductor import Purge
 from assistant.memory.writing.review import Review
 from assistant.secrets.redactor import Redactor
 from assistant.settings import Settings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 DOUBTFUL = frozenset({"tool", "recalled"})
 """Origins whose facts wait for the owner: what a tool returned may have been written to deceive,

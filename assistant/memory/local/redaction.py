@@ -13,7 +13,7 @@ from assistant.memory.text.masking import verbatim
 from assistant.memory.writing.draft import Draft
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 class Redaction:

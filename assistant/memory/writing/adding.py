@@ -16,7 +16,7 @@ from assistant.memory.writing.markup.insertion import insertion
 from assistant.memory.writing.markup.items import clean, dated, escape, item_of, line_of
 from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
 from assistant.memory.writing.transaction import Change, Commits
-from assistant.workspace import MEMORY_FILE
+from assistant.workspace.folder import MEMORY_FILE
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from assistant.memory.text.lines import line_digest, lines_above, lines_below
 from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.record.writes import Edit
 from assistant.memory.writing.saving import Seen, Tell, look, no_word, put
-from assistant.workspace import MEMORY_FILE, Workspace
+from assistant.workspace.folder import MEMORY_FILE, Workspace
 
 _BOM = "\ufeff"
 

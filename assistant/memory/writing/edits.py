@@ -17,7 +17,7 @@ from assistant.memory.writing.markup.removal import removal, with_emptied_headin
 from assistant.memory.writing.record.images import Images
 from assistant.memory.writing.record.writes import Edit, Write
 from assistant.memory.writing.undo import reversal
-from assistant.workspace import MEMORY_FILE
+from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
 """Characters from which on a passage may be a piece of a unit, cut to fit an embedding model."""

@@ -16,7 +16,7 @@ from assistant.memory.writing.erasures import Erasures
 from assistant.memory.writing.record.writes import Write, new_id, now
 from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.transaction import Change, Commits
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 class Ledger:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Held, Origin, Passage
 from assistant.memory.text.identity import digest, fact_key
@@ -17,7 +17,7 @@ from assistant.memory.writing.adding import Written
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup.items import clean
 from assistant.memory.writing.record.writes import now
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 class Review:

@@ -12,9 +12,9 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
+from assistant.disk.exchange import Guard, writers
 from assistant.errors import StorageError
-from assistant.exchange import Guard, writers
 
 PATIENCE = 5.0
 """Seconds that a program which has a file open for writing is waited for."""

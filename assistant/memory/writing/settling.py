@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.memory.text.identity import digest
 from assistant.memory.text.lines import LINES
 from assistant.memory.writing.draft import Draft
@@ -17,7 +17,7 @@ from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.record.images import Images
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Edit
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 def settle(workspace: Workspace, journal: Journal, images: Images) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Origin
 from assistant.memory.wanted import check_wanted
@@ -24,7 +24,7 @@ from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
 from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.settling import settle
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 ATTEMPTS = 100
 """How often a write is made anew because an editor saved the file in between."""

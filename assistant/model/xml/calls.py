@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistant.model.base import ToolSpec
-from assistant.model.stream.arguments import decode_arguments
+from assistant.model.provider.stream.arguments import decode_arguments
 from assistant.model.xml.values import AGAIN, gathered, outside, paired, schema_of
 
 SECTION = r"<!\[CDATA\[.*?(?:\]\]>|\Z)"

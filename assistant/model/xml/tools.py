@@ -10,9 +10,9 @@ from typing import Protocol
 from assistant.errors import ModelError
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, Piece, TextPiece, ToolSpec
-from assistant.model.failures import NO_TOOLS
-from assistant.model.stream.calls import TOOL_NAME
-from assistant.model.stream.ending import ENDED
+from assistant.model.provider.failures import NO_TOOLS
+from assistant.model.provider.stream.calls import TOOL_NAME
+from assistant.model.provider.stream.ending import ENDED
 from assistant.model.xml.calls import Block, parse
 from assistant.model.xml.filter import CallFilter
 from assistant.model.xml.form import describe, render_call, render_result

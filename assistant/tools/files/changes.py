@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
+from assistant.disk.storage import DISK
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Origin
 from assistant.memory.door import amending
-from assistant.storage import DISK
 from assistant.tools.files.access import Access
 from assistant.tools.files.place import Place
 from assistant.tools.files.roots import Roots

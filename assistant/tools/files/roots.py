@@ -8,7 +8,7 @@ from assistant.config import cache_dir, config_file, state_dir
 from assistant.settings import PolicySettings
 from assistant.tools.globs import folded
 from assistant.tools.rules import Rules
-from assistant.workspace import ALWAYS_FILES, INDEXED_FILES, Workspace
+from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace
 
 STEERING = (*ALWAYS_FILES, *INDEXED_FILES, "memory", "skills", "assistant.toml")
 """What steers or remembers, by its first name below the workspace."""

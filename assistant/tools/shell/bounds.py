@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from assistant import storage
 from assistant.config import state_dir
+from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox.bounds import Bounds, system

@@ -32,7 +32,7 @@ from assistant.upkeep.evaluate import (
     measure,
     read_cases,
 )
-from assistant.workspace import MEMORY_FILE, Workspace
+from assistant.workspace.folder import MEMORY_FILE, Workspace
 from scripts.evaluation.cases.learning import Example, learn
 from scripts.evaluation.suites import ROOT
 

@@ -12,7 +12,7 @@ from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
 from assistant.settings import Settings
 from assistant.upkeep.evaluate import BUDGETS, Question, coverage, read_cases, score
-from assistant.workspace import MEMORY_FILE
+from assistant.workspace.folder import MEMORY_FILE
 from scripts.evaluation.probes import Measure
 from scripts.evaluation.report import Row, tell
 from scripts.evaluation.room import Room, opened

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.daemon import client, sockets
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import socket
 from typing import IO
 
 from assistant.memory.daemon import client, sockets, wire
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 
 def pid(workspace: Workspace) -> int:

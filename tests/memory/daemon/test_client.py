@@ -14,7 +14,7 @@ from assistant.errors import DaemonError, EmbedderError
 from assistant.memory.base import Fact, Query
 from assistant.memory.daemon import client
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 from tests.memory.memory_contract import FACTS, MemoryContract, found, remember
 

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 import assistant
-from assistant import config, locking
+from assistant import config
+from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import Fact
 from assistant.memory.daemon import client, sockets, wire
 from assistant.memory.daemon.operations import OPERATIONS, REMEMBER
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import answer, dial, ended
 from tests.memory.memory_contract import FACTS, found, remember
 
@@ -200,7 +201,7 @@ def test_a_client_that_vanishes_halfway_does_no_harm(daemon: int, workspace: Wor
         "from pathlib import Path\n"
         "from assistant.memory.daemon import client\n"
         "from assistant.memory.base import Fact\n"
-        "from assistant.workspace import Workspace\n"
+        "from assistant.workspace.folder import Workspace\n"
         "memory = client.connect(Workspace(Path(sys.argv[1])), {})\n"
         "print('ready', flush=True)\n"
         "for number in range(10_000):\n"

@@ -15,7 +15,7 @@ from assistant.errors import ConfigError, DaemonError
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, sockets, stop, wire
 from assistant.memory.protocol import Keeper
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import dial, pid
 from tests.memory.memory_contract import FACTS, found, remember
 

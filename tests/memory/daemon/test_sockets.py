@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.daemon import client, sockets
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import FACTS, found, remember
 
 

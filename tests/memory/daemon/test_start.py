@@ -11,7 +11,7 @@ import pytest
 import assistant
 from assistant.errors import ConfigError
 from assistant.memory.daemon import client, stop
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 
 
@@ -62,7 +62,7 @@ def test_nothing_but_unix_sockets_is_used(workspace: Workspace) -> None:
         "from pathlib import Path\n"
         "from assistant.memory.daemon import client\n"
         "from assistant.memory.base import Fact, Query\n"
-        "from assistant.workspace import Workspace\n"
+        "from assistant.workspace.folder import Workspace\n"
         "assert socket.socket.__name__ == 'Guarded'\n"
         "memory = client.connect(Workspace(Path(sys.argv[1])), {})\n"
         "memory.remember([Fact('Ana breeds sheep')])\n"

@@ -12,7 +12,7 @@ import assistant
 from assistant.errors import DaemonError
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, sockets, stop
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 from tests.memory.memory_contract import FACTS, found, remember
 
@@ -62,7 +62,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from assistant.memory.daemon import owner
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 held = owner.claim(Workspace(Path(sys.argv[1])))
 print("held", flush=True)
 sys.stdin.read()

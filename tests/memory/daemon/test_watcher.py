@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.daemon.watcher import Watch, on_network, watch
-from assistant.workspace import Workspace
-from tests.odd import deep_folders, leave_odd_entries
+from assistant.workspace.folder import Workspace
+from tests.support.odd import deep_folders, leave_odd_entries
 
 PATIENCE = 20.0
 QUIET = 0.4

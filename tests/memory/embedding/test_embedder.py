@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistant.disk.storage import checksum
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import compile, onnx
 from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
 from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder
 from assistant.memory.embedding.original import SentenceTransformerEmbedder
-from assistant.storage import checksum
 
 NAMES = ["hashing", "onnx", "sentence-transformers"]
 

@@ -22,7 +22,7 @@ from assistant.memory.index.store import SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.index.vector_cache import cache_path
 from assistant.settings import IndexSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import of_source
 
 Open = Callable[..., Synchronizer]
@@ -444,7 +444,7 @@ def test_a_kill_while_indexing_costs_no_more_than_a_slice(
         "from assistant.memory.embedding.embedder import HashingEmbedder\n"
         "from assistant.memory.index.sync import Synchronizer\n"
         "from assistant.settings import IndexSettings\n"
-        "from assistant.workspace import Workspace\n"
+        "from assistant.workspace.folder import Workspace\n"
         "def stop(what, done, total):\n"
         "    if done >= 1024: os.kill(os.getpid(), signal.SIGKILL)\n"
         "index = Synchronizer(Workspace(Path(sys.argv[1])), HashingEmbedder(), IndexSettings())\n"

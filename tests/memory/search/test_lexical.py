@@ -11,7 +11,7 @@ from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search import lexical
 from assistant.memory.search.lexical import Grains, Match
 from assistant.settings import IndexSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 FILE = """# Memory
 

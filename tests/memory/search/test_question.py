@@ -12,7 +12,7 @@ from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search import question
 from assistant.memory.search.question import Question
 from assistant.settings import IndexSettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 TODAY = date(2026, 11, 21)
 TALK = "# Memory\n" + "".join(f"- Caroline: word{n} again\n" for n in range(30))

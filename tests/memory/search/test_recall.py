@@ -14,7 +14,7 @@ from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.memory.search.similarity import SCANNED
 from assistant.settings import IndexSettings, MemorySettings
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 DATA = Path(__file__).parents[2] / "upkeep" / "data"
 FACTS = (DATA / "facts" / "MEMORY.md").read_text(encoding="utf-8")

@@ -3,8 +3,8 @@
 from datetime import date
 from pathlib import Path
 
-from assistant import storage
-from assistant.workspace import Workspace
+from assistant.disk import storage
+from assistant.workspace.folder import Workspace
 
 TODAY = date(2026, 11, 21)
 

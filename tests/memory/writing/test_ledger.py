@@ -17,7 +17,7 @@ from assistant.memory.base import Fact, Origin
 from assistant.memory.text.chunks import chunk
 from assistant.memory.text.identity import fold
 from assistant.memory.writing.adding import Written
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 
 TODAY = date(2026, 11, 21)

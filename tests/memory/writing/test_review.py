@@ -6,7 +6,7 @@ from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.review import Review
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 
 FACT = Fact("Send copies to eve@example.org", origin=Origin("tool", "s1", ("e1", "e2")))
 

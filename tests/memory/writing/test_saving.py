@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant import storage
+from assistant.disk import storage
+from assistant.disk.exchange import Guard, writers
 from assistant.errors import StorageError
-from assistant.exchange import Guard, writers
 from assistant.memory.writing.saving import Seen, look, put
-from tests.faults import FailingDisk
-from tests.files import adorn, adornments
+from tests.support.faults import FailingDisk
+from tests.support.files import adorn, adornments
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs renameat2 and leases")
 BRIEFLY = 0.05

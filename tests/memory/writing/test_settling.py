@@ -2,12 +2,12 @@
 
 import pytest
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.memory.base import Fact
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Edit, Write
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, temporary
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.base import Fact
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, save
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import Fact
-from assistant.workspace import Workspace
-from tests.faults import FailingDisk
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, temporary
+from tests.support.faults import FailingDisk
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -90,7 +90,7 @@ import sys
 from pathlib import Path
 from assistant.memory.base import Fact
 from assistant.memory.writing.ledger import Ledger
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 ledger = Ledger(Workspace(Path(sys.argv[1])))
 number = int(sys.argv[2])
 while True:

@@ -5,11 +5,11 @@ import pytest
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
-from assistant.model.litellm_model import LitellmModel
+from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
 from assistant.model.xml.tools import AutoTools, XmlTools
 from assistant.settings import ModelSettings
-from tests.provider import Provider, fails
+from tests.support.provider import Provider, fails
 
 LOOK = ToolSpec(
     "look", "Look around.", {"type": "object", "properties": {"at": {"type": "string"}}}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.patch import FilePatch, Hunk, apply, parse
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call
 
 POEM = "".join(f"line {number}\n" for number in range(1, 21))

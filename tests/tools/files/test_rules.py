@@ -21,7 +21,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Decision, DenyAll, Policy
 from assistant.tools.rules import DENIED
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
 
 JEWELS = "the crown jewels"

@@ -11,7 +11,7 @@ from assistant.tools.files.search import searching_tools
 from assistant.tools.globs import within
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Fact
@@ -17,7 +17,7 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.tools.conftest import Call, calling
 

@@ -15,7 +15,7 @@ from assistant.tools.policy import ApproveAll
 from assistant.tools.sandbox.choice import SANDBOXES
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling
 
 place, name, command, *background = sys.argv[1:]

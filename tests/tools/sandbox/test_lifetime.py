@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assistant.tools.sandbox.choice import SANDBOXES, works
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import ends, happens, reached, running
 
 WAYS = [*(each.name for each in SANDBOXES if works(each)), "outside"]

@@ -15,7 +15,7 @@ from assistant.tools.sandbox import filter as calls
 from assistant.tools.sandbox.choice import SANDBOXES, Sandbox, works
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
 
 LIVE = [each for each in SANDBOXES if works(each)]

@@ -15,7 +15,7 @@ from assistant.tools.schema import tool
 from assistant.tools.shell.command import Shell, shell_tool
 from assistant.tools.shell.environment import environment
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling, ends
 
 confined = pytest.mark.skipif(choice.live() is None, reason="no sandbox works here")

@@ -12,7 +12,7 @@ from assistant.tools.policy import ApproveAll
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import MOST, Jobs, job_tools
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling, ends, happens, reached
 
 

@@ -17,7 +17,7 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision, Policy
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling
 
 SECRETS = {

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant import trust, workspace
 from assistant.messages import Reply, ToolCall
-from assistant.workspace import Workspace
-from tests.provider import Provider
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
+from tests.support.provider import Provider
 from tests.tools.conftest import ends, reached, running
 
 ASSISTANT = Path(sys.executable).with_name("assistant")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import typer
 
-from assistant import storage
 from assistant.cli.sessions.shown import show_sessions
 from assistant.cli.terminal.commands.host import Host
 from assistant.cli.terminal.palette import faint
 from assistant.cli.terminal.view import TurnView
+from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.session.export import markdown

@@ -30,7 +30,7 @@ from assistant.memory.writing.purge.words import Words
 from assistant.memory.writing.record.writes import Edit, Purging, Write, new_id, now, scrubbed
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
-from assistant.stores import STORES
+from assistant.workspace.stores import STORES
 
 
 class Purge:

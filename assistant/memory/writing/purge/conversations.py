@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from assistant import locking, storage
+from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.memory.writing.purge.words import GONE, Words
 

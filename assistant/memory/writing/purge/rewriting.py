@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
 
 
 class Rewriting:

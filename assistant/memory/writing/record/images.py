@@ -8,7 +8,7 @@ can no longer be undone.
 import zlib
 from pathlib import Path
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.text.identity import digest
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from assistant import storage
+from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import JournalEntry
 from assistant.memory.writing.record.writes import ADDING, Purging, Verdict, Write

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from assistant import config, storage
+from assistant import config
+from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, SessionError, StorageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.writing.purge.conductor import Purge
 from assistant.memory.writing.review import Review
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
-from assistant.workspace import Workspace
-from tests.faults import FailingDisk
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, temporary
+from tests.support.faults import FailingDisk
 
 SAFE = "The *safe* code is zanzibar"
 LINE = "- The \\*safe\\* code is zanzibar\n"

@@ -6,7 +6,7 @@ from assistant.memory.base import Fact, Origin
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.purge.wordings import cited, wordings
 from assistant.memory.writing.purge.words import Words
-from assistant.workspace import Workspace
+from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import memory
 

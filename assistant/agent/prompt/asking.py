@@ -1,0 +1,30 @@
+"""What memory is asked with a message of the owner."""
+
+from collections.abc import Iterable
+
+from assistant.agent.prompt.context import read_clean
+from assistant.agent.prompt.procedures import PLACES, PROCEDURES, whole
+from assistant.memory.base import Query, Recall
+from assistant.memory.protocol import Memory
+from assistant.model.offline.smalltalk import small_talk
+from assistant.session.entries import Entry, UserEntry
+from assistant.workspace.folder import Workspace
+
+
+def recalled(memory: Memory, place: Workspace, entries: Iterable[Entry], text: str) -> Recall:
+    """What bears on a message; small talk costs no passages, whatever resembles it.
+
+    Raises MemoryFailure, StorageError.
+    """
+    if small_talk(text):
+        return Recall(text, 0, (), abstained=True)
+    return memory.recall(query(place, entries, text))
+
+
+def query(place: Workspace, entries: Iterable[Entry], text: str) -> Query:
+    """The query for a message, which may lean on the one before."""
+    said = [each.text for each in entries if isinstance(each, UserEntry) and each.text != text]
+    before = said[-1] if said else ""
+    if whole(read_clean(place, PROCEDURES)):
+        return Query(text, before=before, without=(PROCEDURES,))
+    return Query(text, before=before, own=(PROCEDURES, PLACES))

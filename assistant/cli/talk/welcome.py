@@ -1,0 +1,126 @@
+"""The first chat of a new workspace: three questions, each of which may be skipped.
+
+The answers go where their owner can change them: the name into USER.md, the tone into IDENTITY.md,
+the model into the settings.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from assistant.cli.options import Globals
+from assistant.disk import storage
+from assistant.display import spelled
+from assistant.errors import AssistantError
+from assistant.workspace import folder as workspace
+
+if TYPE_CHECKING:
+    from assistant.model.offers import Offer
+
+OPENING = (
+    "Welcome. Three questions; Enter skips one. The answers go into USER.md, IDENTITY.md and your "
+    "settings, where you can change them."
+)
+EMPTY_PROFILE = "- I have just made this workspace"
+"""How the line of USER.md begins that the name takes the place of."""
+MOST = 5
+"""Models of an Ollama that are offered."""
+VOICE = "## Voice\n\n"
+"""The heading of IDENTITY.md under which the tone goes first."""
+
+
+def ensure_workspace(options: Globals) -> None:
+    """Offer to make the workspace if there is none at all."""
+    root = options.directory or workspace.default_root()
+    if root.exists():
+        return
+    if typer.confirm(f"There is no workspace yet. Make one at {root}?", default=True, err=True):
+        from assistant.cli.setup import init
+
+        init.make(root)
+
+
+def greet(options: Globals) -> None:
+    """Ask the three questions, if this is the first chat since `init`; once, whatever becomes
+    of it."""
+    place = options.place()
+    if not place.new.exists():
+        return
+    place.new.unlink()
+    typer.echo(f"{OPENING}\n", err=True)
+    with contextlib.suppress(typer.Abort):  # Ctrl-C and Ctrl-D skip all that is left
+        if name := _answer("What is your name?"):
+            _write(place.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
+        if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
+            _write(place.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
+        _connect()
+    typer.echo(err=True)
+
+
+def _answer(question: str) -> str:
+    said = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
+    return " ".join(str(said).split())
+
+
+def _write(path: Path, line: str, anchor: str) -> None:
+    """Put a line into a file: in place of the line that begins with an anchor, or after a heading
+    that is one; at the end if neither is there."""
+    text = storage.held(path).decode("utf-8")
+    before, found, after = text.partition(anchor)
+    if not found:
+        text = f"{text.rstrip()}\n\n{line}"
+    elif anchor.endswith("\n"):
+        text = f"{before}{anchor}{line}{after}"
+    else:
+        text = f"{before}{line}{after.partition(chr(10))[2]}"
+    storage.replace(path, text.encode())
+    typer.echo(f"  written to {path.name}", err=True)
+
+
+# The model
+
+
+def _connect() -> None:
+    """Let the owner choose a model, and try it, until one answers or none is wanted."""
+    from assistant.cli.doctor.services import model_name  # models and settings: once in a life
+    from assistant.model.offers import offers
+
+    if model_name():
+        return
+    found = offers(most=MOST)
+    _show(found)
+    while name := _chosen(found, _answer("Which model? (a number, a name, or Enter for none)")):
+        if _connected(name):
+            return
+
+
+def _show(found: "Sequence[Offer]") -> None:
+    if not found:
+        typer.echo("No Ollama runs here, and no provider's key is set in this shell.", err=True)
+    for number, offer in enumerate(found, start=1):
+        typer.echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
+    typer.echo("Without a model I quote what memory holds; nothing leaves this machine.", err=True)
+
+
+def _chosen(found: "Sequence[Offer]", said: str) -> str:
+    if said.isdecimal() and 1 <= int(said) <= len(found):
+        return found[int(said) - 1].model
+    return said
+
+
+def _connected(name: str) -> bool:
+    """Try a model; if it answers, or is wanted all the same, it is the configured one."""
+    from assistant import app
+    from assistant.cli.setup import configuration
+
+    typer.echo(f"  asking {spelled(name)} for a word …", err=True)
+    try:
+        typer.echo(f"  it says: {spelled(app.try_model(name))}", err=True)
+        configuration.config_set("model.name", [name])
+    except AssistantError as error:
+        typer.echo(f"  {spelled(str(error))}", err=True)
+        return False
+    return True

@@ -1,0 +1,106 @@
+"""The one way to lock: a kernel lock on a file of its own, which is dropped when its holder dies.
+
+It keeps other processes and other threads of this program out, never an editor. The file says who
+holds it, so that whoever cannot have it can say so.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+
+from assistant.disk.storage import PRIVATE_FILE, reported
+from assistant.errors import StorageError
+
+PATIENCE = 30.0
+"""Seconds that a lock is waited for: far longer than any write takes."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.03
+"""Between two attempts; the kernel's own queue has no end to its waiting."""
+
+
+class LockHeld(StorageError):
+    """A lock was not let go for as long as it was waited for."""
+
+
+class Lock:
+    """A lock that is held, until `release` or the end of a `with`."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor: int | None = descriptor
+        self._inode = os.fstat(descriptor).st_ino
+
+    def stands(self) -> bool:
+        """False once the file was removed or replaced: another may hold its successor."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def release(self) -> None:
+        """Let it go; a second time does nothing."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def __enter__(self) -> "Lock":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def lock(path: Path, seconds: float = PATIENCE) -> Lock:
+    """The lock, waited for. Raises LockHeld after so many seconds; StorageError."""
+    deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
+    while (held := try_lock(path)) is None:
+        if time.monotonic() >= deadline:
+            raise LockHeld(
+                f"{_named(holder(path))} has held {path} for {seconds:.0f} s",
+                "Try again when it has finished, or end it if it hangs",
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return held
+
+
+def try_lock(path: Path) -> Lock | None:
+    """The lock, or None if another holds it. Raises StorageError if the file cannot be made."""
+    with reported("locked", path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE_FILE)
+        held = Lock(path, descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            held.release()
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return None
+            raise
+    if not held.stands():  # removed between the two calls: this lock keeps nobody out
+        held.release()
+        return try_lock(path)
+    with contextlib.suppress(OSError):  # on a full disk nobody learns who holds it
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}".encode(), 0)
+    return held
+
+
+def holder(path: Path) -> int | None:
+    """The process that said last that it holds the lock: for one who cannot have it."""
+    try:
+        said = path.read_bytes()
+    except OSError:
+        return None
+    return int(said) if said.isdigit() else None
+
+
+def _named(process: int | None) -> str:
+    return f"process {process}" if process else "another process"

@@ -1,0 +1,178 @@
+"""The offline responder: a `ChatModel` without a language model.
+
+It answers by quoting the passages that recall put between `[MEMORY]` and `[/MEMORY]`, each with
+its place, and turns "remember that …" into a call of the `remember` tool. The same request always
+gets the same answer.
+"""
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+from assistant.messages import Message, Reply, ToolCall
+from assistant.model.base import Piece, TextPiece, ToolSpec
+from assistant.model.offers import OLLAMA_EXAMPLE, Offer, offers
+from assistant.model.offline.smalltalk import Kind, small_talk
+
+MOST_QUOTED = 5
+"""Passages a reply quotes; the rest are a `recall` away."""
+
+REMEMBER = re.compile(
+    r"\s*(?:please,?\s+)?(?:remember|note)(?:\s*(?:\bthat\b|:)\s*(?P<fact>.*)|\s+(?P<rest>\S.*))",
+    re.IGNORECASE | re.DOTALL,
+)
+FORGET = re.compile(r"\s*(?:please,?\s+)?forget\b\s*(?:that\b|:|about\b)?\s*(.*)", re.I | re.DOTALL)
+ABOUT_ITSELF = re.compile(
+    r"\s*(help|(who|what) are you)\b|.*\b(connect|configure|set up|choose|use)\b.*\bmodel\b",
+    re.IGNORECASE,
+)
+BLOCK = re.compile(r"^\[MEMORY\]\n(.*?)^\[/MEMORY\]", re.DOTALL | re.MULTILINE)
+ENTRY = re.compile(
+    r"^- \((?P<place>[^\n]*?:\d+)(?:, (?P<date>[\d-]+))?\) (?P<text>.*(?:\n  \| .*)*)", re.MULTILINE
+)
+PLACE = re.compile(r"\S+:\d+")
+ANSWERS: dict[Kind, str] = {
+    "greeting": "Hello.",
+    "thanks": "You are welcome.",
+    "farewell": "Goodbye. What I was told stays in memory.",
+    "abilities": (
+        "Ask, and I quote what memory holds, with file and line. Say “remember that …”, and I keep "
+        "it. In the chat, `/recall`, `/forget` and `/context` look closer, and `/help` lists all; "
+        "in the shell, `assistant --help` does. With a language model I also answer in words of my "
+        "own, work with files, and run commands."
+    ),
+}
+BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
+"""What the program says at the head of the latest message."""
+NOT_ASKED = "Memory could not be asked"
+"""What the prompt says in place of the block when recall failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A passage as the prompt cites it."""
+
+    place: str
+    text: str
+    date: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The passage as one list item, its place and date behind it."""
+        text = self.text.replace("\n  | ", "\n  ")
+        return f"- {text} ({self.place}{f', {self.date}' if self.date else ''})"
+
+
+class OfflineModel:
+    """Quotes memory, keeps facts, and says plainly that it is no language model.
+
+    `find_offers` looks for models that could be connected; it is asked when the responder
+    introduces itself, at the start of a session or on request.
+    """
+
+    name = "offline"
+    context_window: int | None = None
+    extracts = False
+
+    def __init__(self, find_offers: Callable[[], list[Offer]] = offers) -> None:
+        self._find_offers = find_offers
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    ) -> Generator[Piece, None, None]:
+        """Answer at once, from the request alone."""
+        reply = self._answer(messages, {tool.name for tool in tools})
+        if reply.text:
+            yield TextPiece(reply.text)
+        yield reply
+
+    def _answer(self, messages: Sequence[Message], tools: set[str]) -> Reply:
+        last = messages[-1]
+        if last.role == "tool":
+            return Reply(_confirmation(last.content))
+        asked = BRIEFED.sub("", last.content, count=1)
+        if (fact := fact_to_remember(asked)) and "remember" in tools:
+            number = sum(len(message.tool_calls) for message in messages) + 1
+            call = ToolCall(f"call_{number}", "remember", {"fact": fact})
+            return Reply(tool_calls=(call,), finish_reason="tool_calls")
+        answer = self._say(asked, fact, messages)
+        first = not any(message.role == "assistant" for message in messages)
+        return Reply(f"{answer}\n\n{self._introduction()}" if first else answer)
+
+    def _say(self, asked: str, fact: str, messages: Sequence[Message]) -> str:
+        if fact:
+            return "Nothing was kept: memory cannot be written in this conversation."
+        if forget := FORGET.fullmatch(asked):
+            what = " ".join(forget[1].split()).strip(" .!\"'") or "…"
+            return f'To take something out of memory, run `assistant forget "{what}"`.'
+        if kind := small_talk(asked):
+            return ANSWERS[kind]
+        if ABOUT_ITSELF.match(asked):
+            introduced = any(message.role == "assistant" for message in messages)
+            return self._introduction() if introduced else "Hello."
+        briefed = BRIEFED.match(messages[-1].content)
+        told = [message.content for message in messages if message.role == "system"]
+        return _recalled([*told, briefed[0]] if briefed else told)
+
+    def _introduction(self) -> str:
+        found = self._find_offers()
+        lines = [f"- {offer.reason}: `{offer.command}`" for offer in found]
+        lines = lines or [f"- for example: `assistant config set model.name {OLLAMA_EXAMPLE}`"]
+        return (
+            "I am the offline responder, not a language model: I quote what memory holds, and "
+            "keep what you ask me to (“remember that …”). To connect a model:\n\n"
+            + "\n".join(lines)
+        )
+
+
+def fact_to_remember(text: str) -> str:
+    """The fact in "remember that …", "remember: …" or "remember …"; empty if it is none.
+
+    A question ("Remember our trip?") is none; "remember to …" keeps its verb.
+    """
+    found = REMEMBER.fullmatch(text)
+    if not found:
+        return ""
+    if found["fact"] is not None:
+        return str(found["fact"]).strip()
+    rest = str(found["rest"]).strip()
+    if rest.endswith("?") or not text.lower().lstrip().startswith(("remember", "please")):
+        return ""
+    return f"Remember {rest}" if rest.lower().startswith("to ") else rest
+
+
+def quotes(prompt: str) -> list[Quote]:
+    """The passages of a prompt's memory block, best first."""
+    block = BLOCK.search(prompt)
+    if not block:
+        return []
+    return [
+        Quote(entry["place"], entry["text"], entry["date"]) for entry in ENTRY.finditer(block[1])
+    ]
+
+
+def _recalled(prompts: Sequence[str]) -> str:
+    found = [quote for prompt in prompts for quote in quotes(prompt)]
+    if found:
+        lines = "\n".join(quote.line for quote in found[:MOST_QUOTED])
+        return f"Memory holds this:\n\n{lines}"
+    if any(NOT_ASKED in prompt for prompt in prompts):
+        return "Memory could not be asked this time; `assistant doctor` may say why."
+    return "Memory holds nothing on this."
+
+
+def _confirmation(result: str) -> str:
+    """The tool's result, told to the owner."""
+    first, *similar = result.split("\n")
+    place = PLACE.search(first)
+    if not place:
+        return first
+    stored = f"Remembered at {place[0].rstrip('.')}." if first.startswith("Stored") else first
+    items = [line for line in similar if line.startswith("- ")]
+    if not items:
+        return stored
+    listed = "\n".join(items)
+    return (
+        f"{stored} It is close to:\n\n{listed}\n\nIf it replaces one of them, say so with "
+        "`assistant remember --replaces FILE:LINE`."
+    )

@@ -1,0 +1,89 @@
+"""litellm's chunks as deltas, and the finish reason that litellm keeps to itself.
+
+Its stream takes an adapter's chunks apart and puts them together again. On that way a finish is
+lost where the adapter says that more may come (Gemini's always does), and one is made up where
+there was none. So what the adapter says is overheard.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from assistant.model.provider.stream.assembly import Delta
+from assistant.model.provider.stream.calls import CallDelta
+
+
+class Finish:
+    """The reason, in the provider's words, why the answer ended; None as long as it has not."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+
+    def hear(self, chunk: Any) -> None:
+        """Take the reason from an adapter's chunk, if it has one."""
+        self.reason = _reason(chunk) or self.reason
+
+    def settle(self, response: Any) -> None:
+        """Where nothing could be overheard: what litellm's stream itself has received."""
+        if self.reason is None:
+            self.reason = getattr(response, "received_finish_reason", None)
+
+
+class _Tap:
+    """An adapter's chunks as they are, and overheard."""
+
+    def __init__(self, chunks: Iterator[Any], finish: Finish) -> None:
+        self._chunks = chunks
+        self._finish = finish
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        chunk = next(self._chunks)
+        self._finish.hear(chunk)
+        return chunk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._chunks, name)
+
+
+def tapped(response: Any, finish: Finish) -> Any:
+    """The response, its adapter overheard; some adapters are made when the first chunk is."""
+    chunks: Any = getattr(response, "completion_stream", None)
+    make: Any = getattr(response, "make_call", None)
+    if hasattr(chunks, "__next__"):
+        response.completion_stream = _Tap(chunks, finish)
+    elif chunks is None and make is not None:
+        response.make_call = lambda **given: _Tap(iter(make(**given)), finish)
+    return response
+
+
+def _reason(chunk: Any) -> str | None:
+    if isinstance(chunk, dict):
+        return chunk.get("finish_reason") or None
+    choices = getattr(chunk, "choices", None)
+    return getattr(choices[0], "finish_reason", None) if choices else None
+
+
+def delta_of(chunk: Any) -> Delta:
+    """What a chunk adds to the answer."""
+    if not chunk.choices:
+        return Delta()
+    delta = chunk.choices[0].delta
+    calls = [_call(call.function, call.index, call.id) for call in delta.tool_calls or ()]
+    old = getattr(delta, "function_call", None)  # before there were several a reply
+    if old is not None:
+        calls.append(_call(old))
+    blocks = getattr(delta, "thinking_blocks", None) or ()
+    return Delta(
+        delta.content or "",
+        getattr(delta, "reasoning_content", None) or "",
+        tuple(calls),
+        tuple(dict(block) for block in blocks),
+    )
+
+
+def _call(function: Any, index: int | None = None, identity: str | None = None) -> CallDelta:
+    name = getattr(function, "name", None)
+    arguments = getattr(function, "arguments", None) or ""
+    return CallDelta(index, identity, name, arguments)

@@ -1,0 +1,186 @@
+"""Finds what looks like a secret in a text. Read this first of the room.
+
+Two stages. One pass of an Aho-Corasick automaton finds every mark and noun that a rule begins
+with; the rules then look at a bounded stretch around each. A text of any content costs what its
+length costs.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import ahocorasick
+
+from assistant.secrets.detection import structures
+from assistant.secrets.detection.assignments import assigned, phrased
+from assistant.secrets.detection.contexts import CONTEXTS
+from assistant.secrets.detection.formats import Span
+from assistant.secrets.detection.grades import Grade, grade
+from assistant.secrets.detection.names import PHRASES, STEMS, Claim
+from assistant.secrets.detection.tokens import TOKENS
+from assistant.secrets.stand_ins import STAND_IN
+
+Rule = Callable[[str, int, int], Iterable[Span]]
+"""Given a text and where a mark stands in it, the secrets there."""
+
+BLOCK = 1_024
+"""Characters of a text that are looked at, and remembered, together."""
+BEFORE, AFTER = 256, 2_304
+"""Characters around a block that may bear on what is found in it."""
+REMEMBERED = 1_024
+"""Blocks whose findings are remembered."""
+LONGEST_MARK = 64
+"""Characters of a mark, and more."""
+_LINES = re.compile(
+    r"^(?:[a-z]{3,8}(?: [a-z]{3,8}){11,23}$"
+    r"|[^\s:#\"'/]{1,100}:(?:\d{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<pgpass>[^\s:]{4,100})$)",
+    re.MULTILINE,
+)
+_LOOSE = re.compile(
+    r"(?<![\w.-])(?:[MNO][\w-]{23,28}+\.[\w-]{6}\.(?P<discord>[\w-]{27,40})"
+    r"|A{20}(?P<twitter>[\w%-]{40,140})|(?P<recovery>\d{6}(?:-\d{6}){7}))(?![\w-])"
+)
+
+
+class Detector:
+    """Finds secrets by their forms and names, and the known values exactly.
+
+    What was found in a stretch of text is remembered, so that text which comes again, in the next
+    prompt or on the next line, costs next to nothing.
+    """
+
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        """`known` maps values to what stands for them."""
+        self._known = known or {}
+        self._values = _automaton((value, value) for value in self._known)
+        self._marks = _marks()
+        self._near = lru_cache(REMEMBERED)(self._in_block)
+
+    def find(self, text: str) -> list[Span]:
+        """The secrets in a text, in order and without overlaps."""
+        found = [*_lines(text), *self._exactly(text)]
+        for first in range(0, len(text), BLOCK):
+            begin, stop = max(0, first - BEFORE), first + BLOCK + AFTER
+            near = self._near(text[begin:stop], first - begin, stop < len(text))
+            if near is None:
+                begin, near = 0, self._in_block(text, first, False)
+            found += [(start + begin, end + begin, kind) for start, end, kind in near or ()]
+        return _merged(found, [stand_in.span() for stand_in in STAND_IN.finditer(text)])
+
+    def _exactly(self, text: str) -> Iterator[Span]:
+        """Where the known values stand."""
+        for last, (value,) in self._values.iter(text) if self._known else ():
+            yield last + 1 - len(value), last + 1, self._known[value]
+
+    def _in_block(self, text: str, first: int, cut: bool) -> list[Span] | None:
+        """What begins within a block; None if the text was `cut` too short behind it to tell."""
+        found: list[Span] = []
+        began = past = 0  # where the last secret stands: what it holds is not looked at
+        stop = first + BLOCK
+        for last, entries in self._marks.iter(_lowered(text[first : stop + LONGEST_MARK])):
+            end = first + last + 1
+            for length, rule in entries:
+                start = end - length
+                if start < stop and not began <= start < past:
+                    found.extend(rule(text, start, end))
+            began, past = found[-1][:2] if found else (0, 0)
+        return None if cut and past >= len(text) - 1 else found
+
+
+def _noun(text: str, start: int, end: int) -> Iterable[Span]:
+    """The secret that belongs to a noun, which may be a part of a longer name."""
+    found = assigned(text, start, end)
+    return ((*found, "password"),) if found else ()
+
+
+def _whole_noun(text: str, start: int, end: int) -> Iterable[Span]:
+    """The same for a noun that many words contain: it must be a word by itself."""
+    if text[end : end + 1].isalpha() or (start and text[start - 1].isalpha()):
+        return ()
+    return _noun(text, start, end)
+
+
+def _phrase(said: Claim) -> Rule:
+    """The same for a noun that is never a part of a name."""
+
+    def rule(text: str, start: int, end: int) -> Iterable[Span]:
+        found = phrased(text, end, said)
+        return ((*found, "password"),) if found else ()
+
+    return rule
+
+
+def _lines(text: str) -> Iterator[Span]:
+    """What is told by a line as a whole, or by its form alone."""
+    for line in _LINES.finditer(text):
+        if line["pgpass"] is None:
+            yield from structures.seed_line(text, line.start(), line.end())
+        elif grade(line["pgpass"]) >= Grade.COMPOUND:
+            yield *line.span("pgpass"), "password"
+    for loose in _LOOSE.finditer(text):
+        yield *loose.span(), f"{loose.lastgroup}-token"
+
+
+def _merged(found: list[Span], taken: list[tuple[int, int]]) -> list[Span]:
+    """In order, what overlaps made one, named by what begins first; nothing of what is `taken`."""
+    merged: list[Span] = []
+    for start, end, kind in sorted(found, key=lambda span: (span[0], -span[1])):
+        at = bisect_right(taken, (start, end))
+        if start == end or any(
+            first < end and start < last for first, last in taken[max(0, at - 1) : at + 1]
+        ):
+            continue
+        if merged and start < merged[-1][1]:
+            if end > merged[-1][1]:
+                merged[-1] = (merged[-1][0], end, merged[-1][2])
+        else:
+            merged.append((start, end, kind))
+    return merged
+
+
+def _lowered(text: str) -> str:
+    """In lower case, of the same length: İ alone has a lower case of two characters."""
+    return text.replace("İ", "i").lower()
+
+
+_STRUCTURES: dict[Rule, str] = {
+    structures.private_keys: "-----begin ",
+    structures.coded_keys: "ls0tls1crudjti",
+    structures.cookies: "cookie",
+    structures.coded_logins: 'basic|"auth"|_auth',
+    structures.aws_secrets: "akia|asia",
+    structures.seed_phrases: "seed|mnemonic|recovery phrase|recovery words|wallet|secret phrase",
+    structures.columns: "password|passwd|passwort|contraseña|mot de passe|kennwort|senha",
+}
+
+
+def _rules() -> Iterator[tuple[str, Rule]]:
+    """Every mark and noun, in lower case, with its rule."""
+    for form in (*TOKENS, *CONTEXTS):
+        yield from ((mark, form.spans) for mark in form.marks)
+    for rule, marks in _STRUCTURES.items():
+        yield from ((mark, rule) for mark in marks.split("|"))
+    for stem, whole in STEMS.items():
+        yield stem, _whole_noun if whole else _noun
+    for word, said in PHRASES.items():
+        yield word, _phrase(said)
+
+
+@lru_cache(1)
+def _marks() -> "ahocorasick.Automaton":
+    """The automaton that finds where a rule begins."""
+    return _automaton((mark, (len(mark), rule)) for mark, rule in _rules())
+
+
+def _automaton(words: Iterable[tuple[str, Any]]) -> "ahocorasick.Automaton":
+    """An automaton that gives, for each word it comes across, all that was put under it."""
+    entries: dict[str, list[Any]] = {}
+    for word, entry in words:
+        entries.setdefault(word, []).append(entry)
+    automaton = ahocorasick.Automaton()
+    for word, found in entries.items():
+        automaton.add_word(word, found)
+    automaton.make_automaton()
+    return automaton

@@ -1,0 +1,258 @@
+"""A workspace: the folder of markdown files that is the assistant's mind, and its paths."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.disk import storage
+from assistant.errors import StorageError, WorkspaceError
+
+ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
+"""In the prompt whole, every turn."""
+INDEXED_FILES = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md")
+"""Chunked and recalled; `memory/**/*.md` as well."""
+MEMORY_FILE = "MEMORY.md"
+DEEPEST = 64
+"""So many folders inside one another are looked through below `memory/`."""
+LONGEST_NAME = 100
+"""Characters of a name that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The paths of a workspace. `root` is absolute, symbolic links resolved."""
+
+    root: Path
+
+    @property
+    def private(self) -> Path:
+        """`.assistant/`, mode 0700: what the program keeps about this workspace."""
+        return self.root / ".assistant"
+
+    @property
+    def index(self) -> Path:
+        """The derived index. Deleting it loses nothing."""
+        return self.private / "index"
+
+    @property
+    def sessions(self) -> Path:
+        """One JSON-lines file a session."""
+        return self.private / "sessions"
+
+    @property
+    def journal(self) -> Path:
+        """Every acknowledged memory write, one a line."""
+        return self.private / "journal.jsonl"
+
+    @property
+    def ledger_lock(self) -> Path:
+        """Held by whoever changes a memory file; an editor knows nothing of it."""
+        return self.private / "ledger.lock"
+
+    @property
+    def history(self) -> Path:
+        """Images of what destructive writes removed."""
+        return self.private / "history"
+
+    @property
+    def evaluations(self) -> Path:
+        """The figures of past evaluations of recall, one a line."""
+        return self.private / "evaluations.jsonl"
+
+    @property
+    def new(self) -> Path:
+        """Stands from `init` until the first chat."""
+        return self.private / "new"
+
+    @property
+    def findings(self) -> Path:
+        """What `doctor` found wrong, until the next chat has mentioned it."""
+        return self.private / "findings"
+
+    @property
+    def recipe(self) -> Path:
+        """The workspace's own settings of the prompt; optional."""
+        return self.root / "assistant.toml"
+
+    @property
+    def skills(self) -> Path:
+        """One folder a skill."""
+        return self.root / "skills"
+
+    def sources(self) -> list[str]:
+        """The memory files there are, relative to the root in POSIX form, sorted."""
+        return self.survey().sources
+
+    def survey(self) -> "Survey":
+        """The memory files there are, and what stands among them and is none."""
+        found = Survey([], {})
+        for name in INDEXED_FILES:
+            _judge(found, name, f"{self.root}/{name}")
+        _look_through(found, f"{self.root}/", "memory")
+        found.sources.sort()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The memory files of a workspace, sorted, and what is wrong with other entries, by name."""
+
+    sources: list[str]
+    odd: dict[str, str]
+
+
+def _look_through(found: Survey, root: str, top: str) -> None:
+    """Survey the markdown files below a directory; links to directories are not followed.
+
+    Ten times as fast as `Path.rglob`: it is asked before each recall.
+    """
+    waiting = [top]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(root + directory) as entries:
+                for entry in entries:
+                    name = f"{directory}/{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        if _is_fit(found, name):
+                            waiting.append(name)
+                    elif not name.endswith(".md"):
+                        continue
+                    elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
+                        found.sources.append(name)  # without a system call more
+                    else:
+                        _judge(found, name, entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            _reject(found, directory, f"cannot be read: {error.strerror}")
+
+
+def _is_fit(found: Survey, directory: str) -> bool:
+    """Whether a directory is worth a look."""
+    if not _is_utf8(directory):
+        _reject(found, directory, "has a name that is not UTF-8; rename it")
+    elif directory.count("/") > DEEPEST:
+        _reject(found, directory, f"lies more than {DEEPEST} folders deep")
+    else:
+        return True
+    return False
+
+
+def _judge(found: Survey, name: str, path: str) -> None:
+    """Take what is a file; nothing is opened for that: a pipe would wait for ever."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return  # or a link that leads nowhere
+    except OSError as error:
+        return _reject(found, name, f"leads nowhere: {error.strerror}")
+    if not stat.S_ISREG(mode):
+        _reject(found, name, "is no file")
+    elif not _is_utf8(name):
+        _reject(found, name, "has a name that is not UTF-8; rename it")
+    else:
+        found.sources.append(name)
+
+
+def _reject(found: Survey, name: str, why: str) -> None:
+    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+    found.odd[shown.encode("utf-8", "backslashreplace").decode()] = why
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether a name that the system gave is text: other bytes are lone surrogates in it."""
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def default_root() -> Path:
+    """`ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
+    chosen = os.environ.get("ASSISTANT_WORKSPACE")
+    return Path(chosen).expanduser() if chosen else Path.home() / ".assistant" / "workspace"
+
+
+def find(directory: Path | None = None) -> Workspace:
+    """The workspace at `directory`, else the default one. Raises WorkspaceError."""
+    root = directory or default_root()
+    if not root.is_dir():
+        raise WorkspaceError(f"there is no workspace at {root}", f"Run `assistant init {root}`")
+    if not any((root / name).exists() for name in (*ALWAYS_FILES, *INDEXED_FILES)):
+        raise WorkspaceError(
+            f"{root} holds none of a workspace's files", f"Run `assistant init {root}`"
+        )
+    return Workspace(root.resolve())
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What `create` did: the files it added, and those it found and left alone."""
+
+    workspace: Workspace
+    added: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def create(root: Path) -> Created:
+    """Make a workspace at `root` from the template; adds what is missing, overwrites nothing.
+
+    Raises WorkspaceError if there can be none.
+    """
+    root = root.expanduser()
+    if root.exists() and not root.is_dir():
+        raise WorkspaceError(f"{root} is a file", "Name a folder")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        place = Workspace(root.resolve())
+        missing = [
+            source for source in _template() if not os.path.lexists(place.root / source.name)
+        ]
+        for source in missing:
+            storage.replace(place.root / source.name, source.read_bytes())
+        _make_private(place.private)
+    except (OSError, StorageError) as error:
+        raise WorkspaceError(
+            f"no workspace can be made at {root}: {_reason(error)}", "Choose another folder with -w"
+        ) from error
+    added = tuple(source.name for source in missing)
+    kept = tuple(source.name for source in _template() if source.name not in added)
+    return Created(place, added, kept)
+
+
+def read_text(path: Path) -> str:
+    """The text of a markdown file, a byte-order mark dropped, line ends as they are.
+
+    Raises StorageError that says where it is no UTF-8 text; FileNotFoundError if it is missing.
+    """
+    data = storage.read(path)
+    cure = "Save it as UTF-8 text, or move it out of the workspace"
+    if (zero := data.find(b"\0")) >= 0:
+        raise StorageError(f"{path} is not a text file: a zero byte at {zero}", cure)
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise StorageError(f"{path} is not UTF-8 text: byte {error.start}", cure) from error
+
+
+def _template() -> list[Path]:
+    """The files of the template: in the package when installed, else in the source checkout."""
+    package = Path(__file__).parents[1]
+    places = (package / "_template", package.parent / "workspace")
+    return sorted(next(place for place in places if place.is_dir()).glob("*.md"))
+
+
+def _make_private(path: Path) -> None:
+    """`.assistant/`, for its owner only, and out of git's sight."""
+    storage.private_directory(path).chmod(storage.PRIVATE_DIRECTORY)
+    if not (path / ".gitignore").exists():
+        storage.replace(path / ".gitignore", b"*\n")
+
+
+def _reason(error: OSError | StorageError) -> str:
+    return error.message if isinstance(error, StorageError) else error.strerror or str(error)

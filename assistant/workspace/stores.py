@@ -1,0 +1,93 @@
+"""Every store: each place where something is kept, and whether an owner's words are in it.
+
+`forget --purge`, `doctor` and the docs go by this list. Whatever keeps something new adds it here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assistant import config
+from assistant.workspace.folder import Workspace
+
+Base = Literal["workspace", "state", "cache", "config"]
+"""What a store's patterns start from: the workspace's folder, or one of the user's (XDG)."""
+Words = Literal["always", "sessions", "owner", "none"]
+"""Whose words a store holds, and when a purge takes them out: always; with --sessions; they are the
+owner's own, to be changed by the owner; or there are none in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A place where something is kept. `patterns` are globs below the base; `keeps` says what."""
+
+    name: str
+    base: Base
+    patterns: tuple[str, ...]
+    keeps: str
+    words: Words
+
+    def files(self, place: Workspace) -> Iterator[Path]:
+        """The files of the store, for a workspace."""
+        base = root(place, self.base)
+        for pattern in self.patterns:
+            yield from (path for path in base.glob(pattern) if path.is_file())
+
+
+STORES = (
+    Store("memory", "workspace", ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md", "memory/**/*.md"),
+          "what it knows, and the notes of what superseded what", "always"),
+    Store("profile", "workspace", ("IDENTITY.md", "SOUL.md", "USER.md", "skills/**/*",
+          "assistant.toml"), "what you tell it about itself and yourself", "owner"),
+    Store("journal", "workspace", (".assistant/journal.jsonl",),
+          "every write to memory, with how to take it back", "always"),
+    Store("history", "workspace", (".assistant/history/*",),
+          "what writes took out of the files", "always"),
+    Store("review", "workspace", (".assistant/review.jsonl",),
+          "facts that wait for you", "always"),
+    Store("index", "workspace", (".assistant/index/**/*",),
+          "chunks, words and vectors of the files", "always"),
+    Store("vectors", "cache", ("vectors/*/*",),
+          "what embedding cost, by digests of the texts", "always"),
+    Store("sessions", "workspace", (".assistant/sessions/*.jsonl",),
+          "conversations", "sessions"),
+    Store("prompts", "state", ("prompts",),
+          "what was typed in the chat", "sessions"),
+    Store("reading", "workspace", (".assistant/reading.json",),
+          "which sessions were read for facts, and what it cost", "none"),
+    Store("evaluations", "workspace", (".assistant/evaluations.jsonl",),
+          "figures of recall", "none"),
+    Store("locks", "workspace", (".assistant/*.lock", ".assistant/sessions/*.lock",
+          ".assistant/sessions/.append", ".assistant/daemon.sock", ".assistant/.gitignore",
+          ".assistant/new"), "process numbers, and marks without words", "none"),
+    Store("logs", "state", ("logs/*",),
+          "what befell the memory daemon; never a query or a fact", "none"),
+    Store("trust", "state", ("trusted.json", "trusted.lock"),
+          "which workspaces are yours", "none"),
+    Store("models", "cache", ("models/**/*",),
+          "compiled embedding models", "none"),
+    Store("settings", "config", ("*",),
+          "settings, and secrets that you registered", "owner"),
+)  # fmt: skip
+
+
+def root(place: Workspace, base: Base) -> Path:
+    """The folder that a store's patterns start from."""
+    match base:
+        case "workspace":
+            return place.root
+        case "state":
+            return config.state_dir()
+        case "cache":
+            return config.cache_dir()
+        case "config":
+            return config.config_file().parent
+
+
+def unlisted(place: Workspace) -> list[Path]:
+    """The files of the program's own folders that no store has."""
+    listed = {path for store in STORES for path in store.files(place)}
+    own = (place.private, config.state_dir(), config.cache_dir())
+    there = (path for folder in own for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in there if path not in listed)

@@ -1,0 +1,49 @@
+"""Which workspaces the owner trusts. One that was cloned or unpacked could steer the model.
+
+Trust is a list of real paths outside any workspace, so that no workspace can bring its own.
+`init` grants it, and so does `assistant trust`. Until then recall works, and nothing of the
+workspace's files enters a prompt.
+"""
+
+import json
+from pathlib import Path
+
+from assistant import config
+from assistant.disk import locking, storage
+from assistant.errors import StorageError
+from assistant.workspace.folder import Workspace
+
+
+def register() -> Path:
+    """The file that lists the trusted workspaces."""
+    return config.state_dir() / "trusted.json"
+
+
+def is_trusted(place: Workspace) -> bool:
+    """Whether the owner has said that this workspace is theirs. Raises StorageError."""
+    return str(place.root) in _trusted()
+
+
+def grant(place: Workspace) -> bool:
+    """Trust a workspace from now on; False if it was trusted already. Raises StorageError."""
+    path = register()
+    storage.private_directory(path.parent)
+    with locking.lock(path.with_suffix(".lock")):
+        trusted = _trusted()
+        if str(place.root) in trusted:
+            return False
+        storage.replace(path, json.dumps(sorted({*trusted, str(place.root)}), indent=1).encode())
+    return True
+
+
+def _trusted() -> list[str]:
+    path = register()
+    try:
+        paths = json.loads(storage.read(path))
+    except FileNotFoundError:
+        return []
+    except ValueError as error:
+        raise StorageError(f"{path} is damaged", "Remove it and trust anew") from error
+    if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+        raise StorageError(f"{path} is damaged", "Remove it and trust anew")
+    return paths

@@ -1,0 +1,55 @@
+"""AGENTS.md in the prompt: whole while it is short, places of its own where it is long."""
+
+from pathlib import Path
+
+from assistant.agent.prompt.context import stable_sections
+from assistant.agent.prompt.procedures import PLACES, PROCEDURES, WHOLE_TOKENS, whole
+from assistant.conversation import Conversation
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.local.memory import LocalMemory
+from assistant.model.scripted import ScriptedModel
+from assistant.session import transcript
+from assistant.settings import Settings
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace.folder import Workspace
+
+INVOICE = "- When an invoice goes to a client: put Marjorie in copy."
+
+
+def sent(workspace: Workspace, embedder: OnnxEmbedder, message: str) -> str:
+    memory = LocalMemory(workspace, Settings(), embedder)
+    model = ScriptedModel("Done.")
+    talk = Conversation(workspace, model, memory, Toolbox([]), transcript.off_the_record())
+    list(talk.send(message))
+    memory.close()
+    return "\n".join(each.content for each in model.requests[0].messages)
+
+
+def test_short_procedures_stand_whole_in_the_prefix_and_not_in_what_is_recalled(
+    workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    (workspace.root / PROCEDURES).write_text(f"# Procedures\n\n{INVOICE}\n", encoding="utf-8")
+    titles = [each.title for each in stable_sections(workspace)]
+    assert "The Owner's Procedures" in titles
+    assert sent(workspace, embedder, "send the invoice to the client").count("Marjorie") == 1
+
+
+def test_of_long_procedures_the_best_come_whatever_facts_there_are(
+    workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    others = "".join(f"- For task number {n}, see shelf {n} and tell Ada.\n" for n in range(200))
+    (workspace.root / PROCEDURES).write_text(f"{INVOICE}\n{others}", encoding="utf-8")
+    facts = "".join(f"- The invoice {n} went to client {n}.\n" for n in range(60))
+    (workspace.root / "MEMORY.md").write_text(facts, encoding="utf-8")
+    assert whole(others) == ""
+    assert len(others) > 4 * WHOLE_TOKENS
+    got = sent(workspace, embedder, "send the invoice to the client")
+    assert "Marjorie" in got
+    assert 1 <= got.count("(AGENTS.md:") <= PLACES
+    assert "The invoice" in got
+
+
+def test_of_an_untrusted_workspace_they_are_not_shown(workspace: Workspace, tmp_path: Path) -> None:
+    (workspace.root / PROCEDURES).write_text(INVOICE, encoding="utf-8")
+    shown = stable_sections(workspace, trusted=False)
+    assert not any("Marjorie" in each.text for each in shown)

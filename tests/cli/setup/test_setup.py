@@ -1,0 +1,72 @@
+"""Setting up: `init`, `config`, `trust`, `secrets`."""
+
+import json
+import os
+from pathlib import Path
+
+from assistant.workspace import folder as workspace
+from assistant.workspace import trust
+from tests.cli.conftest import Run
+
+
+def test_init_adds_what_is_missing_and_keeps_the_rest(place: Path, run: Run) -> None:
+    (place / "SOUL.md").unlink()
+    (place / "USER.md").write_text("mine")
+    shown = run("init", str(place)).stdout
+    assert "added SOUL.md" in shown
+    assert "kept  USER.md" in shown
+    assert (place / "USER.md").read_text() == "mine"
+
+
+def test_a_copied_workspace_stays_out_of_prompts_until_it_is_trusted(
+    place: Path, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "copy").mkdir()
+    for path in place.glob("*.md"):
+        (tmp_path / "copy" / path.name).write_bytes(path.read_bytes())
+    copy = workspace.Workspace(tmp_path / "copy")
+    shown = run("-w", str(copy.root), "context", "spare key").stdout
+    assert "Ada, next door" not in shown
+    assert "Ada, next door" in run("-w", str(copy.root), "recall", "spare key").stdout
+    assert run("-w", str(copy.root), "trust").returncode == 0
+    assert trust.is_trusted(copy)
+    assert "Ada, next door" in run("-w", str(copy.root), "context", "spare key").stdout
+    run("-w", str(copy.root), "daemon", "stop")
+
+
+def test_a_setting_is_kept_with_the_files_comments(run: Run) -> None:
+    path = Path(os.environ["HOME"]) / ".config/assistant/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# mine\n[memory]\nk = 5 # few\n")
+    assert run("config", "set", "memory.budget", "1500").returncode == 0
+    assert run("config", "set", "model", "ollama_chat/qwen3").returncode == 0
+    text = path.read_text()
+    assert "# mine" in text
+    assert "# few" in text
+    shown = json.loads(run("config", "show", "--json").stdout)
+    assert shown["memory"]["budget"] == 1500
+    assert shown["model"]["name"] == "ollama_chat/qwen3"
+
+
+def test_a_wrong_setting_changes_nothing(run: Run) -> None:
+    done = run("config", "set", "memory.k", "many")
+    assert done.returncode == 1
+    assert "memory.k" in done.stderr
+    assert not (Path(os.environ["HOME"]) / ".config/assistant/config.toml").exists()
+
+
+def test_a_recipe_may_not_name_a_model(place: Path, run: Run) -> None:
+    (place / "assistant.toml").write_text('[model]\nname = "openai/evil"\n')
+    done = run("ask", "hello")
+    assert done.returncode == 1
+    assert "[context] and [skills] only" in done.stderr
+
+
+def test_secrets_are_listed_by_name_and_never_shown(run: Run) -> None:
+    added = run("secrets", "add", "door_key", stdin="correct horse battery\n")
+    assert added.returncode == 0
+    listed = run("secrets", "list")
+    assert listed.stdout == "door_key\n"
+    assert "horse" not in added.stdout + listed.stdout
+    assert run("secrets", "remove", "door_key").returncode == 0
+    assert run("secrets", "list").stdout == ""

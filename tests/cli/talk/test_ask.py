@@ -1,0 +1,137 @@
+"""`ask` and piped chats: what is sent, what is printed, how it ends."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant import events
+from assistant.cli.talk import headless
+from assistant.messages import Reply, ToolCall
+from tests.cli.conftest import ASSISTANT
+from tests.support.provider import Pause, Provider, Raw, chunk, fails, sse
+
+
+def command(place: Path, url: str, *arguments: str) -> "subprocess.Popen[str]":
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
+    return subprocess.Popen(
+        [ASSISTANT, "-w", place, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | model,
+    )
+
+
+def done(process: "subprocess.Popen[str]", stdin: str = "") -> tuple[int, str, str]:
+    shown, beside = process.communicate(stdin, timeout=90)
+    return process.returncode, shown, beside
+
+
+def test_unquoted_words_and_standard_input_are_both_sent(place: Path) -> None:
+    with Provider("A short list.") as provider:
+        asked = command(place, provider.url, "ask", "summarise", "this")
+        assert done(asked, "tea\ncoffee\n") == (0, "A short list.\n", "")
+    sent = provider.requests[0].body["messages"][-1]["content"]
+    assert "[/BRIEFING]\n\nsummarise this\n\n[Standard input, " in sent
+    assert sent.endswith("]\ntea\ncoffee\n")
+
+
+def test_input_that_is_no_text_is_named(place: Path) -> None:
+    asked = subprocess.run(
+        [ASSISTANT, "-w", place, "ask", "summarise"], input=b"\xff\xfe\0", capture_output=True
+    )
+    assert asked.returncode == 2
+    assert asked.stderr == (
+        b"assistant: standard input is not UTF-8 text: byte 0. Convert it first\n"
+    )
+
+
+def turn(*shown: events.Event) -> Iterator[events.Event]:
+    return iter(shown)
+
+
+def test_texts_around_a_call_are_set_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = turn(
+        events.TextDelta("Let me "),
+        events.TextDelta("look."),
+        events.ToolStarted("c1", "look", {}, "look"),
+        events.ToolFinished("c1", "look", "x", error=False, compact="look"),
+        events.TextDelta("Done."),
+        events.TurnFinished("Done."),
+    )
+    assert headless.print_turns([shown, turn(events.TurnFinished(""))]) == 0
+    assert capsys.readouterr().out == "Let me look.\n\nDone.\n"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_exit_code_tells_how_turns_ended(as_json: bool) -> None:
+    well, failed = events.TurnFinished("x"), events.TurnFailed("no", "Try again")
+    stopped = events.TurnFinished("x", interrupted=True)
+    assert headless.print_turns([turn(failed), turn(well)], as_json=as_json) == 1
+    asked = [turn(failed), turn(stopped), turn(well)]
+    assert headless.print_turns(asked, as_json=as_json) == 130
+    assert next(asked[2]) is well
+
+
+def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
+    with Provider(fails(401), "Here.") as provider:
+        code, shown, beside = done(command(place, provider.url, "chat"), "hello\n\nthere?\n")
+    assert (code, shown) == (1, "Here.\n")
+    assert beside.startswith("assistant: ")
+
+
+CALL = Reply(tool_calls=(ToolCall("c", "recall", {"query": "boat"}),), finish_reason="tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "requests"),
+    [
+        ("", "answered with nothing", 2),
+        (Reply("", "hm"), "answered with nothing", 2),
+        (Raw(sse(chunk({}, "content_filter"))), "withheld the answer", 1),
+        (CALL, "in circles", 7),
+    ],
+)
+def test_no_answer_is_no_success(
+    place: Path,
+    answer: Reply | Raw | str,
+    words: str,
+    requests: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "never")
+    with Provider(respond=lambda _: answer) as provider:
+        code, shown, beside = done(command(place, provider.url, "ask", "hello"))
+        assert len(provider.requests) == requests
+    assert (code, shown.strip()) == (1, "")
+    assert words in beside
+    (session,) = (place / ".assistant" / "sessions").glob("*.jsonl")
+    assert words in session.read_text(encoding="utf-8").splitlines()[-1]
+
+
+def test_the_limit_of_rounds_is_a_setting(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "never")
+    monkeypatch.setenv("ASSISTANT_MODEL__MAX_ROUNDS", "3")
+    with Provider(respond=lambda _: CALL) as provider:
+        code, _, beside = done(command(place, provider.url, "ask", "hello"))
+        assert len(provider.requests) == 3
+    assert code == 1 and "within the requests of one turn" in beside
+
+
+def test_an_interrupted_turn_exits_130(place: Path) -> None:
+    stalled = Raw((*sse(chunk({"role": "assistant", "content": "Once upon"})), Pause()))
+    with Provider(stalled) as provider:
+        asked = command(place, provider.url, "ask", "hello")
+        assert asked.stdin is not None and asked.stdout is not None
+        asked.stdin.close()
+        assert asked.stdout.read(9) == "Once upon"
+        asked.send_signal(signal.SIGINT)
+        assert asked.wait(90) == 130
+        asked.stdout.close()
+        assert asked.stderr is not None
+        asked.stderr.close()

@@ -1,0 +1,88 @@
+"""The first hour: a workspace is offered, three questions are asked once, their answers kept."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.cli.talk import welcome
+from assistant.workspace.folder import Workspace
+from tests.cli.conftest import ASSISTANT
+from tests.cli.tty import Tty
+from tests.support.provider import Provider, fails
+
+
+@pytest.fixture
+def made(home: Path) -> Iterator[Path]:
+    """The default workspace, which the test is to make; its daemon is ended."""
+    yield home / ".assistant/workspace"
+    subprocess.run([ASSISTANT, "daemon", "stop"], capture_output=True)
+
+
+def test_the_first_hour(made: Path, home: Path) -> None:
+    with Provider(fails(401), "Hello!", "Good evening to you.") as provider:
+        keys = {"OPENAI_API_KEY": "x", "ASSISTANT_API_BASE": provider.url}
+        with Tty(variables=keys, size=(100, 40)) as tty:
+            tty.wait("There is no workspace yet. Make one at ")
+            tty.say("")
+            tty.wait("What is your name?")
+            tty.say("Robin  Day")
+            tty.wait("written to USER.md")
+            tty.wait("How should I sound?")
+            tty.say("dry and formal.")
+            tty.wait("written to IDENTITY.md")
+            tty.wait("(OPENAI_API_KEY is set)")
+            tty.wait("Which model?")
+            tty.say("1")
+            tty.wait("did not accept the key")
+            tty.say("openai/test")
+            tty.wait("it says: Hello!")
+            tty.wait("›")
+            tty.say("Good evening")
+            tty.wait("Good evening to you.", gone="Ctrl-C stops")
+            tty.send("\x04")
+            assert tty.end() == 0
+    assert "- Name: Robin Day.\n" in (made / "USER.md").read_text()
+    assert "still empty" not in (made / "USER.md").read_text()
+    assert "## Voice\n\n- Above all: dry and formal.\n- Warm" in (made / "IDENTITY.md").read_text()
+    assert 'name = "openai/test"' in (home / ".config/assistant/config.toml").read_text()
+    with Tty() as again:
+        again.wait("›")
+        assert "your name" not in again.raw
+        again.send("\x04")
+        assert again.end() == 0
+
+
+def test_each_question_may_be_skipped(made: Path) -> None:
+    done = subprocess.run([ASSISTANT, "init"], capture_output=True, text=True)
+    assert "opens the chat" in done.stdout
+    before = {path.name: path.read_bytes() for path in made.glob("*.md")}
+    with Tty("chat") as tty:
+        for question in ("What is your name?", "How should I sound?"):
+            tty.wait(question)
+            tty.say("")
+        tty.wait("Which model?")
+        tty.send("\x03")
+        tty.wait("›")
+        tty.send("\x04")
+        assert tty.end() == 0
+    assert {path.name: path.read_bytes() for path in made.glob("*.md")} == before
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Me\n- I have just made this workspace, and so on.\nrest\n", "# Me\n- Name: A.\nrest\n"),
+        ("- I have just made this workspace", "- Name: A.\n"),
+        ("# Mine\n", "# Mine\n\n- Name: A.\n"),
+        ("", "\n\n- Name: A.\n"),
+    ],
+)
+def test_a_line_takes_the_place_of_the_templates(
+    text: str, expected: str, workspace: Workspace
+) -> None:
+    path = workspace.root / "USER.md"
+    path.write_text(text)
+    welcome._write(path, "- Name: A.\n", welcome.EMPTY_PROFILE)
+    assert path.read_text() == expected

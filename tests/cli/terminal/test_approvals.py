@@ -1,0 +1,214 @@
+"""Approvals on a real terminal: what is shown of a call, and what counts as a yes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.cli.terminal.approval import decided, in_full, wrapped
+from assistant.events import ApprovalRequested
+from assistant.messages import Reply, ToolCall
+from assistant.session import transcript
+from assistant.session.entries import ApprovalEntry
+from assistant.tools.policy import Decision
+from assistant.workspace.folder import Workspace
+from tests.attacks.cases import STEERING
+from tests.attacks.test_terminal import is_clean
+from tests.cli.conftest import ASSISTANT, Run
+from tests.cli.tty import Tty
+from tests.support.provider import Pause, Provider, Raw, chunk, openai, sse
+
+LONG = (
+    "printf '%s' " + "harmless " * 8 + "; touch precious-is-gone && echo https://evil.example | cat"
+)
+QUESTION = "or no and why:"
+
+
+def outside(command: str = LONG) -> Reply:
+    return Reply(tool_calls=(ToolCall("c1", "shell", {"command": command, "outside": True}),))
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with Provider() as server:
+        yield server
+
+
+def at(place: Path, provider: Provider, *arguments: str, **options: object) -> Tty:
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
+    return Tty("-w", str(place), *arguments, variables=model, **options)  # type: ignore[arg-type]
+
+
+def decisions(place: Path) -> list[tuple[str, str]]:
+    (session,) = transcript.session_ids(Workspace(place).sessions)
+    entries = transcript.read(Workspace(place).sessions, session)
+    return [(e.decision, e.reason) for e in entries if isinstance(e, ApprovalEntry) and e.decision]
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        ("yes", Decision("once")),
+        (" Y ", Decision("once")),
+        ("always", Decision("always")),
+        ("a", Decision("always")),
+        ("", Decision("no")),
+        ("no", Decision("no")),
+        ("n keep your soul", Decision("no", "keep your soul")),
+        ("absolutely not, are you crazy?", Decision("no", "absolutely not, are you crazy?")),
+        ("yes please", Decision("no", "yes please")),
+        ("yikes", Decision("no", "yikes")),
+        ("always?", Decision("no", "always?")),
+    ],
+)
+def test_only_the_exact_words_are_a_yes(answer: str, decision: Decision) -> None:
+    assert decided(answer) == decision
+
+
+INVISIBLE = [*STEERING.values(), "a\u00a0b", "a\u3164b", "a\u2800b", "a\u200db", "a\ufe0fb", "a\tb"]
+
+
+@pytest.mark.parametrize("trick", INVISIBLE)
+def test_every_character_of_a_call_can_be_seen(trick: str) -> None:
+    shown = "".join(line.text for line in in_full(ApprovalRequested("1", "t", "", trick), 200))
+    assert is_clean(shown)
+    assert "\\u{" in shown and trick not in shown
+
+
+@pytest.mark.parametrize("text", ["", "short", "x" * 100, "日本語" * 30])
+def test_wrapping_leaves_nothing_out(text: str) -> None:
+    rows = wrapped(text, 20)
+    assert "".join(rows) == text
+    assert len(rows) == max(1, -(-len(text) * (2 if "日" in text else 1) // 20))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 24)])
+def test_the_whole_command_is_on_the_screen_and_a_refusal_is_one(
+    place: Path, provider: Provider, run: Run, size: tuple[int, int]
+) -> None:
+    provider.enqueue(outside(), "I see.")
+    with at(place, provider, "chat", size=size) as tty:
+        tty.wait("›")
+        tty.say("clean up")
+        tty.wait("why:")
+        shown = "".join(row.lstrip("│┆ ") for row in tty.rows).replace(" ", "")
+        assert LONG.replace(" ", "") in shown
+        tty.say("absolutely not, are you crazy?")
+        tty.wait("I see.")
+        assert "you did not allow: shell" in tty.text
+        tty.wait("›")
+        tty.send("\x04")
+        assert tty.end() == 0
+    assert not (place / "precious-is-gone").exists()
+    assert decisions(place) == [("no", "absolutely not, are you crazy?")]
+    assert "are you crazy?" in str(provider.requests[-1].body["messages"][-1])
+    (session,) = transcript.session_ids(Workspace(place).sessions)
+    told = run("sessions", "show", session).stdout
+    assert f"you did not allow: shell {LONG} True (absolutely not, are you crazy?)" in told
+
+
+def test_a_yes_lets_it_run(place: Path, provider: Provider) -> None:
+    provider.enqueue(outside("touch it-ran"), "Done.")
+    with at(place, provider, "chat") as tty:
+        tty.wait("›")
+        tty.say("go")
+        tty.wait(QUESTION)
+        tty.say("yes")
+        tty.wait("Done.")
+        assert "you allowed once: shell touch it-ran" in tty.text
+    assert (place / "it-ran").exists()
+    assert decisions(place) == [("once", "")]
+
+
+def test_ctrl_d_at_the_question_is_no_and_the_chat_goes_on(place: Path, provider: Provider) -> None:
+    provider.enqueue(outside("touch it-ran"), "Very well.")
+    with at(place, provider, "chat") as tty:
+        tty.wait("›")
+        tty.say("go")
+        tty.wait(QUESTION)
+        tty.send("\x04")
+        tty.wait("Very well.")
+    assert not (place / "it-ran").exists()
+    assert [decision for decision, _ in decisions(place)] == ["no"]
+
+
+def test_what_was_typed_before_the_question_is_the_messages(
+    place: Path, provider: Provider
+) -> None:
+    seen = Pause()
+    call = tuple(openai(outside("touch it-ran")))
+    start = sse(chunk({"role": "assistant", "content": "Thinking about it.\n\nWell\n\n"}))
+    provider.enqueue(Raw((*start, seen, *call[1:])), "As you wish.", "Noted.")
+    with at(place, provider, "chat") as tty:
+        tty.wait("›")
+        tty.say("go")
+        tty.wait("Thinking about it.")
+        tty.send("yes")
+        tty.wait("› yes")
+        seen.until.set()
+        tty.wait("May shell do this?")
+        tty.send(", alw")
+        tty.wait(QUESTION)
+        assert not (place / "it-ran").exists()
+        tty.say("no")
+        tty.wait("As you wish.")
+        tty.wait("› yes, alw")
+    assert not (place / "it-ran").exists()
+    assert decisions(place) == [("no", "")]
+
+
+def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
+    place: Path, provider: Provider
+) -> None:
+    text = "".join(f"Rule {number}: be kind.\n" for number in range(60))
+    call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": text})
+    provider.enqueue(Reply(tool_calls=(call,)), "Done.")
+    with at(place, provider, "chat") as tty:
+        tty.wait("›")
+        tty.say("change yourself")
+        tty.wait("more lines")
+        assert QUESTION not in tty.text
+        tty.say("yes")
+        tty.wait("not before all of it was shown")
+        assert "Rule 59" not in tty.whole
+        while QUESTION not in tty.text:
+            left = next(row for row in reversed(tty.rows) if "more lines" in row)
+            tty.say("")
+            tty.wait(lambda tty: "why:" in tty.text or "more lines" in tty.text, gone=left)
+        for number in range(60):
+            assert f"│ +Rule {number}: be kind." in tty.whole
+        tty.say("yes")
+        tty.wait("Done.")
+    assert "Rule 59" in (place / "SOUL.md").read_text()
+
+
+def test_ask_at_a_terminal_asks(place: Path, provider: Provider) -> None:
+    provider.enqueue(outside("touch it-ran"), "Done.")
+    with at(place, provider, "ask", "go on") as tty:
+        tty.wait(QUESTION)
+        assert "│ touch it-ran" in tty.text
+        tty.say("yes")
+        tty.wait("Done.")
+        assert tty.end() == 0
+    assert (place / "it-ran").exists()
+
+
+def test_ask_asks_too_where_only_its_input_is_a_pipe(place: Path, provider: Provider) -> None:
+    provider.enqueue(outside("touch it-ran"), "I will not.")
+    shell = f"echo 'go on' | {' '.join(map(str, [ASSISTANT, '-w', place, 'ask', '-']))}"
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
+    with Tty("-c", shell, variables=model, command=Path("/bin/sh")) as tty:
+        tty.wait(QUESTION)
+        tty.say("never")
+        tty.wait("I will not.")
+    assert not (place / "it-ran").exists()
+
+
+def test_nobody_there_is_a_no(
+    place: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.setenv("ASSISTANT_MODEL", "openai/test")
+    monkeypatch.setenv("ASSISTANT_API_BASE", provider.url)
+    provider.enqueue(outside("touch it-ran"), "Not allowed.")
+    assert "Not allowed." in run("ask", "go on").stdout
+    assert not (place / "it-ran").exists()

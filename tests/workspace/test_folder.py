@@ -1,0 +1,127 @@
+"""`init` makes a workspace and overwrites nothing; its files are read as what they are."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import StorageError, WorkspaceError
+from assistant.memory.text.chunks import chunk
+from assistant.workspace import folder as workspace
+from assistant.workspace.folder import DEEPEST, Workspace
+from tests.support.odd import deep_folders, leave_odd_entries
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("AGENTS.md", "HEARTBEAT.md", "IDENTITY.md", "MEMORY.md", "SOUL.md", "USER.md")
+
+
+def test_a_new_workspace(tmp_path: Path) -> None:
+    created = workspace.create(tmp_path / "deep" / "mind")
+    assert (created.added, created.kept) == (FILES, ())
+    private = created.workspace.private
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert (private / ".gitignore").read_text() == "*\n"
+    assert workspace.find(tmp_path / "deep" / "mind") == created.workspace
+
+
+def test_what_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "SOUL.md").write_bytes(b"mine\r\n")
+    (tmp_path / "USER.md").symlink_to(tmp_path / "elsewhere.md")
+    (tmp_path / ".assistant").mkdir(mode=0o755)
+    (tmp_path / ".assistant" / ".gitignore").write_text("mine\n")
+    created = workspace.create(tmp_path)
+    assert created.kept == ("SOUL.md", "USER.md")
+    assert (tmp_path / "SOUL.md").read_bytes() == b"mine\r\n"
+    assert not (tmp_path / "elsewhere.md").exists()
+    assert (tmp_path / ".assistant" / ".gitignore").read_text() == "mine\n"
+    assert stat.S_IMODE((tmp_path / ".assistant").stat().st_mode) == 0o700
+    assert workspace.create(tmp_path).added == ()
+
+
+def test_places_where_there_can_be_none(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(WorkspaceError, match="is a file"):
+        workspace.create(file)
+    with pytest.raises(WorkspaceError, match="no workspace can be made"):
+        workspace.create(file / "below")
+    with pytest.raises(WorkspaceError, match="no workspace at"):
+        workspace.find(tmp_path / "nowhere")
+
+
+def test_the_template_is_found_in_an_installed_package(tmp_path: Path) -> None:
+    """As in a wheel: the package with its template inside, and no checkout around it."""
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "assistant", site / "assistant")
+    shutil.copytree(ROOT / "workspace", site / "assistant" / "_template")
+    code = (
+        "from pathlib import Path; from assistant.workspace import folder; print(folder.__file__);"
+        f"folder.create(Path({str(tmp_path / 'made')!r}))"
+    )
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=site, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(str(site))
+    assert sorted(path.name for path in (tmp_path / "made").glob("*.md")) == list(FILES)
+
+
+def test_read_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"\xef\xbb\xbfone\r\ntwo")
+    assert workspace.read_text(path) == "one\r\ntwo"
+    path.write_bytes(b"caf\xe9")
+    with pytest.raises(StorageError, match=r"a\.md is not UTF-8 text: byte 3"):
+        workspace.read_text(path)
+    path.write_bytes(b"ab\0")
+    with pytest.raises(StorageError, match=r"a\.md is not a text file: a zero byte at 2"):
+        workspace.read_text(path)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_template_is_short_and_teaches(name: str) -> None:
+    text = (ROOT / "workspace" / name).read_text(encoding="utf-8")
+    assert len(text) < 2_500
+    assert text.startswith("<!--")
+    assert text.endswith("\n")
+
+
+def test_the_template_says_where_the_tone_is_changed() -> None:
+    text = (ROOT / "workspace/AGENTS.md").read_text(encoding="utf-8")
+    found = chunk(text, "AGENTS.md", count_tokens=len, max_tokens=2_000)
+    said = [each.plain for each in found if "tone" in each.plain and "IDENTITY.md" in each.plain]
+    assert said and "SOUL.md" in said[0]
+
+
+def test_the_templates_memory_is_empty_and_says_how_to_use_it() -> None:
+    text = (ROOT / "workspace/MEMORY.md").read_text(encoding="utf-8")
+    assert list(chunk(text, "MEMORY.md", count_tokens=len, max_tokens=2_000)) == []
+    for way in ("remember that", "assistant forget", "memory undo", "strike it through"):
+        assert way in text
+
+
+def test_odd_entries_are_named_and_none_is_opened(workspace: Workspace) -> None:
+    memory = workspace.root / "memory"
+    (memory / "folder.md").mkdir(parents=True)
+    for name in ("real.md", "größe.md", "folder.md/in.md"):
+        (memory / name).write_text("- Real\n")
+    odd = leave_odd_entries(memory)
+    os.mkfifo(workspace.root / "AGENTS.md")
+    found = workspace.survey()
+    assert found.sources == workspace.sources()
+    assert found.sources == [
+        "MEMORY.md", "memory/folder.md/in.md", "memory/größe.md", "memory/real.md",
+    ]  # fmt: skip
+    assert found.odd.keys() == {"AGENTS.md", *(f"memory/{name}" for name in odd)}
+
+
+def test_folders_are_looked_through_to_a_depth(workspace: Workspace) -> None:
+    with deep_folders(workspace.root):
+        found = workspace.survey()
+    assert len(found.sources) == DEEPEST + 2
+    ((name, why),) = found.odd.items()
+    assert name.startswith("memory/memory/")
+    assert len(name) < 200
+    assert "folders deep" in why

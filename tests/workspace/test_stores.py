@@ -1,0 +1,75 @@
+"""Whatever the program writes is in a listed store, and a purge reaches all that hold words."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assistant.memory.writing.purge.conductor import Purge
+from assistant.memory.writing.review import Review
+from assistant.workspace import stores
+from assistant.workspace.folder import Workspace
+from assistant.workspace.stores import STORES, Store
+from tests.memory.writing.addressed import AddressedLedger
+
+ROOT = Path(__file__).resolve().parents[2]
+LIFE = (
+    ("init",),
+    ("remember", "The spare key is with Ada"),
+    ("remember", "The spare key is with Bo", "--replaces", "MEMORY.md:LINE"),
+    ("recall", "who has the spare key?"),
+    ("forget", "The spare key is with Bo", "--yes"),
+    ("memory", "undo"),
+    ("eval",),
+    ("ask", "who has the spare key?"),
+    ("chat",),
+    ("trust",),
+    ("config", "set", "memory.k", "9"),
+    ("memory", "rebuild"),
+    ("doctor",),
+    ("daemon", "stop"),
+)
+"""A scripted life: what an owner types, one after another."""
+
+
+def assistant(root: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "assistant.cli.main", "-w", str(root), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input="Hello\n")
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def test_every_file_of_a_life_is_in_a_listed_store(tmp_path: Path) -> None:
+    place = Workspace(tmp_path / "workspace")
+    line = "1"
+    for arguments in LIFE:
+        said = assistant(place.root, *(each.replace("LINE", line) for each in arguments))
+        if arguments[0] == "remember":
+            line = said.partition("MEMORY.md:")[2].split()[0]
+    unlisted = [path.name for path in stores.unlisted(place)]
+    assert unlisted == [], "list it in assistant/workspace/stores.py, and have a purge reach it"
+    there = {store.name for store in STORES if any(store.files(place))}
+    assert there >= {
+        "memory", "profile", "journal", "history", "index", "vectors", "sessions", "locks", "logs",
+        "trust", "models", "settings",
+    }  # fmt: skip
+
+
+def test_a_file_that_nobody_listed_is_found(workspace: Workspace) -> None:
+    stray = workspace.private / "diary.txt"
+    stray.parent.mkdir()
+    stray.write_text("what a new feature would keep")
+    assert stores.unlisted(workspace) == [stray]
+
+
+def test_a_store_of_words_that_no_purge_reaches_is_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = AddressedLedger(workspace)
+    purge = Purge(ledger, Review(workspace, ledger), lambda: None)
+    purge.forget([], past=["nothing"])
+    diary = Store("diary", "workspace", (".assistant/diary.txt",), "a diary", "always")
+    monkeypatch.setattr("assistant.memory.writing.purge.conductor.STORES", (*STORES, diary))
+    with pytest.raises(AssertionError, match="no purge reaches the store 'diary'"):
+        purge.forget([], past=["nothing"])
