@@ -17,16 +17,15 @@ from assistant.agent.capture import Reading
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import run_turn
 from assistant.agent.pacing import MAX_ROUNDS
-from assistant.agent.prompt.asking import recalled
 from assistant.agent.prompt.assembly import Prompt
 from assistant.agent.prompt.context import Section
 from assistant.agent.prompt.request import Requests
+from assistant.agent.recalling import Recalling
 from assistant.agent.room import Room
 from assistant.agent.undecided import undecided
 from assistant.agent.withheld import withheld
 from assistant.errors import (
     AssistantError,
-    MemoryFailure,
     ModelError,
     ModelFailure,
     StorageError,
@@ -34,14 +33,12 @@ from assistant.errors import (
 )
 from assistant.events import (
     Event,
-    Recalled,
     State,
     StateChanged,
     TurnFailed,
     TurnFinished,
     TurnStarted,
 )
-from assistant.memory.base import Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Usage
 from assistant.model.base import ChatModel
@@ -49,22 +46,18 @@ from assistant.secrets.redactor import Redactor
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
-    CitedPassage,
     Entry,
-    RecalledEntry,
     UserEntry,
     usage_of,
 )
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group, succeeded
+from assistant.session.turns import group, last_said, succeeded
 from assistant.settings import ContextSettings
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 
-OVERFLOWS = 6
-"""How often one turn makes room after the request was found too long."""
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -74,9 +67,8 @@ class Conversation:
 
     `skills` is the prompt's index of skills. `interruption` is shared with tools that run long.
     An untrusted workspace's files and memory stay out of the prompt. Without `captures` compaction
-    takes no facts from what it leaves out. `untold` is what the owner
-    should hear with the next turn; memory adds to it. `begun` is told of each message
-    written down.
+    takes no facts from what it leaves out. `untold` is what the owner should hear with the next
+    turn; memory adds to it. `begun` is told of each message written down.
     """
 
     workspace: Workspace
@@ -99,9 +91,11 @@ class Conversation:
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def __post_init__(self) -> None:
-        self._found: Recall | None = None
         self._begun_at = self.clock()
         self._is_new = True
+        self._memory = Recalling(
+            self.memory, self.workspace, self.transcript, self.redactor.redact, self.trusted
+        )
         self._prompt = Prompt(
             self.workspace,
             self.transcript,
@@ -118,15 +112,13 @@ class Conversation:
             lambda: self.settings,
             self.captures,
             lambda: self.model,
-            lambda: self._prompt.system(self._found, self.model.name),
-            lambda: self._prompt.briefing(self._found, self.model.name),
+            lambda: self._prompt.system(self._memory.found, self.model.name),
+            lambda: self._prompt.briefing(self._memory.found, self.model.name),
             lambda window: Reading(
                 self.transcript, self.memory, self.model, window, self.redactor.redact, self.trusted
             ),
         )
         self.scratch.replay(succeeded(self.transcript.entries))
-
-    # One turn
 
     def send(self, text: str, attached: Mapping[str, str] = NOTHING) -> Iterator[Event]:
         """One turn: recall, context, the loop, and compaction if the history is full.
@@ -149,9 +141,8 @@ class Conversation:
 
     def resume(self) -> Iterator[Event]:
         """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
-        turns = group(self.transcript.entries)
-        if turns and not turns[-1].finished:
-            asked = turns[-1].entries[0]
+        if self.unfinished:
+            asked = self._last_turn()[0]
             assert isinstance(asked, UserEntry)
             self.interruption.reset()
             yield from self._turn(asked)
@@ -162,14 +153,17 @@ class Conversation:
             yield TurnStarted(self.transcript.session, asked.id)
             yield StateChanged(State.INITIALIZING)
             yield from self._notices()
-            yield from self._recall(asked.text)
+            yield from self._memory.turn(asked.text)
             reply = yield from self._answer()
             yield StateChanged(State.FINALIZING)
             yield from self._room.compact_if_full()
             yield StateChanged(State.DONE)
-            yield TurnFinished(reply.text, usage_of(_last_turn(self.transcript.entries)))
+            yield TurnFinished(reply.text, usage_of(self._last_turn()))
         except (KeyboardInterrupt, Cancelled):
-            yield from self._interrupted()
+            self.transcript.settle("Interrupted by the owner")
+            yield StateChanged(State.DONE)
+            said, cost = last_said(self._last_turn()), usage_of(self._last_turn())
+            yield TurnFinished(said, cost, interrupted=True)
         except GeneratorExit:
             self.transcript.settle("Interrupted by the owner")
             raise
@@ -180,55 +174,17 @@ class Conversation:
             yield StateChanged(State.FAILED)
             yield TurnFailed(message, cure)
 
-    def _interrupted(self) -> Iterator[Event]:
-        self.transcript.settle("Interrupted by the owner")
-        said = [
-            e.text for e in _last_turn(self.transcript.entries) if isinstance(e, AssistantEntry)
-        ]
-        yield StateChanged(State.DONE)
-        yield TurnFinished(
-            said[-1] if said else "",
-            usage_of(_last_turn(self.transcript.entries)),
-            interrupted=True,
-        )
-
-    # Recall
-
-    def _recall(self, text: str) -> Iterator[Event]:
-        """Ask memory what bears on the message; a failure is told, and the turn goes on."""
-        self._found = None
-        if not self.trusted:
-            yield notice(
-                self.transcript, "This workspace is not trusted yet: run `assistant trust`"
-            )
-            return
-        try:
-            found = recalled(self.memory, self.workspace, self.transcript.entries, text)
-        except MemoryFailure as error:
-            yield notice(self.transcript, f"Memory could not be asked: {error}")
-            return
-        self._found = found
-        passages = tuple(
-            CitedPassage(each.id, each.citation, self.redactor.redact(each.text), each.date)
-            for each in found.passages
-        )
-        self.transcript.append(RecalledEntry(passages, found.tokens, found.abstained))
-        yield Recalled(tuple(each.citation for each in passages), found.tokens, found.abstained)
-
     # The prompt and the reply
 
     def preview(self, text: str = "", attached: Mapping[str, str] = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
-        recall = Recall(text, 0, ())
-        if self.trusted and text:
-            recall = recalled(self.memory, self.workspace, self.transcript.entries, text)
-        specs = self.toolbox.specs()
+        recall, specs = self._memory.preview(text), self.toolbox.specs()
         return self._prompt.preview(recall, self.model.name, specs, text, attached)
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""
         self._room.begin()
-        for _ in range(OVERFLOWS):
+        while True:
             try:
                 reply = yield from run_turn(self._agent())
             except ModelError as error:
@@ -238,11 +194,6 @@ class Conversation:
             else:
                 self._room.learn(reply.usage)
                 return reply
-        raise ModelError(
-            "the model finds every request too long",
-            "Set its true window: `assistant config set model.context_window TOKENS`",
-            kind=ModelFailure.OVERFLOW,
-        )
 
     def _agent(self) -> Agent:
         return Agent(
@@ -297,21 +248,16 @@ class Conversation:
         """What was said into a turn that had already come to its end; it is the next message."""
         return "\n".join(self.interruption.take())
 
-    def cancel(self) -> None:
-        """End the running turn, from any thread."""
-        self.interruption.cancel()
-
     def _notices(self) -> Iterator[Event]:
         """What had to be mended in the session and, once, what memory leaves to the owner."""
         untold = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
         self.untold.clear()
         if self._is_new:
-            self._is_new = False
             untold += undecided(self.memory)
+        self._is_new = False
         for text in untold:
             yield notice(self.transcript, text)
 
-
-def _last_turn(entries: Sequence[Entry]) -> Sequence[Entry]:
-    return group(entries)[-1].entries
+    def _last_turn(self) -> Sequence[Entry]:
+        return group(self.transcript.entries)[-1].entries

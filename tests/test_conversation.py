@@ -228,7 +228,7 @@ def test_cancelling_ends_the_turn_and_not_the_next(opened: Opened) -> None:
     turn = talk.send("Count")
     for event in turn:
         if isinstance(event, TextDelta):
-            talk.cancel()
+            talk.interruption.cancel()
             break
     last = list(turn)[-1]
     assert last == TurnFinished("one", Usage(), interrupted=True)

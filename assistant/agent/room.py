@@ -8,7 +8,7 @@ from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.prompt.request import Briefing, Requests, System
 from assistant.agent.prompt.window import Window
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, ModelError, ModelFailure
 from assistant.events import Event
 from assistant.messages import Usage
 from assistant.model.base import ChatModel
@@ -16,6 +16,9 @@ from assistant.session.entries import AssistantEntry
 from assistant.session.transcript import Transcript
 from assistant.settings import ContextSettings
 from assistant.tools.toolbox import Toolbox
+
+OVERFLOWS = 6
+"""How often the request of one turn may be found too long."""
 
 
 @dataclass(slots=True)
@@ -35,7 +38,7 @@ class Room:
     briefing: Briefing
     reading: Callable[[Window], Reading]
     _requests: dict[str, Requests] = field(default_factory=dict)
-    _made: bool = False
+    _refused: int = 0
 
     @property
     def requests(self) -> Requests:
@@ -59,8 +62,8 @@ class Room:
         return last.input_tokens + last.output_tokens or known.sent, known.window.tokens
 
     def begin(self) -> None:
-        """A turn begins: it may compact once."""
-        self._made = False
+        """A turn begins: it may compact once, and be refused only so often."""
+        self._refused = 0
 
     def learn(self, usage: Usage) -> None:
         """Take in what the provider counted."""
@@ -86,15 +89,23 @@ class Room:
             yield notice(self.transcript, f"Compaction was put off: {why}")
 
     def make(self) -> Iterator[Event]:
-        """The request was too long: compact, once a turn; after that the oldest turns leave."""
+        """The request was too long: compact, once a turn; after that the oldest turns leave.
+
+        Raises ModelError once the turn was refused too often.
+        """
+        self._refused += 1
+        if self._refused == OVERFLOWS:
+            raise ModelError(
+                "the model finds every request too long",
+                "Set its true window: `assistant config set model.context_window TOKENS`",
+                kind=ModelFailure.OVERFLOW,
+            )
         requests = self.requests
         if requests.sent is not None:  # it was the provider who said so
             requests.window.refused(requests.sent)
         needed = requests.needed(self.toolbox.specs())
-        if not self._made:
-            self._made = True
-            if (yield from self.compact()):
-                return
+        if self._refused == 1 and (yield from self.compact()):
+            return
         if needed > requests.left_out:
             requests.left_out = needed
             yield notice(

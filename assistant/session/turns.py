@@ -73,6 +73,12 @@ class History:
     turns: tuple[Turn, ...]
 
 
+def last_said(entries: Iterable[Entry]) -> str:
+    """The assistant's latest text among them."""
+    said = [entry.text for entry in entries if isinstance(entry, AssistantEntry)]
+    return said[-1] if said else ""
+
+
 def group(entries: Iterable[Entry]) -> tuple[Turn, ...]:
     """The turns, in order. Entries before the first message belong to none."""
     turns: list[list[Entry]] = []

@@ -82,7 +82,7 @@ class Sitting:
                 for event in turn:
                     view.show(event)
             except KeyboardInterrupt:  # it hit the screen and not the turn: end that too
-                talk.cancel()
+                talk.interruption.cancel()
                 for event in turn:
                     view.show(event)
             finally:
