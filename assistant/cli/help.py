@@ -15,6 +15,7 @@ LEAST_WIDTH = 20
 GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
+    "Connect": ("mcp",),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
 """The commands of `assistant`; any other stands under "More"."""
@@ -53,6 +54,10 @@ EXAMPLES = {
         "assistant forget MEMORY.md:12 --purge --sessions",
     ),
     "assistant eval": ("assistant eval -n 50", "assistant eval --with-model"),
+    "assistant mcp": (
+        "assistant mcp --as claude-code",
+        "assistant mcp --as zed --read-only",
+    ),
     "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
     "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
     "assistant memory review": ("assistant memory review",),

@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
+from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
 from assistant.cli.memory import evaluation, facts, reading, state, upkeep
@@ -81,6 +82,7 @@ for module in (
     secrets,
     configuration,
     daemon,
+    mcp_server,
     doctor,
     completion,
 ):

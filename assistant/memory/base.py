@@ -117,7 +117,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who a fact comes from: `kind` is an open set (owner, assistant, tool, …).
+    """Who a fact comes from: `kind` is an open set (owner, assistant, tool, mcp:NAME, …).
 
     A fact captured from a conversation cites its session and the entries it came from.
     """
@@ -151,7 +151,8 @@ class Fact:
     """A fact to be written as one list item under `## {section} -- {today}`.
 
     `replaces` names the fact it supersedes, as an id or `FILE:LINE`. What was written one after the
-    other under one name of `together` is undone as one.
+    other under one name of `together` is undone as one. One that `waits` is read by the owner
+    before it is memory, whoever it comes from.
     """
 
     text: str
@@ -160,6 +161,7 @@ class Fact:
     origin: Origin = Origin()
     together: str = ""
     secrets: Secrets = "tell"
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def review(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read the facts that wait because a tool's output may have planted them, and decide."""
+    """Read the facts that wait, since a tool or another program may have planted them; decide."""
     place = context.obj.place()
     with context.obj.memory() as memory:
         for id in accept or ():
@@ -144,7 +144,7 @@ def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
     for passage in there:
         typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
     origin = held.fact.origin
-    said = f"from {origin.kind}, session {origin.session or 'unknown'}"
+    said = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
     for line in (said, *sentences(place, origin)):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))
 

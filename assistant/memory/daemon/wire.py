@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from assistant import errors
 from assistant.errors import AssistantError, DaemonError
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raised whenever an older peer would misunderstand a line."""
 MAX_REQUEST = 1 << 20
 """The longest request in bytes. A longer one is refused without being gathered."""

@@ -101,13 +101,13 @@ class LocalMemory:
             sure = [
                 fact
                 for fact, refusal in zip(facts, refused, strict=True)
-                if not refusal and fact.origin.kind not in DOUBTFUL
+                if not refusal and not _is_doubtful(fact)
             ]
             replaced = self._fresh.read(lambda: self._replaced(sure))
             done = self._ledger.remember(sure, request=request, replaced=replaced)
             written = iter(self._fresh.read(lambda: list(map(self._answers.remembered, done))))
             answers = (
-                refusal or (self._hold(fact) if fact.origin.kind in DOUBTFUL else next(written))
+                refusal or (self._hold(fact) if _is_doubtful(fact) else next(written))
                 for fact, refusal in zip(facts, refused, strict=True)
             )
             return tuple(map(_telling, answers, facts, secrets))
@@ -260,6 +260,10 @@ class LocalMemory:
         for passage in chain.from_iterable(replaced.values()):
             self._redaction.check_open(passage)
         return replaced
+
+
+def _is_doubtful(fact: Fact) -> bool:
+    return fact.waits or fact.origin.kind in DOUBTFUL
 
 
 def _telling(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:

@@ -1,0 +1,1 @@
+"""Memory as a server of the Model Context Protocol, over standard input and output."""

@@ -1,0 +1,93 @@
+"""Which files of a workspace another program may see, and what they say.
+
+A workspace that the owner does not trust shows nothing, as in a chat; what the owner's rules deny
+to a model's tools is denied here, and secrets are shown as their stand-ins.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from assistant import config
+from assistant.errors import UsageError, WorkspaceError
+from assistant.memory.base import Passage
+from assistant.workspace import trust
+from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
+
+if TYPE_CHECKING:
+    from assistant.tools.files.roots import Roots
+
+READING, RECALLING = "read_file", "recall"
+"""The tools of a chat whose rules hold here."""
+_PLACE = re.compile(r"(?P<name>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?", re.DOTALL)
+
+
+class Shelf:
+    """The files of a workspace as another program may see them."""
+
+    def __init__(self, place: Workspace) -> None:
+        self.place = place
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything may be shown."""
+        return trust.is_trusted(self.place)
+
+    def check_open(self) -> None:
+        """Raise WorkspaceError if nothing may be shown."""
+        if not self.is_open:
+            raise WorkspaceError(
+                f"the workspace {self.place.root} is not trusted, so none of it is shown",
+                "Its owner can run `assistant trust`",
+            )
+
+    def shown(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
+        """The passages whose files may be seen."""
+        return tuple(each for each in passages if self._may_see(each.source, RECALLING))
+
+    def names(self) -> list[str]:
+        """The files there are to read; none of a workspace that is not trusted."""
+        if not self.is_open:
+            return []
+        root = self.place.root
+        always = [name for name in ALWAYS_FILES if (root / name).is_file()]
+        return [name for name in (*always, *self.place.sources()) if self._may_see(name, READING)]
+
+    def text(self, name: str) -> str:
+        """What a file says, its secrets as their stand-ins.
+
+        Raises UsageError for a file that is not among them, WorkspaceError, StorageError.
+        """
+        self.check_open()
+        if name not in self.names():
+            raise UsageError(
+                f"there is no {name[:200]!r} in this memory", f"There are {', '.join(self.names())}"
+            )
+        from assistant.secrets.standing import redactor  # 30 ms
+
+        return redactor().redact(read_text(self.place.root / name))
+
+    def _may_see(self, source: str, tool: str) -> bool:
+        spelled = self.place.root / source
+        named = self._roots.rules.denied(tool)
+        return not any(
+            named.holds(str(path), directory=False) for path in (spelled, spelled.resolve())
+        )
+
+    @cached_property
+    def _roots(self) -> "Roots":
+        from assistant import settings  # behind the first answer
+        from assistant.tools.files.roots import Roots
+
+        return Roots(self.place, (), settings.validate(config.load()).policy)
+
+
+def lines_of(place: str) -> tuple[str, int, int | None]:
+    """The file that `FILE`, `FILE:LINE` or `FILE:FROM-TO` names, and its first and last line."""
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        return place, 1, None
+    first = int(found["first"] or 1)
+    last = found["last"] or found["first"]
+    return found["name"], first, int(last) if last else None

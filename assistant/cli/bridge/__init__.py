@@ -1,0 +1,1 @@
+"""The commands that other programs are connected by."""

@@ -1,0 +1,65 @@
+"""`assistant mcp` as programs start it: a process, on real pipes."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters
+
+from tests.cli.conftest import ASSISTANT
+
+WATCHED = "import sys; from assistant.cli.main import run\n" + (
+    "try: run()\nfinally: sys.stderr.write(' '.join(m for m in sys.modules if '.' not in m))"
+)
+
+
+def test_eight_servers_at_once_lose_and_double_nothing(place: Path) -> None:
+    async def one(number: int) -> None:
+        command = StdioServerParameters(
+            command=str(ASSISTANT), args=["-w", str(place), "mcp", "--trust"], env=dict(os.environ)
+        )
+        async with Client(command, mode="legacy" if number % 2 else "auto") as client:
+            for fact in range(5):
+                text = f"Server {number} wrote fact {fact}"
+                done = await client.call_tool("remember", {"fact": text})
+                assert done.structured_content["status"] == "stored"
+            both = await client.call_tool("remember", {"fact": "All of them wrote this"})
+            assert both.structured_content["status"] in ("stored", "exists")
+
+    async def scenario() -> None:
+        await asyncio.gather(*map(one, range(8)))
+
+    asyncio.run(scenario())
+    lines = (place / "MEMORY.md").read_text().splitlines()
+    wanted = {f"- Server {number} wrote fact {fact}" for number in range(8) for fact in range(5)}
+    assert wanted <= set(lines) and lines.count("- All of them wrote this") == 1
+    assert sum("wrote" in line for line in lines) == 41
+
+
+def test_it_answers_without_memory_and_loads_no_model(place: Path) -> None:
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a program", "version": "1"},
+    }
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, "-w", place, "mcp"],
+        input="".join(f"{json.dumps(each)}\n" for each in asked),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["result"]["serverInfo"]["name"] == "assistant"
+    assert str(place) in first["result"]["instructions"]
+    assert len(second["result"]["tools"]) == 6
+    heavy = {"litellm", "chromadb", "onnxruntime", "torch", "prompt_toolkit"}
+    assert not heavy & set(done.stderr.split())
