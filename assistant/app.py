@@ -1,6 +1,6 @@
 """The composition root: settings become objects here, and nowhere else."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +18,7 @@ from assistant.messages import Message
 from assistant.model import select
 from assistant.model.base import TextPiece
 from assistant.model.provider.litellm_library import warm_up
+from assistant.secrets.redactor import Redactor
 from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import book, listing, transcript
 from assistant.session.extraction import origin_in_turn
@@ -187,15 +188,10 @@ def _conversation(
     trusted: bool,
 ) -> Conversation:
     redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
-    jobs = Jobs()
-    roots = Roots(place, wish.directories, chosen.policy)
+    jobs, roots = Jobs(), Roots(place, wish.directories, chosen.policy)
     tools = [
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
-        *reading_tools(roots),
-        *searching_tools(roots),
-        *writing_tools(roots, redactor),
-        shell_tool(roots, redactor, interruption.event, settings=chosen.shell, jobs=jobs),
-        *job_tools(jobs, interruption.event),
+        *_tools(roots, redactor, interruption, jobs, chosen),
         *scratch_tools(scratch),
     ]
     untold.extend(_idle(roots, tools))
@@ -229,6 +225,17 @@ def _conversation(
         untold=untold,
         begun=_listener(place, chosen, record, trusted=trusted),
     )
+
+
+def _tools(
+    roots: Roots, redactor: Redactor, interruption: Interruption, jobs: Jobs, chosen: Settings
+) -> Iterator[Tool]:
+    """The tools that reach files and commands."""
+    yield from reading_tools(roots)
+    yield from searching_tools(roots)
+    yield from writing_tools(roots, redactor)
+    yield shell_tool(roots, redactor, interruption.event, settings=chosen.shell, jobs=jobs)
+    yield from job_tools(jobs, interruption.event)
 
 
 def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:

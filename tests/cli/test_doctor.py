@@ -19,7 +19,7 @@ from tests.support.provider import Provider, fails
 
 PARTS = """
     python path disk clock lock sockets watcher sandbox settings workspace prompt_files memory_files
-    sessions skills embedder index chroma model keys ollama
+    sessions skills stores embedder index chroma model keys ollama
 """
 
 
@@ -31,11 +31,27 @@ def test_a_healthy_place_is_told_part_by_part(place: Path, run: Run) -> None:
     states = {name: each["state"] for name, each in found.items()}
     assert "fault" not in states.values()
     assert found["memory_files"]["said"] == "3 files read"
+    assert re.fullmatch(r"your words are in \d+ files, \d\.\d MB", found["stores"]["said"])
     assert found["embedder"]["said"].startswith("all-MiniLM-L6-v2-")
     assert found["watcher"]["said"] in (
         "is told of changes at once",
         "looks for changes each second",
     )
+
+
+def test_a_file_that_no_store_has_and_a_folder_open_to_others_are_remarked_on(
+    place: Path, run: Run
+) -> None:
+    private = place / ".assistant"
+    (private / "left-behind.txt").write_text("Grandmother's recipe")
+    (private / "and-another.txt").write_text("")
+    state = [
+        each for each in json.loads(run("doctor", "--json").stdout) if each["name"] == "stores"
+    ]
+    assert state[0]["state"] == "remark" and "which no store has" in state[0]["said"]
+    assert " and 1 more" in state[0]["said"]
+    private.chmod(0o755)
+    assert f"chmod 700 {private}" in run("doctor").stdout
 
 
 def test_faults_come_with_their_cures_and_are_mentioned_once(

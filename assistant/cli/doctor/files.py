@@ -9,7 +9,7 @@ from assistant.display import counted
 from assistant.errors import SessionError, StorageError
 from assistant.session import listing
 from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import stores, trust
 
 
 def _settings(options: Globals) -> str:
@@ -66,6 +66,21 @@ def _skills(options: Globals) -> str:
     return counted(len(found.skills), "skill") if found.skills else "none"
 
 
+def _stores(options: Globals) -> str:
+    place = options.place()
+    if place.private.is_dir() and place.private.stat().st_mode & 0o077:
+        raise Remark(f"others may look into {place.private}", f"Run `chmod 700 {place.private}`")
+    if strangers := stores.unlisted(place):
+        more = f" and {len(strangers) - 1} more" if strangers[1:] else ""
+        raise Remark(
+            f"no purge reaches {strangers[0]}{more}, which no store has",
+            "Delete what is not yours to keep",
+        )
+    kept = [path for each in stores.STORES if each.words != "none" for path in each.files(place)]
+    size = sum(path.stat().st_size for path in kept)
+    return f"your words are in {counted(len(kept), 'file')}, {size / 1e6:.1f} MB"
+
+
 CHECKS: dict[str, Check] = {
     "settings": _settings,
     "workspace": _workspace,
@@ -73,4 +88,5 @@ CHECKS: dict[str, Check] = {
     "memory files": _memory_files,
     "sessions": _sessions,
     "skills": _skills,
+    "stores": _stores,
 }
