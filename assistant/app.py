@@ -25,6 +25,7 @@ from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
 from assistant.settings import Settings
+from assistant.tools.asking import asking_tool
 from assistant.tools.base import Tool
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
@@ -142,8 +143,8 @@ def open_chat(
         )
         opened.callback(memory.close)
         conversation = _conversation(place, wish, chosen, memory, record, untold, trusted=trusted)
-        if not wish.yes and approver is not None:
-            conversation.approver = approver
+        if approver is not None:
+            conversation.approver = ApproveAll(approver) if wish.yes else approver
         if not wish.off_the_record:
             conversation.untold += findings.take(place)
         opened.pop_all()
@@ -193,6 +194,7 @@ def _conversation(
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
         *_tools(roots, redactor, interruption, jobs, chosen),
         *scratch_tools(scratch),
+        asking_tool(),
     ]
     untold.extend(_idle(roots, tools))
     if wish.news and trusted:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
-from assistant.agent.answering import Agent, Cancelled, notice
+from assistant.agent.answering import Agent, Cancelled, Waits, notice
 from assistant.agent.capture import Reading
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import run_turn
+from assistant.agent.loop import answered, run_turn
 from assistant.agent.pacing import MAX_ROUNDS
 from assistant.agent.prompt.assembly import Prompt
 from assistant.agent.prompt.context import Section
@@ -47,12 +47,15 @@ from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
     Entry,
+    ToolResultEntry,
     UserEntry,
     usage_of,
 )
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group, last_said, succeeded
+from assistant.session.turns import group, last_said, open_question, succeeded
 from assistant.settings import ContextSettings
+from assistant.tools.asking import ASK
+from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
@@ -130,22 +133,30 @@ class Conversation:
         message = self.redactor.redact(text)
         if not message.strip():
             raise UsageError("the message is empty", "Write something")
-        self.transcript.settle("The session ended before this turn did")
+        asked = self._heard(message)
         self.interruption.reset()
         self.untold += withheld(self.redactor.found(text))
-        asked = self.transcript.append(UserEntry(message))
         self.begun()
         for title, given in attached.items():
             self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
         yield from self._turn(asked)
 
+    def _heard(self, message: str) -> UserEntry:
+        """Write a message down, which answers an open question or begins a turn; its request."""
+        if (waits := open_question(self.transcript.entries)) is None:
+            self.transcript.settle("The session ended before this turn did")
+            return self.transcript.append(UserEntry(message))
+        said = answered(Question(waits.question, waits.options, waits.several), message)
+        self.transcript.append(
+            ToolResultEntry(waits.call_id, ASK, said.content, said.error, said.compact)
+        )
+        return group(self.transcript.entries)[-1].asked
+
     def resume(self) -> Iterator[Event]:
         """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
         if self.unfinished:
-            asked = self._last_turn()[0]
-            assert isinstance(asked, UserEntry)
             self.interruption.reset()
-            yield from self._turn(asked)
+            yield from self._turn(group(self.transcript.entries)[-1].asked)
 
     def _turn(self, asked: UserEntry) -> Iterator[Event]:
         self._begun_at = self.clock()
@@ -159,6 +170,10 @@ class Conversation:
             yield from self._room.compact_if_full()
             yield StateChanged(State.DONE)
             yield TurnFinished(reply.text, usage_of(self._last_turn()))
+        except Waits as waits:
+            yield StateChanged(State.DONE)
+            cost = usage_of(self._last_turn())
+            yield TurnFinished(waits.question.rendered, cost, waiting=True)
         except (KeyboardInterrupt, Cancelled):
             self.transcript.settle("Interrupted by the owner")
             yield StateChanged(State.DONE)
@@ -235,6 +250,11 @@ class Conversation:
         """Whether the last turn was cut off by a crash; `resume` goes on with it."""
         turns = group(self.transcript.entries)
         return bool(turns) and not turns[-1].finished
+
+    @property
+    def asks(self) -> bool:
+        """Whether the last turn waits for an answer, which the next message is."""
+        return open_question(self.transcript.entries) is not None
 
     def queue(self, text: str) -> None:
         """Say something that joins the running turn, from any thread, when what runs is through."""

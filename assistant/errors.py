@@ -24,6 +24,8 @@ from enum import StrEnum
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 + SIGINT, the shell's convention."""
+WAITING = 3
+"""The exit code of a turn that ended with a question to its owner."""
 
 
 class AssistantError(Exception):

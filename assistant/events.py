@@ -117,6 +117,17 @@ class ApprovalDecided:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The model asks the owner; of `several` options more than one may be meant."""
+
+    name: ClassVar[str] = "question_asked"
+    call_id: str
+    question: str
+    options: tuple[str, ...] = ()
+    several: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MessageJoined:
     """What the owner said while the turn ran is part of it from here on.
 
@@ -186,12 +197,16 @@ class FactsCaptured:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn is over and its reply is in the transcript."""
+    """The turn is over and its reply is in the transcript.
+
+    `waiting`: nobody was there to answer the question that `reply` is; the next message does.
+    """
 
     name: ClassVar[str] = "turn_finished"
     reply: str
     usage: Usage = field(default_factory=Usage)
     interrupted: bool = False
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +228,7 @@ Event = (
     | ToolFinished
     | ApprovalRequested
     | ApprovalDecided
+    | QuestionAsked
     | MessageJoined
     | Reminded
     | Notice

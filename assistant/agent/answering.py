@@ -20,6 +20,7 @@ from assistant.session.entries import (
     RetryEntry,
 )
 from assistant.session.transcript import Transcript
+from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox
 
@@ -37,6 +38,14 @@ Prompt = Callable[[Sequence[ToolSpec]], Sequence[Message]]
 
 class Cancelled(Exception):
     """The owner ended the turn from another thread; like KeyboardInterrupt."""
+
+
+class Waits(Exception):
+    """The turn waits for the owner's answer to this question, and nobody is there."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question.text)
+        self.question = question
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 
 from assistant.agent import pacing
-from assistant.agent.answering import Agent, ask, stop_if_cancelled
+from assistant.agent.answering import Agent, Waits, ask, stop_if_cancelled
 from assistant.agent.pacing import LOOPED, REMINDERS, Reminder
 from assistant.events import (
     ApprovalDecided,
     ApprovalRequested,
     Event,
     MessageJoined,
+    QuestionAsked,
     Reminded,
     State,
     StateChanged,
@@ -26,16 +27,18 @@ from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
     Entry,
+    QuestionEntry,
     ReminderEntry,
     ToolResultEntry,
     UserEntry,
 )
 from assistant.session.turns import group, unanswered
-from assistant.tools.base import ToolResult
+from assistant.tools.base import Question, ToolResult
 from assistant.tools.toolbox import Verdict
 
 DEFERRED = "Deferred: one call at a time. Make this call again if you still need it."
 STOPPED = "Not run: the owner interrupted."
+UNANSWERED = "The owner closed the question without an answer."
 OVER = "Not run: the turn is over."
 
 Turning = Generator[Event, None, None]
@@ -44,9 +47,9 @@ Turning = Generator[Event, None, None]
 def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
     """Carry the transcript's last turn to its reply, which is returned and says something.
 
-    Raises TurnError if it comes to none, ModelError with the transcript as it was before the
-    failed request (plus what had been streamed), and KeyboardInterrupt or Cancelled;
-    `Transcript.settle` then makes it valid.
+    Raises TurnError if it comes to none, Waits if it needs an answer first, ModelError with the
+    transcript as it was before the failed request (plus what had been streamed), and
+    KeyboardInterrupt or Cancelled; `Transcript.settle` then makes it valid.
     """
     yield from _finish_calls(agent)
     while True:
@@ -107,9 +110,11 @@ def _run_call(agent: Agent, call: ToolCall) -> Turning:
     verdict = agent.toolbox.review(call)
     if verdict.action == "ask":
         verdict = yield from _approved(agent, verdict)
-    yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
     looped = pacing.is_loop(_turn(agent), call)
-    result = ToolResult(LOOPED, error=True) if looped else agent.toolbox.run(verdict)
+    question = verdict.question if not looped else None
+    answer = (yield from _asked(agent, call, question)) if question else None
+    yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
+    result = ToolResult(LOOPED, error=True) if looped else answer or agent.toolbox.run(verdict)
     yield _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
     if looped and (kind := pacing.next_about_loop(_turn(agent))):
         yield _remind(agent, kind)
@@ -126,6 +131,26 @@ def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]
     agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
     yield ApprovalDecided(call.id, call.name, verdict.compact, decision.kind, decision.reason)
     return agent.toolbox.settle(verdict, decision)
+
+
+def _asked(agent: Agent, call: ToolCall, question: Question) -> Generator[Event, None, ToolResult]:
+    """Put a question of the model's before the owner; their answer. Raises Waits for one."""
+    text, options, several = question.text, question.options, question.several
+    agent.transcript.append(QuestionEntry(call.id, text, options, several))
+    asked = QuestionAsked(call.id, text, options, several)
+    yield asked
+    said = agent.approver.answer(asked)
+    if said is None:
+        raise Waits(question)
+    return answered(question, agent.redact(said))
+
+
+def answered(question: Question, said: str) -> ToolResult:
+    """What the owner said to a question, as the model reads it."""
+    if not said.strip():
+        return ToolResult(UNANSWERED, error=True, compact="no answer")
+    meant = question.meant(said)
+    return ToolResult(meant, compact=meant)
 
 
 def _not_run(agent: Agent, calls: Iterable[ToolCall], why: str) -> Turning:

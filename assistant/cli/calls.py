@@ -23,6 +23,8 @@ def work(
     if tool == "remember" and not error:
         done, _, place = compact.partition(" ")
         return f'{VERBS.get(done, done)} "{_short(arguments.get("fact", ""))}" {place}'.rstrip()
+    if tool == "ask" and not error:
+        return f"you answered: {compact}"
     given = call(tool, arguments)
     return f"{given} → {compact}" if compact else given
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 2)
+FORMAT = (1, 3)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -83,6 +83,17 @@ class ApprovalEntry(_Entry):
     call_id: str
     decision: str = ""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionEntry(_Entry):
+    """A call asks the owner something; its result is what they answer."""
+
+    type: ClassVar[str] = "question"
+    call_id: str
+    question: str
+    options: tuple[str, ...] = ()
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +233,7 @@ Entry = (
     | AttachmentEntry
     | AssistantEntry
     | ApprovalEntry
+    | QuestionEntry
     | ToolResultEntry
     | RecalledEntry
     | ReminderEntry
@@ -313,6 +325,7 @@ _NESTED: dict[str, Callable[[Any], Any]] = {
     "passages": _many(CitedPassage),
     "facts": _many(CapturedFact),
     "captures": tuple,
+    "options": tuple,
     "signed": lambda values: tuple(dict(value) for value in values),
     "usage": _one(Usage),
 }

@@ -20,6 +20,7 @@ from assistant.session.entries import (
     AttachmentEntry,
     CapturedFact,
     Entry,
+    QuestionEntry,
     RecalledEntry,
     ToolResultEntry,
     UserEntry,
@@ -234,12 +235,18 @@ def _origins(turns: Sequence[Turn]) -> dict[str, _Said]:
     origins: dict[str, _Said] = {}
     for turn in turns:
         speaker = "assistant"
+        offered: dict[str, tuple[str, ...]] = {}
         for entry in turn.entries:
             match entry:
                 case UserEntry(text=text):
                     origins[entry.id] = _Said("owner", text)
                 case RecalledEntry(passages=passages) if passages and speaker == "assistant":
                     speaker = "recalled"
+                case QuestionEntry(call_id=call_id, options=options):
+                    offered[call_id] = options
+                case ToolResultEntry(call_id=call_id, content=said) if call_id in offered:
+                    typed = said not in offered[call_id]
+                    origins[entry.id] = _Said("owner" if typed else speaker, said)
                 case ToolResultEntry(content=content) | AttachmentEntry(text=content):
                     speaker = "tool"
                     origins[entry.id] = _Said("tool", content)

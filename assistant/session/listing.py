@@ -36,13 +36,22 @@ GREETING = 12
 SENTENCE = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])")
 
 
+Left = Literal["", "cut off", "waiting", "asked"]
+LEFT: dict[Left, str] = {
+    "cut off": "was cut off",
+    "waiting": "waits for your yes or no",
+    "asked": "waits for your answer",
+}
+"""What is said of a session that was left so."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
     """One session: what it is about, how long it is, what it cost.
 
     Times are ISO 8601, UTC. `left` says how its last turn was left: in the middle, or waiting for
-    the owner's yes; empty if it is whole. `fault` says why its file cannot be read; then the rest
-    is empty.
+    the owner's yes or answer; empty if it is whole. `fault` says why its file cannot be read; then
+    the rest is empty.
     """
 
     id: str
@@ -52,7 +61,7 @@ class SessionSummary:
     updated: str = ""
     usage: Usage = NO_USAGE
     model: str = ""
-    left: Literal["", "cut off", "waiting"] = ""
+    left: Left = ""
     fault: str = ""
 
 
@@ -153,7 +162,7 @@ def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
     )
 
 
-def _left(lines: Sequence[_Line]) -> Literal["", "cut off", "waiting"]:
+def _left(lines: Sequence[_Line]) -> Left:
     """How the last turn was left, as `Turn.finished` sees it."""
     for line in reversed(lines):
         match line.type:
@@ -163,6 +172,8 @@ def _left(lines: Sequence[_Line]) -> Literal["", "cut off", "waiting"]:
                 return ""
             case "approval":
                 return "cut off" if line.decision else "waiting"
+            case "question":
+                return "asked"
             case "user" | "tool_result" | "reminder":
                 return "cut off"
     return ""

@@ -178,7 +178,7 @@ def reopen(directory: Path, name: str) -> Transcript:
                 "is gone; they do not count"
             )
         transcript = Transcript(session, path, entries, notices, lock)
-        if not turns.awaiting_approval(transcript.entries):
+        if not turns.awaiting_owner(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):
                 transcript.append(result)
         return transcript

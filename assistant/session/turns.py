@@ -18,6 +18,7 @@ from assistant.session.entries import (
     CompactionEntry,
     Entry,
     InterruptedEntry,
+    QuestionEntry,
     ReminderEntry,
     ToolResultEntry,
     UserEntry,
@@ -40,9 +41,14 @@ class Turn:
     briefing: str = ""
 
     @property
+    def asked(self) -> UserEntry:
+        """The owner's message that began it."""
+        return next(entry for entry in self.entries if isinstance(entry, UserEntry))
+
+    @property
     def request(self) -> str:
         """What the owner asked."""
-        return next(entry.text for entry in self.entries if isinstance(entry, UserEntry))
+        return self.asked.text
 
     @property
     def finished(self) -> bool:
@@ -56,7 +62,9 @@ class Turn:
                     return not calls and bool(text.strip())
                 case InterruptedEntry():
                     return True
-                case UserEntry() | ToolResultEntry() | ReminderEntry() | ApprovalEntry():
+                case UserEntry() | ToolResultEntry() | ReminderEntry():
+                    return False
+                case ApprovalEntry() | QuestionEntry():
                     return False
         return False
 
@@ -214,16 +222,25 @@ def succeeded(entries: Iterable[Entry]) -> Iterator[ToolCall]:
                 yield calls[call_id]
 
 
-def awaiting_approval(entries: Sequence[Entry]) -> bool:
+def awaiting_owner(entries: Sequence[Entry]) -> bool:
     """Whether the first unanswered call waits for the owner: it and those after it never ran."""
     calls = unanswered(entries)
-    asked = [entry for entry in entries if isinstance(entry, ApprovalEntry)]
-    return bool(calls and asked and asked[-1].call_id == calls[0].id and not asked[-1].decision)
+    asked = [entry for entry in entries if isinstance(entry, ApprovalEntry | QuestionEntry)]
+    if not calls or not asked or asked[-1].call_id != calls[0].id:
+        return False
+    return isinstance(asked[-1], QuestionEntry) or not asked[-1].decision
+
+
+def open_question(entries: Sequence[Entry]) -> QuestionEntry | None:
+    """What the owner was asked and has not answered; None if nothing."""
+    asked = [entry for entry in entries if isinstance(entry, QuestionEntry)]
+    calls = unanswered(entries)
+    return asked[-1] if calls and asked and asked[-1].call_id == calls[0].id else None
 
 
 def lost_results(entries: Sequence[Entry], reason: str = LOST) -> Iterator[ToolResultEntry]:
     """A result for each unanswered call: `reason` for the first, which alone may have run."""
-    waiting = awaiting_approval(entries)
+    waiting = awaiting_owner(entries)
     for index, call in enumerate(unanswered(entries)):
         content = NOT_RUN if index or waiting else reason
         yield ToolResultEntry(call.id, call.name, content, error=True, synthetic=True)

@@ -37,6 +37,30 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What the owner is asked in the middle of a turn; of `several` options more may be meant."""
+
+    text: str
+    options: tuple[str, ...] = ()
+    several: bool = False
+
+    @property
+    def rendered(self) -> str:
+        """The question, and a line for each option with its number."""
+        lines = (f"{number}. {each}" for number, each in enumerate(self.options, start=1))
+        return "\n".join([self.text, *lines])
+
+    def meant(self, said: str) -> str:
+        """What an answer says: the options whose numbers it is, or its own words."""
+        numbers = said.replace(",", " ").split()
+        if not numbers or (len(numbers) > 1 and not self.several):
+            return said.strip()
+        if not all(each.isdecimal() and 0 < int(each) <= len(self.options) for each in numbers):
+            return said.strip()
+        return "; ".join(self.options[int(each) - 1] for each in numbers)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One call, worked out and not yet done.
 
@@ -44,6 +68,7 @@ class Plan:
     `places`, the real absolute paths of files. `detail` makes what an approval shows, a diff for
     a write. A plan that is given `secrets`, named by their stand-ins, asks. A `guarded` plan
     touches what steers or remembers: a rule that names no pattern does not let it run unasked.
+    A plan with a `question` is not run: what the owner answers is its result.
     """
 
     run: Callable[[], ToolResult]
@@ -53,6 +78,7 @@ class Plan:
     guarded: bool = False
     places: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    question: Question | None = None
 
 
 def always() -> bool:

@@ -7,7 +7,7 @@ said in `rules.py`.
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from assistant.events import ApprovalRequested
+from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.tools.base import Danger, Plan
 from assistant.tools.rules import Rules
 
@@ -23,10 +23,13 @@ class Decision:
 
 
 class Approver(Protocol):
-    """Who is asked about a dangerous call."""
+    """Who is asked about a dangerous call, and what the model would know of the owner."""
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Wait for the owner's answer."""
+        """Wait for the owner's yes or no."""
+
+    def answer(self, asked: QuestionAsked) -> str | None:
+        """Wait for the owner's answer, empty if they give none; None if nobody is there."""
 
 
 class DenyAll:
@@ -36,13 +39,24 @@ class DenyAll:
         """No, and why."""
         return Decision("no", "nobody is here to approve it; the owner can run it with --yes")
 
+    def answer(self, asked: QuestionAsked) -> str | None:
+        """Nobody is there."""
+        return None
+
 
 class ApproveAll:
-    """The owner said yes to everything beforehand (`--yes`)."""
+    """The owner said yes to everything beforehand (`--yes`); `present` answers questions."""
+
+    def __init__(self, present: Approver | None = None) -> None:
+        self._present = present or DenyAll()
 
     def decide(self, request: ApprovalRequested) -> Decision:
         """Yes, this once."""
         return Decision("once")
+
+    def answer(self, asked: QuestionAsked) -> str | None:
+        """What the owner answers, if they are there."""
+        return self._present.answer(asked)
 
 
 class Policy:

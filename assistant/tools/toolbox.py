@@ -20,7 +20,7 @@ from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all, stand_ins
-from assistant.tools.base import CORE, Plan, Tool, ToolResult
+from assistant.tools.base import CORE, Plan, Question, Tool, ToolResult
 from assistant.tools.disguises import cleansed
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.rules import DENIED
@@ -50,6 +50,11 @@ class Verdict:
     detail: str = ""
     reason: str = ""
     plan: Plan | None = None
+
+    @property
+    def question(self) -> Question | None:
+        """What the owner is to be asked, if the call may run and is a question."""
+        return self.plan.question if self.action == "run" and self.plan else None
 
 
 class Toolbox:

@@ -19,7 +19,7 @@ from assistant.session.fitting import render
 from assistant.session.turns import (
     LOST,
     NOT_RUN,
-    awaiting_approval,
+    awaiting_owner,
     group,
     history,
     lost_results,
@@ -109,10 +109,10 @@ def test_unanswered_calls_and_the_results_they_get() -> None:
 
 def test_a_call_the_owner_was_asked_about_did_not_run() -> None:
     asked = [UserEntry("do"), AssistantEntry("", tool_calls=(LOOK, HEAR)), ApprovalEntry("c1")]
-    assert awaiting_approval(asked)
+    assert awaiting_owner(asked)
     assert [each.content for each in lost_results(asked)] == [NOT_RUN, NOT_RUN]
-    assert not awaiting_approval([*asked, ApprovalEntry("c1", "once")])
-    assert not awaiting_approval(asked[:2])
+    assert not awaiting_owner([*asked, ApprovalEntry("c1", "once")])
+    assert not awaiting_owner(asked[:2])
 
 
 def test_a_turn_is_finished_by_a_reply_or_an_interruption() -> None:

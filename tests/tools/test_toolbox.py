@@ -10,6 +10,7 @@ from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings import PolicySettings
+from assistant.tools.asking import asking_tool
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
@@ -220,6 +221,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         shell_tool(place, Redactor(), threading.Event()),
         *job_tools(Jobs(), threading.Event()),
         *scratch_tools(Scratch()),
+        asking_tool(),
     ]
     assert documented == {each.name for each in tools} | {"load_tools"}
 

@@ -29,7 +29,7 @@ def facts(each: SessionSummary) -> str:
     tokens = each.usage.input_tokens + each.usage.output_tokens
     said = [local_time(each.updated), counted(each.turns, "turn"), counted(tokens, "token")]
     said += [] if each.usage.cost is None else [f"${each.usage.cost:.4f}"]
-    said += {"cut off": ["cut off"], "waiting": ["waits for your yes or no"]}.get(each.left, [])
+    said += [listing.LEFT[each.left].removeprefix("was ")] if each.left else []
     return " · ".join(said)
 
 
@@ -55,6 +55,8 @@ def shown(entry: Entry, calls: dict[str, ToolCall]) -> str:
         case entries.ApprovalEntry(call_id=id, decision=decision, reason=reason) if decision:
             what = _whole(calls[id]) if id in calls else id
             return _faint(outcome(what, decision, reason))
+        case entries.QuestionEntry(question=question, options=options):
+            return spelled(" · ".join([f"? {question}", *options]))
         case entries.ToolResultEntry():
             return _faint(f"{'✗' if entry.error else '·'} {_work(entry, calls)}")
         case _:

@@ -44,7 +44,8 @@ def ask(
     opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
     with opening.open(approver()) as opened:
         talk = opened.conversation
-        turns = (talk.resume(), talk.send(text, attached))
+        earlier = () if talk.asks else (talk.resume(),)  # the message is the answer
+        turns = (*earlier, talk.send(text, attached))
         raise typer.Exit(headless.print_turns(turns, as_json=as_json))
 
 

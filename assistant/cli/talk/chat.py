@@ -61,5 +61,6 @@ def chat(
 
     with opening.open(approver()) as opened:
         talk = opened.conversation
-        turns = chain([talk.resume()], map(talk.send, filter(None, lines())))
+        earlier = [] if talk.asks else [talk.resume()]  # the first line is the answer
+        turns = chain(earlier, map(talk.send, filter(None, lines())))
         raise typer.Exit(headless.print_turns(turns))

@@ -7,23 +7,27 @@ import typer
 
 from assistant import events
 from assistant.display import spelled
-from assistant.errors import INTERRUPTED
+from assistant.errors import INTERRUPTED, WAITING
 from assistant.events import Event
 
 
 def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> int:
     """Print turns as they come; the exit code: 0, 1 if any failed, 130 if one was interrupted.
 
-    An interrupted turn is the last one.
+    An interrupted turn is the last one. It is 3 if the last one ended with a question.
     """
-    code = 0
+    code, asked = 0, False
     for turn in turns:
         match _printed(turn, as_json=as_json):
             case events.TurnFailed():
                 code = 1
             case events.TurnFinished(interrupted=True):
                 return INTERRUPTED
-    return code
+            case events.TurnFinished(waiting=True):
+                asked = True
+            case events.TurnFinished():
+                asked = False
+    return WAITING if asked and not code else code
 
 
 def _printed(turn: Iterator[Event], *, as_json: bool) -> Event | None:
@@ -53,8 +57,11 @@ class _Text:
                 self._last, self._parted = text[-1], False
             case events.ToolStarted():
                 self._parted = bool(self._last)
-            case events.TurnFinished() | events.TurnFailed() if self._last:
-                typer.echo(nl=self._last != "\n")
+            case events.TurnFinished() | events.TurnFailed():
+                if self._last:
+                    typer.echo(nl=self._last != "\n")
+                if isinstance(event, events.TurnFinished) and event.waiting:
+                    typer.echo(spelled(event.reply))
             case _:
                 pass
 

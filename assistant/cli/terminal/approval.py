@@ -10,16 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.cells import cell_len
-
 from assistant.cli.terminal.dialogue import Dialogue, Line, Look
+from assistant.cli.terminal.question import answer
+from assistant.cli.terminal.rows import barred
 from assistant.cli.terminal.screen.linewise import LineDialogue
-from assistant.display import revealed
-from assistant.events import ApprovalRequested
+from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.tools.policy import Decision
 
-BAR, BAR_AGAIN = "│ ", "┆ "
-"""Before each line of a call, and before what of it did not fit the line."""
 QUESTION = "yes, always (in this session), or no and why: "
 MORE = "{left} more lines · Enter shows them, no refuses: "
 UNREAD = "not before all of it was shown"
@@ -27,7 +24,7 @@ YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 CALLED_OFF = "the owner closed the question"
 ROWS_BESIDE = 6
 """Rows of the screen that a page leaves free: its title, and a question wrapped on a narrow one."""
-LEAST_ROWS, LEAST_WIDTH = 4, 10
+LEAST_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +34,12 @@ class Asking:
     dialogue: Dialogue
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Wait for the owner's answer."""
+        """Wait for the owner's yes or no."""
         return ask(request, self.dialogue)
+
+    def answer(self, asked: QuestionAsked) -> str | None:
+        """Wait for the owner's answer."""
+        return answer(asked, self.dialogue)
 
 
 def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
@@ -83,22 +84,7 @@ def decided(answer: str) -> Decision:
 
 def in_full(request: ApprovalRequested, columns: int) -> Iterator[Line]:
     """What a call would do, in rows of so many columns."""
-    room = max(LEAST_WIDTH, columns - cell_len(BAR) - 1)
-    for line in request.detail.split("\n"):
-        first, *rest = wrapped(revealed(line), room)
-        yield Line(f"{BAR}{first}", _look(line))
-        yield from (Line(f"{BAR_AGAIN}{row}", _look(line)) for row in rest)
-
-
-def wrapped(text: str, columns: int) -> list[str]:
-    """The text in rows of at most so many columns; joined they are the text."""
-    rows, row, width = [], "", 0
-    for char in text:
-        if width + cell_len(char) > columns:
-            rows.append(row)
-            row, width = "", 0
-        row, width = row + char, width + cell_len(char)
-    return [*rows, row]
+    return (Line(row, _look(line)) for row, line in barred(request.detail, columns))
 
 
 def _look(line: str) -> Look:

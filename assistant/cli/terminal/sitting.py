@@ -16,7 +16,7 @@ from assistant.cli.terminal.view import TurnView
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError
 from assistant.events import Event
-from assistant.session.listing import abandoned, title_of
+from assistant.session.listing import LEFT, abandoned, title_of
 from assistant.session.turns import group
 
 COMMAND = "/"
@@ -64,9 +64,8 @@ class Sitting:
         if not self.chat.conversation.trusted:
             return
         for each in abandoned(self.chat.place.sessions)[:ABANDONED]:
-            left = "waits for your yes or no" if each.left == "waiting" else "was cut off"
             how = f"/resume {each.id[-SHORT:]} goes on with it"
-            self.screen.put(faint(f"“{each.title}” {left} · {how}"), "line")
+            self.screen.put(faint(f"“{each.title}” {LEFT[each.left]} · {how}"), "line")
 
     @property
     def name(self) -> str:

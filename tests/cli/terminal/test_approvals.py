@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli.terminal.approval import decided, in_full, wrapped
+from assistant.cli.terminal.approval import decided, in_full
+from assistant.cli.terminal.rows import wrapped
 from assistant.events import ApprovalRequested
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
