@@ -245,7 +245,7 @@ def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:
     names = [each.name for each in tools]
     return [
         f"The rule {rule!r} in [policy] names no tool there is, so it does nothing"
-        for rule in roots.rules.idle([*names, "recall", "remember", LOADER])
+        for rule in roots.rules.idle([*names, "recall", "search_sessions", "remember", LOADER])
     ]
 
 

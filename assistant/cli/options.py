@@ -19,6 +19,8 @@ from assistant.memory.protocol import Keeper
 from assistant.workspace import folder as workspace
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+ALL = 1 << 31
+"""More tokens than any passage takes."""
 PATIENCE = 2.0
 """Seconds without a word on standard input before we say that we read it."""
 

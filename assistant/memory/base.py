@@ -10,6 +10,9 @@ from typing import Literal
 from assistant.messages import estimate_tokens
 
 Status = Literal["current", "superseded"]
+SESSIONS = "sessions"
+"""What a query is `within` that asks past conversations; such a passage has a session for its
+`source`, and the number of a turn for its lines."""
 Progress = Callable[[str, int, int], None]
 """Called as `progress(what, done, total)`; `total` is 0 while it is unknown."""
 
@@ -74,6 +77,8 @@ class Query:
     A turn of a conversation also says what the owner said `before`, on which the text may lean;
     which source has so many places of its `own`, whatever else is found; and which sources to leave
     out since they are in the prompt already.
+
+    `within` asks past conversations (`SESSIONS`) in the place of memory.
     """
 
     text: str
@@ -87,13 +92,15 @@ class Query:
     own: tuple[str, int] | None = None
     without: tuple[str, ...] = ()
     verbatim: bool = False
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
     """The passages found, best first, and their tokens together.
 
-    `abstained` means that what matched was too weak to be worth its tokens.
+    `abstained` means that what matched was too weak to be worth its tokens. `notices` say what
+    could not be looked at.
     """
 
     query: str
@@ -101,6 +108,7 @@ class Recall:
     passages: tuple[Passage, ...]
     near_misses: tuple[Passage, ...] = ()
     abstained: bool = False
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`recall` and `remember`: the model's own way into long-term memory."""
+"""`recall`, `search_sessions`, `remember`: the model's own way into long-term memory."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.errors import ToolError
-from assistant.memory.base import Fact, Origin, Passage, Query, Remembered
+from assistant.memory.base import SESSIONS, Fact, Origin, Passage, Query, Recall, Remembered
 from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult
@@ -32,9 +32,9 @@ def the_assistant(text: str) -> Origin:
 def memory_tools(
     memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
 ) -> list[Tool]:
-    """`recall` and `remember` over this memory; `origin_of` tells who is behind a new fact.
+    """`recall`, `search_sessions` and `remember` over this memory.
 
-    What the owner's rules deny below the roots is neither recalled nor written to.
+    `origin_of` tells who is behind a new fact. What the owner's rules deny below the roots is neither recalled nor written to.
     """
 
     def denied(tool: str, source: str) -> bool:
@@ -69,8 +69,17 @@ def memory_tools(
             _stored(stored, similar), compact=f"{stored.status} {_place(stored)}".strip()
         )
 
+    def search_sessions(
+        query: Annotated[str, Field(min_length=1, description="What was talked about, in words.")],
+        k: Annotated[int, Field(ge=1, le=50, description="The most passages to return.")] = 8,
+    ) -> ToolResult:
+        """Search past conversations with the owner. Each passage names its session, turn, date."""
+        found = memory.recall(Query(query, k=k, within=SESSIONS))
+        return ToolResult(_said(found), compact=f"found {len(found.passages)}")
+
     return [
         tool(recall, restores=False, stoppable=True),
+        tool(search_sessions, restores=False, stoppable=True),
         tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
     ]
 
@@ -83,6 +92,16 @@ def _passages(passages: Sequence[Passage]) -> str:
         f"{quoted(each.text)}"
         for each in passages
     )
+
+
+def _said(found: Recall) -> str:
+    """What past conversations say: data, whoever said it."""
+    lines = [
+        f"session {each.source}, turn {each.start_line} ({each.date or 'undated'}): "
+        f"{quoted(each.text)}"
+        for each in found.passages
+    ]
+    return "\n".join([*(lines or ["No past conversation was about this."]), *found.notices])
 
 
 def _mark(status: str) -> str:

@@ -31,9 +31,19 @@ class Workspace:
         return self.root / ".assistant"
 
     @property
+    def identity(self) -> Path:
+        """What the index belongs to, of all that is indexed on this machine."""
+        return self.root
+
+    @property
     def index(self) -> Path:
         """The derived index. Deleting it loses nothing."""
         return self.private / "index"
+
+    @property
+    def sessions_index(self) -> Path:
+        """The derived index of past conversations; there once they were searched."""
+        return self.index / "sessions"
 
     @property
     def sessions(self) -> Path:

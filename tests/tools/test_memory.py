@@ -86,7 +86,7 @@ def test_a_fact_that_holds_a_secret_is_refused_with_what_to_do(
 
 def test_off_the_record_nothing_is_remembered(memory: ListMemory, roots: Roots) -> None:
     box = Toolbox(memory_tools(memory, roots), off_the_record=True)  # type: ignore[arg-type]
-    assert [spec.name for spec in box.specs()] == ["recall"]
+    assert [spec.name for spec in box.specs()] == ["recall", "search_sessions"]
     assert calling(box, DenyAll())("remember", fact="x").error
     assert memory.facts == []
 

@@ -16,6 +16,7 @@ from assistant.cli.memory.shown import (
     written_json,
 )
 from assistant.cli.options import (
+    ALL,
     AsJson,
     at_terminal,
     given,
@@ -25,11 +26,9 @@ from assistant.cli.options import (
 )
 from assistant.display import counted
 from assistant.errors import UsageError
-from assistant.memory.base import Fact, Passage, Query, Remembered
+from assistant.memory.base import SESSIONS, Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Keeper
 
-ALL = 1 << 31
-"""More tokens than any passage takes."""
 AT_ONCE = 100
 """Facts from a pipe that are written together."""
 
@@ -121,6 +120,9 @@ def recall(
     why: Annotated[
         bool, typer.Option("--why", help="Show what each passage owes its place to.")
     ] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="What was said in past conversations instead.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find what memory holds on a question."""
@@ -128,19 +130,21 @@ def recall(
     _check_date(as_of)
     shown = sys.stdout.isatty() and not as_json
     wanted = Query("", k, budget, as_of, everything, why, verbatim=shown)
+    if sessions:
+        wanted = replace(wanted, within=SESSIONS)
     if reads_lines(query):
         with context.obj.memory() as memory:
             for line in lines():
-                print_json(recall_json(memory.recall(replace(wanted, text=line))))
+                print_json(recall_json(memory.recall(replace(wanted, text=line)), wanted.within))
         return
     wanted = replace(wanted, text=given(query, "query"))
     with context.obj.memory() as memory:
         found = memory.recall(wanted)
-        too_long = None if found.passages else _best(memory, wanted)
+        too_long = None if found.passages or sessions else _best(memory, wanted)
     if as_json:
-        print_json(recall_json(found))
+        print_json(recall_json(found, wanted.within))
     elif too_long is None:
-        show_recall(found, why=why)
+        show_recall(found, why=why, within=wanted.within)
     if too_long is not None:
         cost = counted(too_long.tokens, "token")
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)

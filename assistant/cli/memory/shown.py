@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from assistant.display import counted, spelled
-from assistant.memory.base import Passage, Recall, Remembered
+from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
 
 
 def show_written(written: Remembered) -> None:
@@ -26,13 +26,17 @@ def show_written(written: Remembered) -> None:
             typer.echo(f"  {one_line(f'{passage.citation}  {passage.text}')}")
 
 
-def show_recall(found: Recall, *, why: bool = False) -> None:
-    """The passages for a person, best first."""
+def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
+    """The passages for a person, best first; and what was not looked at."""
+    for notice in found.notices:
+        typer.echo(f"note: {spelled(notice)}", err=True)
     for passage in found.passages:
         _show_passage(passage, why=why)
     if not found.passages:
         reason = "nothing that is close enough" if found.abstained else "nothing on this"
-        typer.echo(f"Memory holds {reason}.", err=True)
+        where = "No past conversation" if within == SESSIONS else "Memory"
+        said = f"{where} holds {reason}." if where == "Memory" else f"{where} was about this."
+        typer.echo(said, err=True)
     if why and found.near_misses:
         typer.echo(typer.style("\nNear misses, below the cut:", dim=True))
         for passage in found.near_misses:
@@ -62,13 +66,16 @@ def one_line(text: str, width: int = 100) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def recall_json(found: Recall) -> dict[str, Any]:
+def recall_json(found: Recall, within: str = "") -> dict[str, Any]:
     """A recall as programs read it."""
+    shown = session_json if within == SESSIONS else passage_json
     value: dict[str, Any] = {
         "query": found.query,
         "tokens": found.tokens,
-        "passages": [passage_json(passage) for passage in found.passages],
+        "passages": [shown(passage) for passage in found.passages],
     }
+    if found.notices:
+        value["notices"] = list(found.notices)
     if found.abstained:
         value["abstained"] = True
     if found.near_misses:
@@ -82,6 +89,18 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         name: value
         for name, value in asdict(passage).items()
         if value is not None or name == "date"
+    }
+
+
+def session_json(passage: Passage) -> dict[str, Any]:
+    """A passage of a past conversation as programs read it."""
+    return {
+        "session": passage.source,
+        "turn": passage.start_line,
+        "date": passage.date,
+        "title": " › ".join(passage.heading),
+        "text": passage.text,
+        "score": passage.score,
     }
 
 

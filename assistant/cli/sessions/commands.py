@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from assistant.cli.help import commands
-from assistant.cli.options import AsJson, confirmed, print_json
+from assistant.cli.options import ALL, AsJson, confirmed, given, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
+from assistant.memory.base import SESSIONS, Query
 
 session_commands = commands("Look at past conversations.")
 
@@ -32,6 +33,30 @@ def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
         print_json([asdict(each) for each in listing.sessions(place.sessions)])
     else:
         show_sessions(place.sessions)
+
+
+@session_commands.command()
+def search(
+    context: typer.Context,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUERY]...", help="What it was about; `-` reads it."),
+    ] = None,
+    k: Annotated[
+        int, typer.Option("-k", metavar="N", min=1, help="At most so many passages.")
+    ] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Find what was said in past conversations, by words and by meaning."""
+    from assistant.cli.memory.shown import recall_json, show_recall
+
+    wanted = Query(given(query, "query"), k, ALL, within=SESSIONS)
+    with context.obj.memory() as memory:
+        found = memory.recall(wanted)
+    if as_json:
+        print_json(recall_json(found, SESSIONS))
+    else:
+        show_recall(found, within=SESSIONS)
 
 
 @session_commands.command()
@@ -78,11 +103,15 @@ def delete(
     """Remove a session's file for good; facts that were taken from it stay in memory."""
     from assistant.session import keeping, transcript
 
-    directory = context.obj.place().sessions
+    place = context.obj.place()
+    directory = place.sessions
     found = transcript.find(directory, session)
     if not confirmed(f"Delete {found} for good?", yes=yes, cure="Run it again with --yes"):
         raise typer.Exit(1)
     keeping.delete(directory, found)
+    if place.sessions_index.exists():
+        with context.obj.memory() as memory:  # which leaves no word of it in what is searched
+            memory.recall(Query(found, 1, within=SESSIONS))
     typer.echo(f"Deleted {found}.")
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from assistant.disk import storage
 from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.vector_cache import cache_path
 from assistant.settings import IndexSettings
-from assistant.workspace.folder import Workspace
 
 SPARE_VECTORS = 1000
 """Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
@@ -26,15 +26,15 @@ DELETED = "The index was deleted; it was made again"
 
 
 class IndexStore:
-    """The open index of a workspace. One process at a time.
+    """The open index of a corpus. One process at a time.
 
     Read `catalog` and `dense` afresh each time: after damage they are others. `notices` are lines
     that the owner should know, until somebody takes them.
     """
 
-    def __init__(self, workspace: Workspace, fingerprint: str, settings: IndexSettings) -> None:
+    def __init__(self, corpus: Corpus, fingerprint: str, settings: IndexSettings) -> None:
         """Open or make it, for vectors of the model `fingerprint`. Raises StorageError."""
-        self._workspace = workspace
+        self._corpus = corpus
         self._fingerprint = fingerprint
         self._settings = settings
         self._closed = False
@@ -59,7 +59,7 @@ class IndexStore:
     def size(self) -> int:
         """The bytes of the index on disk."""
         total = 0
-        for directory, _, names in os.walk(self._workspace.index):
+        for directory, _, names in os.walk(self._corpus.index):
             for name in names:
                 with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
                     total += Path(directory, name).stat().st_size
@@ -81,30 +81,30 @@ class IndexStore:
 
     @property
     def _catalog_path(self) -> Path:
-        return self._workspace.index / "catalog.db"
+        return self._corpus.index / "catalog.db"
 
     @property
     def _marker(self) -> Path:
         """There while the catalog is open, and after an exit that was not clean."""
-        return self._workspace.index / "catalog.open"
+        return self._corpus.index / "catalog.open"
 
     @property
     def _manifest(self) -> Path:
-        return self._workspace.index / "manifest.json"
+        return self._corpus.index / "manifest.json"
 
     def _open(self) -> tuple[Catalog, DenseIndex]:
-        storage.private_directory(self._workspace.private)
-        storage.private_directory(self._workspace.index)
+        storage.private_directory(self._corpus.private)
+        storage.private_directory(self._corpus.index)
         self._check_manifest()
         catalog = self._open_catalog()
         self._inode = _inode(self._catalog_path)
         name = json.dumps(self._identity(), sort_keys=True)
-        directory = self._workspace.index / "chroma"
+        directory = self._corpus.index / "chroma"
         return catalog, DenseIndex(catalog, directory, self._settings, name, self.notices.append)
 
     def _open_catalog(self) -> Catalog:
         """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
-        cache = cache_path(self._workspace.root)
+        cache = cache_path(self._corpus.identity)
         unclean = self._mark()
         try:
             catalog = Catalog(self._catalog_path, cache, check=unclean)
@@ -138,7 +138,7 @@ class IndexStore:
             "embedder": self._fingerprint,
             "machine": _machine(),
             "user": os.getuid(),
-            "root": str(self._workspace.root),
+            "root": str(self._corpus.identity),
         }
 
     def _check_manifest(self) -> None:
@@ -163,7 +163,7 @@ class IndexStore:
         self._mark()
 
     def _discard(self) -> None:
-        index = self._workspace.index
+        index = self._corpus.index
         with storage.reported("deleted", index):
             for path in (*index.glob("catalog.*"), *index.glob("chroma*"), self._manifest):
                 if path.is_dir():

@@ -7,6 +7,7 @@ may not tell. What an edit costs depends on what it changed: a chunk's id does n
 
 import contextlib
 import errno
+import math
 import os
 import threading
 import time
@@ -21,6 +22,7 @@ from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import Backlog
 from assistant.memory.index.catalog import Source
+from assistant.memory.index.corpus import Corpus, decoded
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.rows import Stat
 from assistant.memory.index.store import DAMAGED, DELETED, IndexStore
@@ -28,7 +30,6 @@ from assistant.memory.text.chunks import Chunker
 from assistant.memory.text.masking import masked
 from assistant.secrets.redactor import Redactor
 from assistant.settings import IndexSettings
-from assistant.workspace.folder import Workspace
 
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
@@ -38,21 +39,27 @@ LARGEST = 256 << 20
 OnChange = Callable[[str, str, str], None]
 """Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
 and the digest of its bytes in hex."""
+Read = Callable[[str, bytes], str]
+"""The text to index of a file, by its name and bytes. Raises ValueError that says why there is
+none."""
+Order = Callable[[list[str]], list[str]]
+"""In which order files are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
     """What a refresh did. `notices` are one line each, for the owner; `faults` those of them that
-    return until the file they name is put right."""
+    return until the file they name is put right. `left` is how many files there was no time for."""
 
     changed: tuple[str, ...]
     embedded: int
     notices: tuple[str, ...]
     faults: tuple[str, ...] = ()
+    left: int = 0
 
 
 class Synchronizer:
-    """Makes the index of a workspace say what its files say; the only writer of it. Thread-safe.
+    """Makes the index of a corpus say what its files say; the only writer of it. Thread-safe.
 
     `store` is what can be read. When a read raises CatalogDamaged, call `recover` and `refresh`,
     then read again.
@@ -60,17 +67,19 @@ class Synchronizer:
 
     def __init__(
         self,
-        workspace: Workspace,
+        corpus: Corpus,
         embedder: Embedder,
         settings: IndexSettings,
         on_change: OnChange | None = None,
         redactor: Callable[[], Redactor] = Redactor,
+        read: Read = decoded,
     ) -> None:
         """Open or make the index; nothing is read of the files yet. Raises StorageError.
 
         What `redactor` knows for a secret is not indexed.
         """
-        self._workspace = workspace
+        self._corpus = corpus
+        self._text = read
         self._embedder = embedder
         self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens)
         self._on_change = on_change
@@ -79,13 +88,19 @@ class Synchronizer:
         self._faults: dict[str, tuple[Stat | None, str]] = {}
         self._odd: tuple[str, ...] = ()
         self._whole = False
-        self.store = IndexStore(workspace, embedder.fingerprint, settings)
+        self.store = IndexStore(corpus, embedder.fingerprint, settings)
         self._known = self.store.catalog.sources()
 
     # What others call
 
-    def refresh(self, progress: Progress = no_progress) -> Refreshed:
-        """Bring the index up to the files as they are now.
+    def refresh(
+        self,
+        progress: Progress = no_progress,
+        *,
+        seconds: float = math.inf,
+        order: Order = list,
+    ) -> Refreshed:
+        """Bring the index up to the files as they are now, as far as that is done in `seconds`.
 
         A file that cannot be read or is no text keeps what was indexed of it and is named in the
         notices. Raises StorageError when the index cannot be written.
@@ -93,16 +108,17 @@ class Synchronizer:
         with self._lock:
             if self.store.deleted:
                 self._reopen(DELETED)
+            deadline = time.monotonic() + seconds
             try:
-                changed, embedded = self._reconcile(progress)
+                changed, embedded, left = self._reconcile(progress, deadline, order)
             except CatalogDamaged:
                 self.recover()
-                changed, embedded = self._reconcile(progress)
+                changed, embedded, left = self._reconcile(progress, deadline, order)
             self.store.dense.deliver()
             faults = (*self._odd, *(message for _, message in self._faults.values()))
             notices = (*self.store.notices, *faults)
             self.store.notices.clear()
-            return Refreshed(tuple(changed), embedded, notices, faults)
+            return Refreshed(tuple(changed), embedded, notices, faults, left)
 
     def recover(self) -> None:
         """Throw the index away after damage; the next `refresh` makes it again."""
@@ -143,24 +159,31 @@ class Synchronizer:
 
     # Files to catalog
 
-    def _reconcile(self, progress: Progress) -> tuple[list[str], int]:
+    def _reconcile(
+        self, progress: Progress, deadline: float, order: Order
+    ) -> tuple[list[str], int, int]:
         before = self.store.catalog.vectors.embedded_total
-        survey = self._workspace.survey()
+        survey = self._corpus.survey()
         self._odd = tuple(f"{name} {why}. It is left out" for name, why in survey.odd.items())
         names = survey.sources
-        changed = [name for name in names if self._update(name, progress)]
+        changed, left = [], len(names)
+        for name in order(names):
+            if time.monotonic() > deadline:
+                break
+            changed += [name] * self._update(name, progress)
+            left -= 1
         for name in set(self._known) - set(names):
             self.store.catalog.delete_source(name)
             changed.append(name)
         self._faults = {name: fault for name, fault in self._faults.items() if name in names}
         if changed:
             self._known = self.store.catalog.sources()
-        self._whole = True
-        return changed, self.store.catalog.vectors.embedded_total - before
+        self._whole = not left
+        return changed, self.store.catalog.vectors.embedded_total - before, left
 
     def _update(self, name: str, progress: Progress) -> bool:
         """Index a source if it changed; whether it did."""
-        path = f"{self._workspace.root}/{name}"  # a Path costs as much as the rest for each file
+        path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
         known = self._known.get(name)
         try:
             stat = _stat(path)
@@ -185,7 +208,7 @@ class Synchronizer:
             self._touch(known, stat)
             return False
         try:
-            text = _decode(data)
+            text = self._text(name, data)
         except ValueError as error:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
@@ -230,13 +253,3 @@ def _read(path: str) -> tuple[Stat, bytes]:
             raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB")
         data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
     return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data
-
-
-def _decode(data: bytes) -> str:
-    """The text of a file. Raises ValueError that says where it is none."""
-    if (zero := data.find(b"\0")) >= 0:
-        raise ValueError(f"a zero byte at {zero}")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start}") from error

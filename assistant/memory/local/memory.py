@@ -28,6 +28,7 @@ from assistant.memory.base import (
     no_notices,
     no_progress,
 )
+from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
@@ -78,6 +79,7 @@ class LocalMemory:
         self._ledger = Ledger(workspace, today, self._redaction.text, self._wait_for)
         self._review = Review(workspace, self._ledger)
         self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
+        self._library = Library(workspace, settings, embedder, redactor, progress)
         self._purge = Purge(self._ledger, self._review, self._scrub)
         self._fresh = Freshness(self._index, self._notices, progress, self._finish)
         self._recaller = Recaller(self._index.store, embedder, settings.memory)
@@ -85,6 +87,8 @@ class LocalMemory:
         self._answers = Answers(self._index.store, self._ledger, self._locator)
 
     def recall(self, query: Query) -> Recall:
+        if query.within:
+            return self._library.recall(query)
         found = self._fresh.read(lambda: self._recaller.recall(query))
         answer = self._answers.recall(query, found)
         if not query.verbatim:
@@ -208,6 +212,7 @@ class LocalMemory:
                 return
             self._closed = True
             try:
+                self._library.close()
                 self._index.close()
             finally:
                 if self._let_go is not None:
@@ -231,6 +236,7 @@ class LocalMemory:
         except CatalogDamaged:
             self._index.recover()
             self._index.scrub()
+        self._library.scrub()
 
     def _check_past(self, fact: str) -> None:
         """Raise LedgerError if a file still says a fact, or holds its words."""

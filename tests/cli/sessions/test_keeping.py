@@ -1,5 +1,6 @@
 """`assistant sessions …` on sessions as chats leave them."""
 
+import json
 from pathlib import Path
 
 from assistant.messages import ToolCall
@@ -32,6 +33,21 @@ def test_a_session_is_named_exported_and_deleted(place: Path, run: Run, tmp_path
     assert run("sessions", "delete", name).returncode == 2  # nobody is asked, nobody says yes
     assert run("sessions", "delete", name, "--yes").stdout == f"Deleted {name}.\n"
     assert "No sessions yet." in run("sessions", "list").stderr
+
+
+def test_past_conversations_are_searched(place: Path, run: Run) -> None:
+    name = left(place, UserEntry("The plumber is Okonkwo"), AssistantEntry("Noted."))
+    shown = run("sessions", "search", "okonkwo").stdout
+    assert shown.startswith(f"{name}:1  ") and "The plumber is Okonkwo" in shown
+    for command in (("sessions", "search"), ("recall", "--sessions")):
+        found = json.loads(run(*command, "okonkwo", "--json").stdout)["passages"][0]
+        assert (found["session"], found["turn"], found["title"]) == (
+            name,
+            1,
+            "The plumber is Okonkwo",
+        )
+    assert run("sessions", "delete", name, "--yes").returncode == 0
+    assert "No past conversation was about this." in run("sessions", "search", "okonkwo").stderr
 
 
 def test_what_was_cut_off_or_waits_says_so(place: Path, run: Run) -> None:

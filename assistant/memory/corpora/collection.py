@@ -1,0 +1,135 @@
+"""A corpus beside the memory files: indexed a little at a time, and recalled from meanwhile.
+
+Nobody waits for all of a large corpus: before a question the new files are indexed that hold most
+of its words, and a thread indexes the rest in slices, between which questions are answered.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from assistant.memory.base import Passage, Progress, Query, no_progress
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.corpus import Corpus
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.sync import Read, Synchronizer
+from assistant.memory.search.recall import Recaller
+from assistant.secrets.redactor import Redactor
+from assistant.settings import Settings
+
+PATIENCE = 5.0
+"""Seconds that a question waits for files that are not indexed yet."""
+FEW = 200
+"""It waits for all that are new if they are so few."""
+BEST = 20
+"""Else for so many that hold most of its words."""
+SLICE = 0.2
+"""Seconds of indexing at a time while nobody asks."""
+
+
+class Collection:
+    """The index of a corpus, and recall from it. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        name: str,
+        corpus: Corpus,
+        read: Read,
+        embedder: Embedder,
+        settings: Settings,
+        redactor: Callable[[], Redactor] = Redactor,
+        progress: Progress = no_progress,
+    ) -> None:
+        """Open or make the index; `name` is what a person calls it. Raises StorageError."""
+        self.name = name
+        self.corpus = corpus
+        self._progress = progress
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._index = Synchronizer(corpus, embedder, settings.index, redactor=redactor, read=read)
+        self._recaller = Recaller(self._index.store, embedder, settings.memory)
+        self.left = 0
+        """How many files are not indexed yet."""
+        self.notices: tuple[str, ...] = ()
+
+    def recall(self, query: Query, *, patience: float = PATIENCE) -> list[Passage]:
+        """The best passages for a query, of what is indexed once `patience` is over."""
+        words = [word.encode() for word in query.text.lower().split() if len(word) > 2]
+        with self._lock:
+            self._refresh(patience, partial(self._promising, words))
+            try:
+                found = self._recaller.recall(query)
+            except CatalogDamaged:
+                self._index.recover()
+                self._refresh(patience, list)
+                found = self._recaller.recall(query)
+        return list(found.passages)
+
+    def refresh(self) -> None:
+        """Index what is new, in the background if that takes longer than a slice."""
+        with self._lock:
+            self._refresh(SLICE, list)
+
+    def indexed(self) -> tuple[int, int]:
+        """How many files and chunks are indexed."""
+        catalog = self._index.store.catalog
+        return len(catalog.sources()), catalog.count()
+
+    def scrub(self) -> None:
+        """Leave no byte in the index of what the files no longer hold."""
+        with self._lock:
+            self._index.scrub()
+
+    def close(self) -> None:
+        """Let go of the index, once the slice that runs is done."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+        with self._lock:
+            self._index.close()
+
+    # Parts
+
+    def _refresh(self, seconds: float, order: Callable[[list[str]], list[str]]) -> None:
+        self._look(seconds, order)
+        if self.left and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._go_on, name="indexing", daemon=True)
+            self._thread.start()
+
+    def _go_on(self) -> None:
+        """Index the rest, slice by slice."""
+        while self.left and not self._closing.wait(SLICE / 10):
+            with self._lock:
+                self._look(SLICE, self._new)
+
+    def _look(self, seconds: float, order: Callable[[list[str]], list[str]]) -> None:
+        done = self._index.refresh(seconds=seconds, order=order)
+        self.left, self.notices = done.left, done.faults
+        files = len(self._index.store.catalog.sources())
+        if self.left:
+            self._progress(f"Indexing {self.name}", files, files + self.left)
+
+    def _new(self, names: list[str]) -> list[str]:
+        """Files that were never indexed first, the newest of them first."""
+        known = self._index.store.catalog.sources()
+        return sorted(reversed(names), key=lambda name: name in known)
+
+    def _promising(self, words: Sequence[bytes], names: list[str]) -> list[str]:
+        """The files that a question waits for; the new ones that hold most of its words first."""
+        known = self._index.store.catalog.sources()
+        new = [name for name in reversed(names) if name not in known]
+        holds = {name: _held(self.corpus.root / name, words) for name in new}
+        best = sorted(new, key=lambda name: -holds[name])
+        taken = best if len(new) <= FEW else [name for name in best[:BEST] if holds[name]]
+        return [*taken, *(name for name in names if name in known)]
+
+
+def _held(path: Path, words: Sequence[bytes]) -> int:
+    """How many of the words a file holds."""
+    try:
+        data = path.read_bytes().lower()
+    except OSError:
+        return 0
+    return sum(word in data for word in words)
