@@ -1,4 +1,4 @@
-"""Past conversations: what of a transcript is indexed, and that it is found, cited and forgotten."""
+"""Past conversations: what of them is indexed, and that it is found, cited and forgotten."""
 
 import json
 from collections.abc import Iterator
