@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from assistant import afterwards, config, settings, skills
+from assistant import afterwards, config, settings
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.errors import SessionError
@@ -25,6 +25,8 @@ from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
 from assistant.settings import Settings
+from assistant.skills import loading as skills
+from assistant.skills.base import Skills
 from assistant.tools.asking import asking_tool
 from assistant.tools.base import Tool
 from assistant.tools.files.read import reading_tools
@@ -36,6 +38,7 @@ from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import Jobs, job_tools
+from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
 from assistant.upkeep import findings
 from assistant.upkeep.quiz_by_model import questions
@@ -189,17 +192,21 @@ def _conversation(
     trusted: bool,
 ) -> Conversation:
     redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
-    jobs, roots = Jobs(), Roots(place, wish.directories, chosen.policy)
+    known = Skills()
+    if trusted:
+        known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
+    jobs = Jobs()
+    roots = Roots(place, wish.directories, chosen.policy, skills.further(chosen.skills.folders))
     tools = [
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
         *_tools(roots, redactor, interruption, jobs, chosen),
         *scratch_tools(scratch),
         asking_tool(),
+        *skill_tools(known),
     ]
     untold.extend(_idle(roots, tools))
     if wish.news and trusted:
         untold.extend(book.take_news(afterwards.book_path(place), datetime.now().astimezone()))
-    known = skills.load(place, chosen.skills.disabled) if trusted else skills.Skills(())
     untold.extend(known.notices)
     return Conversation(
         workspace=place,
@@ -219,7 +226,7 @@ def _conversation(
         interruption=interruption,
         scratch=scratch,
         redactor=redactor,
-        skills=known.index,
+        skills=known,
         one_call=chosen.model.tool_calls == "one",
         max_rounds=chosen.model.max_rounds,
         trusted=trusted,

@@ -32,6 +32,8 @@ INDEX_SECTIONS = ("embedding", "index")
 EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")
 """What a workspace's assistant.toml may set: never an endpoint, a key or a model."""
+OWNERS_ALONE = (("skills", "folders"),)
+"""What it may not set of these: it would open folders outside of the workspace."""
 
 
 def config_file() -> Path:
@@ -187,6 +189,9 @@ def read_recipe(path: Path) -> Raw:
             raise ConfigError(
                 f"{path} may hold {allowed} only, not {section!r}", f"Move it to {config_file()}"
             )
+    for section, key in OWNERS_ALONE:
+        if key in values.get(section, {}):
+            raise ConfigError(f"{path} may not set {section}.{key}", f"Move it to {config_file()}")
     return values
 
 

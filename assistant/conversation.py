@@ -22,6 +22,7 @@ from assistant.agent.prompt.context import Section
 from assistant.agent.prompt.request import Requests
 from assistant.agent.recalling import Recalling
 from assistant.agent.room import Room
+from assistant.agent.triggered import brought_in
 from assistant.agent.undecided import undecided
 from assistant.agent.withheld import withheld
 from assistant.errors import (
@@ -54,6 +55,7 @@ from assistant.session.entries import (
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group, last_said, open_question, succeeded
 from assistant.settings import ContextSettings
+from assistant.skills.base import Skills
 from assistant.tools.asking import ASK
 from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
@@ -68,10 +70,11 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Conversation:
     """A session with the owner, off the record if its transcript is.
 
-    `skills` is the prompt's index of skills. `interruption` is shared with tools that run long.
-    An untrusted workspace's files and memory stay out of the prompt. Without `captures` compaction
-    takes no facts from what it leaves out. `untold` is what the owner should hear with the next
-    turn; memory adds to it. `begun` is told of each message written down.
+    `skills` are listed in the prompt, and come in when a message holds a trigger of theirs.
+    `interruption` is shared with tools that run long. An untrusted workspace's files and memory
+    stay out of the prompt. Without `captures` compaction takes no facts from what it leaves out.
+    `untold` is what the owner should hear with the next turn; memory adds to it. `begun` is told
+    of each message written down.
     """
 
     workspace: Workspace
@@ -84,7 +87,7 @@ class Conversation:
     interruption: Interruption = field(default_factory=Interruption)
     scratch: Scratch = field(default_factory=Scratch)
     redactor: Redactor = field(default_factory=Redactor)
-    skills: str = ""
+    skills: Skills = field(default_factory=Skills)
     one_call: bool = False
     max_rounds: int = MAX_ROUNDS
     trusted: bool = True
@@ -104,7 +107,7 @@ class Conversation:
             self.transcript,
             self.scratch,
             self.redactor,
-            self.skills,
+            self.skills.index,
             self.trusted,
             self.settings.memory_at == "message",
             lambda: self._begun_at,
@@ -164,6 +167,7 @@ class Conversation:
             yield TurnStarted(self.transcript.session, asked.id)
             yield StateChanged(State.INITIALIZING)
             yield from self._notices()
+            yield from brought_in(self.skills, self.transcript, self.model)
             yield from self._memory.turn(asked.text)
             reply = yield from self._answer()
             yield StateChanged(State.FINALIZING)

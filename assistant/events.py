@@ -55,6 +55,16 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillLoaded:
+    """A skill is in this turn's prompt, since the message holds its `trigger`."""
+
+    name: ClassVar[str] = "skill_loaded"
+    skill: str
+    path: str
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the reply."""
 
@@ -222,6 +232,7 @@ Event = (
     TurnStarted
     | StateChanged
     | Recalled
+    | SkillLoaded
     | TextDelta
     | ReasoningDelta
     | ToolStarted

@@ -175,6 +175,9 @@ class SkillsSettings(_Section):
 
     disabled: Texts = ()
     """Names of skills to leave out."""
+    folders: Texts = ()
+    """Further folders of skills, such as `~/skills`; never in assistant.toml. Tools may read them,
+    and ask before they change anything there."""
 
 
 class Settings(_Section):

@@ -16,6 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("mcp",),
+    "Act": ("skills", "agenda", "heartbeat", "event"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
 """The commands of `assistant`; any other stands under "More"."""
@@ -61,6 +62,11 @@ EXAMPLES = {
     "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
     "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
     "assistant memory review": ("assistant memory review",),
+    "assistant skills new": (
+        "assistant skills new weekly-review",
+        "assistant skills new tea --description 'How I take my tea'",
+    ),
+    "assistant skills check": ("assistant skills check",),
     "assistant sessions show": ("assistant sessions list", "assistant sessions show k7q"),
     "assistant secrets add": (
         "assistant secrets add home_key",

@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
+from assistant.cli.acting import skills
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
@@ -79,6 +80,7 @@ for module in (
     reading,
     evaluation,
     sessions,
+    skills,
     secrets,
     configuration,
     daemon,

@@ -60,6 +60,17 @@ class AttachmentEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
+class SkillEntry(_Entry):
+    """A skill that the message calls for: what it says, and the `trigger` that matched."""
+
+    type: ClassVar[str] = "skill"
+    name: str
+    path: str
+    trigger: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class AssistantEntry(_Entry):
     """One answer of the model, or what had come of it when it was interrupted.
 
@@ -231,6 +242,7 @@ Entry = (
     | UserEntry
     | TitleEntry
     | AttachmentEntry
+    | SkillEntry
     | AssistantEntry
     | ApprovalEntry
     | QuestionEntry

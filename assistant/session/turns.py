@@ -20,6 +20,7 @@ from assistant.session.entries import (
     InterruptedEntry,
     QuestionEntry,
     ReminderEntry,
+    SkillEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -132,6 +133,8 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
                     say(said, "user", text)
                 case AttachmentEntry(title=title, text=text):
                     say(said, "user", shown_attachment(title, text))
+                case SkillEntry(name=name, path=path, text=text):
+                    say(said, "user", f"[The owner's skill {name} ({path}): do as it says]\n{text}")
                 case ReminderEntry(text=text):
                     say(said, "user", f"[Reminder: {text}]")
                 case AssistantEntry(tool_calls=calls):

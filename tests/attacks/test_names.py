@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant import skills
 from assistant.agent.prompt.context import (
     memory_text,
     stable_sections,
@@ -13,6 +12,7 @@ from assistant.agent.prompt.context import (
 )
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
+from assistant.skills import loading as skills
 from assistant.workspace.folder import Workspace
 from tests.agent.prompt.test_context import NOW
 from tests.attacks.cases import ATTACKS, ORDER, Attack, names_a_file

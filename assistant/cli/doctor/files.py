@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from assistant import config, settings, skills
+from assistant import config, settings
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.display import counted
 from assistant.errors import SessionError, StorageError
 from assistant.session import listing
+from assistant.skills import loading as skills
 from assistant.workspace import folder as workspace
 from assistant.workspace import stores, trust
 
@@ -60,9 +61,12 @@ def _sessions(options: Globals) -> str:
 
 
 def _skills(options: Globals) -> str:
-    found = skills.load(options.place())
+    place = options.place()
+    recipe = place.recipe if trust.is_trusted(place) else None
+    chosen = settings.validate(config.load(recipe=recipe), recipe).skills
+    found = skills.load(place, chosen.disabled, chosen.folders)
     if found.notices:
-        raise StorageError("; ".join(found.notices), "Correct the front matter of its SKILL.md")
+        raise StorageError("; ".join(found.notices), "`assistant skills check` names them again")
     return counted(len(found.skills), "skill") if found.skills else "none"
 
 

@@ -67,6 +67,8 @@ def _aside(entry: Entry) -> str:
     match entry:
         case entries.AttachmentEntry(title=title, text=text):
             return f"({title})\n{text}"
+        case entries.SkillEntry(name=name, path=path):
+            return f"(skill {name}, {path})"
         case entries.CompactionEntry(summary=summary):
             return f"(summary of what came before)\n{summary}"
         case entries.NoticeEntry(text=text):

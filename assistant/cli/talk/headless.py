@@ -71,6 +71,8 @@ def _print_beside(event: Event) -> None:
     match event:
         case events.Notice(text):
             typer.echo(f"note: {spelled(text)}", err=True)
+        case events.SkillLoaded(skill, _, trigger):
+            typer.echo(spelled(f"skill {skill} loaded: “{trigger}”"), err=True)
         case events.TurnFailed(message, cure):
             typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
         case events.Retrying(model, reason, delay):

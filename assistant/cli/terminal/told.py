@@ -27,6 +27,8 @@ def _told(event: Event) -> Iterator[tuple[str, int]]:
         case events.Recalled(citations=citations) if citations:
             more = ", …" if len(citations) > SHOWN_CITATIONS else ""
             yield f"recalled {', '.join(citations[:SHOWN_CITATIONS])}{more}", FAINT
+        case events.SkillLoaded(skill, _, trigger):
+            yield f"skill {skill} loaded: “{trigger}”", FAINT
         case events.ApprovalDecided(compact=compact, decision=decision, reason=reason):
             yield outcome(compact, decision, reason), WARNING
         case events.Reminded(text):

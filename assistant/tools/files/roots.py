@@ -37,6 +37,7 @@ holds them, unless it was added by that very name or is one inside."""
 class Roots:
     """The workspace and the directories the owner added, and what the owner's rules are there.
 
+    What is `kept` can be read as they can, and its change always asks: folders of skills.
     Closed within them are the program's own directories (`.assistant/`, its configuration with
     the secrets, its state with the record of trust, its cache with the models it runs), and the
     places of keys in a home.
@@ -47,9 +48,11 @@ class Roots:
         workspace: Workspace,
         added: Sequence[Path] = (),
         policy: PolicySettings | None = None,
+        kept: Sequence[Path] = (),
     ) -> None:
         self.workspace = workspace
-        self.directories = (workspace.root, *(path.resolve() for path in added))
+        self._kept = tuple(path.resolve() for path in kept)
+        self.directories = (workspace.root, *(path.resolve() for path in added), *self._kept)
         self.rules = Rules(policy, self.directories)
         own = (config_file().parent, state_dir(), cache_dir())
         self.private = (
@@ -79,6 +82,7 @@ class Roots:
         return [
             *(self.workspace.root / name for name in STEERING),
             *(root / hook for root in self.directories for hook in HOOKS),
+            *self._kept,
         ]
 
     def closed(self, path: str | Path) -> bool:

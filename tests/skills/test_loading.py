@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant import skills
+from assistant.skills import loading as skills
+from assistant.skills.base import HOW, Skill, Skills
 from assistant.workspace.folder import Workspace
 
 
@@ -25,19 +26,23 @@ def test_the_index(workspace: Workspace) -> None:
     (workspace.skills / "README.md").write_text("not a skill")
     found = skills.load(workspace, disabled=["off"])
     assert found.notices == ()
+    assert found.disabled == ("off",)
     assert found.index == (
+        f"{HOW}\n"
         "- bread: Bake bread (skills/bread/SKILL.md)\n"
         "- weekly-review: Look back on it (skills/review/SKILL.md)"
     )
 
 
 def test_a_workspace_without_skills(workspace: Workspace) -> None:
-    assert skills.load(workspace) == skills.Skills(())
+    assert skills.load(workspace) == Skills()
 
 
 def test_values_stay_what_was_written(workspace: Workspace) -> None:
     write(workspace, "a", "---\nname: no\ndescription: 2023-99-99\n---\n")
-    assert skills.load(workspace).skills == (skills.Skill("no", "2023-99-99", "skills/a/SKILL.md"),)
+    assert skills.load(workspace).skills == (
+        Skill("no", "2023-99-99", "skills/a/SKILL.md", workspace.skills / "a" / "SKILL.md"),
+    )
 
 
 def test_two_of_a_name(workspace: Workspace) -> None:
@@ -45,12 +50,16 @@ def test_two_of_a_name(workspace: Workspace) -> None:
     write(workspace, "b", "---\nname: same\ndescription: second\n---\n")
     found = skills.load(workspace)
     assert [each.description for each in found.skills] == ["first"]
-    assert found.notices == ("skills/b/SKILL.md is not used: skills/a/SKILL.md has its name",)
+    assert found.notices == (
+        "skills/b/SKILL.md:1 is not used: skills/a/SKILL.md has its name. "
+        "Give one of them another `name:`",
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("---\nname: x\ndescription: a: b\n---\n", ":3 is not used: its front matter is no YAML"),
         ("# no front matter\n", "does not begin with front matter"),
         ("---\ndescription: never closed\n", "does not begin with front matter"),
         ("", "does not begin with front matter"),
@@ -81,3 +90,51 @@ def test_a_description_is_one_line_of_bounded_length(workspace: Workspace) -> No
     (found,) = skills.load(workspace).skills
     assert found.description.startswith("one # Core")
     assert len(found.description) == skills.MAX_DESCRIPTION
+    assert "1,024 are shown" in skills.load(workspace).notices[0]
+
+
+@pytest.mark.parametrize(
+    "trigger", ["", "  ", ".*", "the", "/.*/", "/\\w/", "/a|e|o/", "/[/", "you", "/(?:)/"]
+)
+def test_a_trigger_that_matches_everything_is_named_and_left_out(
+    workspace: Workspace, trigger: str
+) -> None:
+    write(workspace, "a", f"---\ndescription: fine\ntriggers:\n  - '{trigger}'\n---\n")
+    found = skills.load(workspace)
+    (skill,) = found.skills
+    broad = not skill.triggers
+    assert broad == (trigger not in ("you",))
+    assert [each.line for each in found.faults] == [3] * broad
+
+
+@pytest.mark.parametrize(
+    ("trigger", "message", "matches"),
+    [
+        ("weekly review", "Time for my Weekly  Review!", True),
+        ("weekly review", "A biweekly reviewer came", False),
+        ("rückblick", "wochen-RUCKBLICK bitte", True),
+        ("会議", "昨日の会議の件", True),
+        ("/invoice\\s+#?\\d+/", "pay Invoice #42 now", True),
+        ("/(a+)+$/", "a" * 5_000 + "b", False),
+    ],
+)
+def test_triggers(workspace: Workspace, trigger: str, message: str, matches: bool) -> None:
+    write(workspace, "a", f"---\ndescription: fine\ntriggers: ['{trigger}']\n---\nDo it.\n")
+    assert [each.name for each, _ in skills.load(workspace).triggered(message)] == ["a"] * matches
+
+
+def test_folders_elsewhere_count_only_if_they_are_listed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "tea" / "references").mkdir(parents=True)
+    (elsewhere / "tea" / "SKILL.md").write_text("---\ndescription: Tea\n---\nBrew it.\n")
+    (elsewhere / "tea" / "references" / "kinds.md").write_text("Assam")
+    workspace.skills.mkdir()
+    (workspace.skills / "tea").symlink_to(elsewhere / "tea")
+    found = skills.load(workspace)
+    assert found.skills == () and "leads out of the workspace" in found.notices[0]
+    (workspace.skills / "tea").unlink()
+    (skill,) = skills.load(workspace, folders=[str(elsewhere)]).skills
+    assert skills.body(skill) == "Brew it."
+    assert skills.bundled(skill) == [f"{elsewhere}/tea/references/kinds.md"]

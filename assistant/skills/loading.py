@@ -1,0 +1,129 @@
+"""The skills of a workspace and of the folders that the owner's configuration lists."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.errors import StorageError
+from assistant.skills.base import SKILL_FILE, Fault, Skill, Skills
+from assistant.skills.front_matter import Field, Malformed, fields, parts
+from assistant.skills.triggers import Trigger, trigger
+from assistant.workspace.folder import Workspace, read_text
+
+MAX_DESCRIPTION = 1024
+"""Characters of a description that the prompt carries, as in the Agent Skills format."""
+MAX_BODY = 50_000
+"""Characters of a skill that the model is given."""
+NOTHING = Field((), 2)
+
+
+def load(
+    workspace: Workspace, disabled: Collection[str] = (), folders: Sequence[str] = ()
+) -> Skills:
+    """The skills in `skills/NAME/SKILL.md`, of the workspace first and of further folders."""
+    found: dict[str, Skill] = {}
+    faults: list[Fault] = []
+    for place in _places(workspace, folders, faults):
+        try:
+            skill = _read(place, faults)
+        except StorageError as error:
+            faults.append(Fault(place.shown, 1, error.message, error.cure))
+            continue
+        except Malformed as error:
+            faults.append(Fault(place.shown, error.line, error.message, error.cure))
+            continue
+        if skill.name in found:
+            other = f"{found[skill.name].path} has its name"
+            faults.append(Fault(place.shown, 1, other, "Give one of them another `name:`"))
+        else:
+            found[skill.name] = skill
+    off = tuple(sorted(name for name in disabled if name in found))
+    used = tuple(found[name] for name in sorted(found) if name not in off)
+    return Skills(used, tuple(faults), off)
+
+
+def body(skill: Skill) -> str:
+    """What a skill says, as it stands in its file now. Raises StorageError if it is gone."""
+    try:
+        text = parts(read_text(skill.file))[1].strip()
+    except (FileNotFoundError, Malformed) as error:
+        raise StorageError(
+            f"{skill.path} was removed or broken meanwhile", "Run `assistant skills check`"
+        ) from error
+    if len(text) <= MAX_BODY:
+        return text
+    cut = f"[Cut: {skill.path} has {len(text):,} characters; the first {MAX_BODY:,} are here.]"
+    return f"{text[:MAX_BODY]}\n{cut}"
+
+
+def bundled(skill: Skill) -> list[str]:
+    """The other files of a skill, as tools take their paths: references and scripts."""
+    folder = skill.file.parent
+    above = skill.path.removesuffix(SKILL_FILE)
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path != skill.file)
+    return [f"{above}{path.relative_to(folder).as_posix()}" for path in files]
+
+
+def further(folders: Sequence[str]) -> list[Path]:
+    """The listed folders that are there."""
+    paths = (Path(each).expanduser().resolve() for each in folders)
+    return [path for path in paths if path.is_dir()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A SKILL.md, and its path as the model and the owner are shown it."""
+
+    file: Path
+    shown: str
+
+
+def _places(workspace: Workspace, folders: Sequence[str], faults: list[Fault]) -> Iterator[_Place]:
+    """Every SKILL.md, by folder; a folder without one is no skill."""
+    listed = further(folders)
+    allowed = [workspace.root, *listed]
+    for folder, shown in ((workspace.skills, "skills"), *((path, str(path)) for path in listed)):
+        try:
+            entries = sorted(folder.iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        for entry in entries:
+            place = _Place(entry / SKILL_FILE, f"{shown}/{entry.name}/{SKILL_FILE}")
+            if not place.file.is_file():
+                continue
+            if any(place.file.resolve().is_relative_to(root) for root in allowed):
+                yield place
+            else:
+                cure = f"List {entry.resolve().parent} in `skills.folders` if it is yours"
+                faults.append(Fault(place.shown, 1, "it leads out of the workspace", cure))
+
+
+def _read(place: _Place, faults: list[Fault]) -> Skill:
+    folder = place.file.parent.name
+    if not folder.isprintable():
+        raise Malformed(1, "the name of its folder cannot be shown", "Rename the folder")
+    said = fields(parts(read_text(place.file))[0])
+    described, named = said.get("description", NOTHING), said.get("name", NOTHING)
+    text = described.line_of_text
+    if not text:
+        raise Malformed(
+            described.line, "it has no description", "Write `description: …`: when it is to be used"
+        )
+    if len(text) > MAX_DESCRIPTION:
+        long = f"its description has {len(text):,} characters; {MAX_DESCRIPTION:,} are shown"
+        faults.append(Fault(place.shown, described.line, long, "Shorten it", fatal=False))
+    name = named.line_of_text or folder
+    triggers = _triggers(place, said.get("triggers", said.get("trigger", NOTHING)), faults)
+    return Skill(name, text[:MAX_DESCRIPTION], place.shown, place.file, triggers)
+
+
+def _triggers(place: _Place, field: Field, faults: list[Fault]) -> tuple[Trigger, ...]:
+    """The triggers that can be used; the others are faults, and the skill does without them."""
+    usable = []
+    for text in field.texts:
+        try:
+            usable.append(trigger(text))
+        except ValueError as error:
+            cure = "Give it words that only such messages hold"
+            faults.append(Fault(place.shown, field.line, str(error), cure, fatal=False))
+    return tuple(usable)
