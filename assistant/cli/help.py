@@ -16,7 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("mcp",),
-    "Act": ("skills", "agenda", "heartbeat", "event"),
+    "Act": ("skills",),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
 """The commands of `assistant`; any other stands under "More"."""
