@@ -13,7 +13,7 @@ from assistant.cli.acting import skills
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
-from assistant.cli.memory import evaluation, facts, reading, state, upkeep
+from assistant.cli.memory import collections, evaluation, facts, reading, state, upkeep
 from assistant.cli.options import Globals, at_terminal
 from assistant.cli.sessions import commands as sessions
 from assistant.cli.setup import completion, configuration, daemon, init, secrets
@@ -78,6 +78,7 @@ for module in (
     state,
     upkeep,
     reading,
+    collections,
     evaluation,
     sessions,
     skills,

@@ -256,6 +256,30 @@ class DaemonStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """The Chroma server that is set: how many vectors it has not got, as far as can be known, and
+    why it is not asked at present, if so."""
+
+    url: str
+    lacks: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The vectors of one workspace by one model on a Chroma server.
+
+    `owner` is whose they are, as far as can be told from here: `this` memory's, another workspace's
+    (`theirs`), `nobody` has that workspace or model any more, or it is `unknown`.
+    """
+
+    name: str
+    workspace: str
+    vectors: int
+    owner: Literal["this", "theirs", "nobody", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryStatus:
     """The state of memory.
 
@@ -272,6 +296,7 @@ class MemoryStatus:
     waiting_for_review: int = 0
     notices: tuple[str, ...] = ()
     daemon: DaemonStatus | None = None
+    server: ServerStatus | None = None
 
 
 def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assistant.memory.base import (
+    Collection,
     Fact,
     Forgotten,
     Held,
@@ -111,3 +112,16 @@ class Keeper(Memory, Protocol):
 
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""
+
+    def collections(self) -> tuple[Collection, ...]:
+        """What lies on the Chroma server that this program put there, for any workspace.
+
+        Raises MemoryFailure if no server is set, or it does not answer.
+        """
+
+    def remove_collections(self, names: Sequence[str]) -> tuple[Collection, ...]:
+        """Remove these collections from the server; returns them.
+
+        Raises MemoryFailure as `collections` does, and LedgerError for one that is not there or
+        that this memory uses.
+        """

@@ -79,7 +79,7 @@ def test_faults_come_with_their_cures_and_are_mentioned_once(
         "skills: skills/x/SKILL.md is not used",
         "sessions: .*20261121-133024-k7q",
         "clock: the last write lies 1.. minutes in the future",
-        "chroma: no Chroma server answers at http://127.0.0.1:9",
+        "chroma: The Chroma server at http://127.0.0.1:9 cannot be reached",
         "keys: MY_KEY",
     ):
         (line,) = [line for line in faults if re.match(f"✗ {said}", line)]

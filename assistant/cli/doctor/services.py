@@ -1,8 +1,6 @@
 """What the program asks: memory with its embedding model and index, and language models."""
 
-import http.client
 import os
-from urllib.parse import urlsplit
 
 from assistant import app, config, settings
 from assistant.cli.doctor.check import Check, Remark
@@ -13,10 +11,6 @@ from assistant.memory.base import MemoryStatus
 from assistant.model import catalogue
 from assistant.model.offers import KEYS, OLLAMA, ollama_models
 from assistant.settings import Settings
-
-HEARTBEAT = "/api/v2/heartbeat"
-"""What a Chroma server answers without a token."""
-SERVER_SECONDS = 3.0
 
 
 def _chosen() -> Settings:
@@ -34,31 +28,23 @@ def _embedder(options: Globals) -> str:
 
 def _index(options: Globals) -> str:
     state = _status(options)
-    if state.notices:
-        raise Remark("; ".join(state.notices), "")
+    trouble = state.server.trouble if state.server else ""
+    if notices := [each for each in state.notices if each != trouble]:
+        raise Remark("; ".join(notices), "")
     held = f"{counted(state.chunks, 'chunk')} of {counted(len(state.sources), 'file')}"
     return f"{held}, {state.index_bytes / 1e6:.1f} MB"
 
 
-def _chroma(_: Globals) -> str:
-    """Whether the server answers; whether it takes the token shows in `index`."""
-    address = _chosen().index.url
-    if address is None:
+def _chroma(options: Globals) -> str:
+    server = _status(options).server
+    if server is None:
         return "inside the workspace"
-    url = urlsplit(address)
-    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-    connection = kind(url.hostname or "", url.port, timeout=SERVER_SECONDS)
-    cure = "Start it, or remove index.url: memory answers without it meanwhile"
-    try:
-        connection.request("GET", f"{url.path.rstrip('/')}{HEARTBEAT}")
-        status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
-        raise MemoryFailure(f"no Chroma server answers at {address}: {error}", cure) from error
-    finally:
-        connection.close()
-    if status != http.client.OK:
-        raise MemoryFailure(f"the Chroma server at {address} answers {status}", cure)
-    return f"{address} answers"
+    if server.trouble:
+        raise MemoryFailure(server.trouble, "Start it, or remove index.url")
+    if server.lacks:
+        lacks = f"{server.url} lacks {counted(server.lacks, 'vector')}"
+        raise Remark(lacks, "It is being filled: memory answers from its own catalog meanwhile")
+    return f"{server.url} answers, and has every vector"
 
 
 def _model(_: Globals) -> str:

@@ -10,6 +10,7 @@ from assistant.cli.memory.sentences import sentences
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
+from assistant.memory.base import ServerStatus
 
 memory_commands = commands("Look after memory itself.")
 
@@ -45,8 +46,15 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
         typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")
+    if state.server:
+        typer.echo(f"Chroma server: {state.server.url}, {_lacking(state.server)}")
     for notice in state.notices:
         typer.echo(f"note: {spelled(notice)}")
+
+
+def _lacking(server: ServerStatus) -> str:
+    lacks = f"lacks {counted(server.lacks, 'vector')}" if server.lacks else "lacks nothing"
+    return f"not asked at present, {lacks} as far as is known" if server.trouble else lacks
 
 
 @memory_commands.command()

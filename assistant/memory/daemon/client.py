@@ -100,6 +100,8 @@ class DaemonMemory:
     log = _asks(operations.LOG)
     pairs = _asks(operations.PAIRS)
     rebuild = _asks(operations.REBUILD)
+    collections = _asks(operations.COLLECTIONS)
+    remove_collections = _asks(operations.REMOVE_COLLECTIONS)
 
     def close(self) -> None:
         """Let go of the connection; the daemon stays."""

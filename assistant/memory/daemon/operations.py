@@ -104,9 +104,13 @@ STATUS = Operation(Keeper.status, lambda memory: memory.status)
 LOG = Operation(Keeper.log, lambda memory: memory.log)
 PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
 REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
+COLLECTIONS = Operation(Keeper.collections, lambda memory: memory.collections)
+REMOVE_COLLECTIONS = Operation(
+    Keeper.remove_collections, lambda memory: memory.remove_collections, changes=True
+)
 
 _ALL: tuple[Operation[..., Any], ...] = (
     RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, PURGE, UNDO, REVIEW, RESTORE, STATUS, LOG,
-    PAIRS, REBUILD,
+    PAIRS, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
 )  # fmt: skip
 OPERATIONS = {each.name: each for each in _ALL}

@@ -75,7 +75,8 @@ class Catalog:
     def count(self) -> int:
         """The number of chunks."""
         with self.database.using() as db:
-            return int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+            size = db.execute("SELECT ifnull(sum(length(layout)), 0) FROM sources").fetchone()[0]
+            return packed_chunks(int(size))
 
     def sources(self) -> dict[str, Source]:
         """What is indexed, by name."""

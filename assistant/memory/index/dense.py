@@ -2,21 +2,25 @@
 
 The catalog's outbox names what Chroma was not told yet. A thread tells it, because once in about
 a thousand writes Chroma takes seconds to persist its graph. A search does not wait for that: it
-lays what is pending over Chroma's answer, and scans the catalog's own vectors while Chroma opens.
+lays what is pending over Chroma's answer, and scans the catalog's own vectors while Chroma opens,
+or while its server does not answer.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import AssistantError
-from assistant.memory.base import Progress, no_progress
+from assistant.errors import AssistantError, MemoryFailure
+from assistant.memory.base import Progress, ServerStatus, no_progress
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.chroma import VectorsDamaged, VectorStore
+from assistant.memory.index.chroma.base import Belongs, VectorsDamaged, VectorStore
+from assistant.memory.index.chroma.embedded import EmbeddedStore
+from assistant.memory.index.chroma.server import ServerStore
 from assistant.memory.index.columns import Rows
 from assistant.settings import IndexSettings
 
@@ -34,7 +38,14 @@ FOUND_SHARE = 0.8
 """So many of them must be found: a graph misses one now and then."""
 ITSELF = 0.999
 """The cosine from which on two vectors are the same, rounding aside."""
+RETRY_SECONDS = (1.0, 2.0, 5.0)
+"""How long a server that failed is left alone, at first and later."""
+LOOK_SECONDS = 30.0
+"""How often a server that is asked is looked at: another may have taken its place."""
+MOST_COSINE = 1.01
+"""Rounding aside, no cosine is larger, or less than its negative."""
 
+STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
 GONE = "The vector index was gone; it was filled again from the cache"
 
 Nearest = tuple[Rows, NDArray[np.float32]]
@@ -49,15 +60,21 @@ class DenseIndex:
         catalog: Catalog,
         directory: Path,
         settings: IndexSettings,
-        name: str,
+        belongs: Belongs,
         notify: Callable[[str], None],
     ) -> None:
-        """`directory` and `name` as for VectorStore; `notify` takes lines for the owner."""
+        """`directory` is for the embedded store; `notify` takes lines for the owner."""
         self._catalog = catalog
-        self._store = VectorStore(directory, settings, name)
+        self._server = ServerStore(settings, belongs) if settings.url else None
+        self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
         self._notify = notify
         self._delivering = threading.RLock()
         self._complete = False
+        self._doubted = True
+        self._failures = 0
+        self._looked = 0.0
+        self.trouble = ""
+        """Why the server is not asked, in one line, while that is so."""
         self._exact: tuple[int, Rows, Vectors] | None = None
         self._wake = threading.Event()
         self._closing = threading.Event()
@@ -65,30 +82,29 @@ class DenseIndex:
         self._thread.start()
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """The nearest chunks to a unit vector, at most `limit`, of the catalog as it is now.
-
-        Raises MemoryFailure when a Chroma server does not answer.
-        """
-        if not self._store.embedded:
-            self._store.wait()
+        """The nearest chunks to a unit vector, at most `limit`, of the catalog as it is now."""
+        if not self._looked and not self.trouble:
+            self._look()
         if self._store.ready and self._complete:
             try:
                 found = self._by_chroma(vector, limit)
-            except VectorsDamaged:
-                self._complete = False
+            except MemoryFailure as error:
+                self._failed(error)
                 self._wake.set()
             else:
-                self._exact = None
                 if found is not None:
+                    self._exact = None
                     return found
         return self._by_scan(vector, limit)
 
     def deliver(self) -> None:
         """Have Chroma told of what changed, in the background; costs a stat."""
         if self._store.lost():
-            self._complete = False
+            self._doubt()
             self._notify(GONE)
-        if not self._complete or self._catalog.outbox.size:
+        if self._server and time.monotonic() - self._looked > LOOK_SECONDS:
+            self._doubted = True
+        if not self.trouble and (self._doubted or self._catalog.outbox.size):
             self._wake.set()
 
     def drain(self, progress: Progress = no_progress) -> None:
@@ -98,19 +114,44 @@ class DenseIndex:
         """
         with self._delivering:
             try:
-                self._drain(progress)
-            except VectorsDamaged as error:
-                if not self._store.lost():
-                    self._notify(f"{error.message}; it was filled again from the cache")
-                self.refill()
-                self._drain(progress)
+                self._mend(progress)
+            except MemoryFailure as error:
+                self._failed(error)
+                raise
+            self._failures, self.trouble = 0, ""
+
+    def settle(self, progress: Progress = no_progress) -> None:
+        """`drain`; but of a server that does not answer `trouble` tells, and it is filled later."""
+        try:
+            self.drain(progress)
+        except MemoryFailure:
+            if self._server is None:
+                raise
 
     def refill(self) -> None:
-        """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache."""
+        """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache.
+
+        Raises MemoryFailure when a Chroma server does not answer; it is still told everything.
+        """
         with self._delivering:
-            self._complete = False
-            self._store.reset()
+            self._doubt()
             self._catalog.outbox.tell_all()
+            self._store.reset()
+
+    def status(self) -> ServerStatus | None:
+        """The server, which is asked how many vectors it has; None if there is none."""
+        if self._server is None:
+            return None
+        lacks = self._lacks(self._server)
+        return ServerStatus(self._server.url, lacks, self.trouble)
+
+    def server(self) -> ServerStore:
+        """The server. Raises MemoryFailure if none is set."""
+        if self._server is None:
+            raise MemoryFailure(
+                "Chroma's data lies in the workspace", "`index.url` in the configuration sets one"
+            )
+        return self._server
 
     def count(self) -> int:
         """The number of vectors Chroma holds."""
@@ -120,25 +161,83 @@ class DenseIndex:
         """Let go of Chroma; what it was not told waits in the catalog."""
         self._closing.set()
         self._wake.set()
+        if self._server is not None:  # what hangs there is not waited for
+            self._server.close()
         self._thread.join()
         self._store.close()
 
+    def _lacks(self, server: ServerStore) -> int:
+        """How many vectors the server has not got, as far as can be known."""
+        told = self._catalog.outbox.size
+        if self.trouble:
+            self._wake.set()
+            return told
+        try:
+            missing = self._catalog.count() - server.count()
+        except MemoryFailure as error:
+            self._failed(error)
+            self._wake.set()
+            return self._catalog.count() if isinstance(error, VectorsDamaged) else told
+        if missing > told:
+            self._doubt()
+            self._wake.set()
+        return max(missing, told)
+
+    def _doubt(self) -> None:
+        """Ask it nothing until it was compared with the catalog."""
+        self._complete, self._doubted = False, True
+
+    def _look(self) -> None:
+        """See, before the first question, whether a server is there at all."""
+        self._looked = time.monotonic()
+        try:
+            self._store.probe()
+        except MemoryFailure as error:
+            self._failed(error)
+
+    def _failed(self, error: MemoryFailure) -> None:
+        """Leave Chroma alone until the thread has put it right."""
+        self._doubt()
+        if self._server is not None and not self._closing.is_set():
+            self.trouble = f"{_sentence(error)}; {STANDS_IN}"
+
     def _keep_up(self) -> None:
-        while self._wake.wait() and not self._closing.is_set():
+        while not self._closing.is_set():
+            self._wake.wait(self._pause())
             self._wake.clear()
             if not self._store.ready:
                 self._closing.wait(HEAD_START)
+            if self._closing.is_set():
+                return
             try:
                 self.drain()
+            except MemoryFailure:
+                self._failures += 1
             except AssistantError:
-                # A damaged catalog shows itself to the next refresh, a server to the next search.
-                continue
+                continue  # a damaged catalog shows itself to the next refresh
+
+    def _pause(self) -> float | None:
+        """Seconds until a server that failed is tried again."""
+        if not self.trouble:
+            return None
+        return RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)]
+
+    def _mend(self, progress: Progress) -> None:
+        try:
+            self._drain(progress)
+        except VectorsDamaged as error:
+            if not self._store.lost():
+                self._notify(f"{_sentence(error)}; it was filled again from the cache")
+            self.refill()
+            self._drain(progress)
 
     def _drain(self, progress: Progress) -> None:
+        if self.trouble:
+            self._store.probe()
         self._store.wait()
         if self._store.lost():
             raise VectorsDamaged("The vector index is gone")
-        if not self._complete and self._catalog.count() and not self._store.count():
+        if self._doubted and self._catalog.count() and not self._store.count():
             self._begin_again()
         done, total = 0, self._catalog.outbox.size
         while not self._closing.is_set():
@@ -151,7 +250,7 @@ class DenseIndex:
             done += len(told)
             if total > BATCH:
                 progress("Filling the vector index", min(done, total), total)
-        if not self._complete and not self._closing.is_set():
+        if self._doubted and not self._closing.is_set():
             self._compare()
 
     def _begin_again(self) -> None:
@@ -171,7 +270,8 @@ class DenseIndex:
         sample = self._catalog.vectors.sample(SAMPLE)
         if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
             raise VectorsDamaged("The vector index has lost vectors")
-        self._complete = True
+        self._looked = time.monotonic()
+        self._complete, self._doubted = True, False
 
     def _finds_itself(self, vector: NDArray[np.float32]) -> bool:
         _, cosines = self._store.query(vector, 1)
@@ -183,10 +283,14 @@ class DenseIndex:
             return None
         pending = self._catalog.outbox.pending(MAX_OVERLAY)
         ids, cosines = self._store.query(vector, limit + len(pending))
+        if len(ids) != len(cosines) or not np.all(np.abs(cosines) <= MOST_COSINE):
+            raise VectorsDamaged("The vector index answers what it was not told")
         similarity = dict(zip(ids, cosines.tolist(), strict=True))
         if pending.ids:
             similarity.update(zip(pending.ids, (pending.vectors @ vector).tolist(), strict=True))
         rows = self._catalog.rowids(list(similarity))
+        if len(rows) < FOUND_SHARE * min(limit, self._catalog.count()):
+            raise VectorsDamaged("The vector index does not match the catalog")
         best = sorted(rows, key=lambda id_: (-similarity[id_], rows[id_]))[:limit]
         return (
             np.array([rows[id_] for id_ in best], dtype=np.int64),
@@ -207,3 +311,7 @@ class DenseIndex:
         best = np.argpartition(-cosines, min(limit, len(rows)) - 1)[:limit]
         best = best[np.lexsort((rows[best], -cosines[best]))]
         return rows[best], cosines[best]
+
+
+def _sentence(error: AssistantError) -> str:
+    return error.message[:1].upper() + error.message[1:]

@@ -9,16 +9,20 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 from assistant.disk import storage
 from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.chroma.base import collection_name
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.vector_cache import cache_path
 from assistant.settings import IndexSettings
 
+MANIFEST = "manifest.json"
 SPARE_VECTORS = 1000
 """Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
 DAMAGED = "The index was damaged; it was made again"
@@ -90,7 +94,7 @@ class IndexStore:
 
     @property
     def _manifest(self) -> Path:
-        return self._corpus.index / "manifest.json"
+        return self._corpus.index / MANIFEST
 
     def _open(self) -> tuple[Catalog, DenseIndex]:
         storage.private_directory(self._corpus.private)
@@ -98,9 +102,9 @@ class IndexStore:
         self._check_manifest()
         catalog = self._open_catalog()
         self._inode = _inode(self._catalog_path)
-        name = json.dumps(self._identity(), sort_keys=True)
         directory = self._corpus.index / "chroma"
-        return catalog, DenseIndex(catalog, directory, self._settings, name, self.notices.append)
+        dense = DenseIndex(catalog, directory, self._settings, self.belongs, self.notices.append)
+        return catalog, dense
 
     def _open_catalog(self) -> Catalog:
         """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
@@ -131,7 +135,8 @@ class IndexStore:
             self._marker.touch(mode=storage.PRIVATE_FILE)
         return unclean
 
-    def _identity(self) -> dict[str, object]:
+    @property
+    def belongs(self) -> dict[str, str | int]:
         """Where an index belongs: one that was copied from elsewhere is not this one's."""
         return {
             "schema": SCHEMA_VERSION,
@@ -147,7 +152,7 @@ class IndexStore:
             known = json.loads(storage.read(self._manifest))
         except (FileNotFoundError, ValueError):
             known = None
-        wanted = self._identity()
+        wanted = self.belongs
         if known == wanted:
             return
         if isinstance(known, dict):
@@ -159,7 +164,7 @@ class IndexStore:
         storage.replace(self._manifest, json.dumps(wanted).encode())
 
     def _begin(self) -> None:
-        storage.replace(self._manifest, json.dumps(self._identity()).encode())
+        storage.replace(self._manifest, json.dumps(self.belongs).encode())
         self._mark()
 
     def _discard(self) -> None:
@@ -170,6 +175,24 @@ class IndexStore:
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
+
+
+def owner_of(collection: str, belongs: Mapping[str, Any]) -> Literal["theirs", "nobody", "unknown"]:
+    """Whose a collection on a server is that belongs so.
+
+    Nobody's, if it was made here by this user, for a workspace that is gone or is indexed otherwise
+    by now.
+    """
+    if belongs.get("machine") != _machine() or belongs.get("user") != os.getuid():
+        return "unknown"
+    if not Path(str(belongs.get("root"))).exists():
+        return "nobody"
+    try:
+        now = json.loads(storage.read(Path(str(belongs.get("index"))) / MANIFEST))
+    except (FileNotFoundError, ValueError):
+        return "theirs"  # its index is made again, under the same name
+    mine = isinstance(now, dict) and collection_name(now) == collection
+    return "theirs" if mine else "nobody"
 
 
 def _inode(path: Path) -> int:

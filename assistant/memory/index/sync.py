@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from assistant.disk import storage
+from assistant.errors import MemoryFailure
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import Backlog
@@ -115,10 +116,15 @@ class Synchronizer:
                 self.recover()
                 changed, embedded, left = self._reconcile(progress, deadline, order)
             self.store.dense.deliver()
-            faults = (*self._odd, *(message for _, message in self._faults.values()))
+            faults = self.faults()
             notices = (*self.store.notices, *faults)
             self.store.notices.clear()
             return Refreshed(tuple(changed), embedded, notices, faults, left)
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong now, one line each: files that cannot be indexed, a server that fails."""
+        files = (message for _, message in self._faults.values())
+        return (*self._odd, *files, *filter(None, [self.store.dense.trouble]))
 
     def recover(self) -> None:
         """Throw the index away after damage; the next `refresh` makes it again."""
@@ -132,11 +138,12 @@ class Synchronizer:
                 self.store.catalog.clear()
             except CatalogDamaged:
                 self.recover()
-            self.store.dense.refill()
             self._known = self.store.catalog.sources()
             self._faults.clear()
+            with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
+                self.store.dense.refill()
             done = self.refresh(progress)
-            self.store.dense.drain(progress)
+            self.store.dense.settle(progress)
             return done
 
     def scrub(self) -> None:

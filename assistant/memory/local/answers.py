@@ -68,6 +68,7 @@ class Answers:
             index_bytes=self._store.size(),
             waiting_for_review=waiting,
             notices=(*notices, *self._erased()),
+            server=self._store.dense.status(),
         )
 
     def _erased(self) -> list[str]:

@@ -25,11 +25,17 @@ class Notices:
     def take(self, done: Refreshed) -> None:
         """Tell each notice when it is new; a fault is kept only while it lasts."""
         for notice in done.notices:
-            if notice not in (*self._happened, *self._faults):
+            if notice not in (*self._happened, *self._faults, *done.faults):
                 self._notify(notice)
-            if notice not in (*self._happened, *done.faults):
                 self._happened.append(notice)
-        self._faults = done.faults
+        self.see(done.faults)
+
+    def see(self, faults: tuple[str, ...]) -> None:
+        """Tell each fault when it is new; one that is left out is over."""
+        for fault in faults:
+            if fault not in self._faults:
+                self._notify(fault)
+        self._faults = faults
 
     def add(self, notice: str) -> None:
         """Keep something for `status` that nobody need be told at once."""
@@ -76,8 +82,10 @@ class Freshness:
         with self.lock:
             self.refresh()
             try:
-                return read()
+                found = read()
             except CatalogDamaged:
                 self._index.recover()
                 self.refresh()
-                return read()
+                found = read()
+            self._notices.see(self._index.faults())
+            return found

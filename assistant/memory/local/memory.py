@@ -11,6 +11,7 @@ from itertools import chain
 
 from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import (
+    Collection,
     Fact,
     Forgotten,
     Held,
@@ -33,6 +34,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
+from assistant.memory.local.collections import Collections
 from assistant.memory.local.freshness import Freshness, Notices
 from assistant.memory.local.redaction import Redaction
 from assistant.memory.search.locating import Locator
@@ -84,6 +86,7 @@ class LocalMemory:
         self._fresh = Freshness(self._index, self._notices, progress, self._finish)
         self._recaller = Recaller(self._index.store, embedder, settings.memory)
         self._locator = Locator(self._index.store, self._recaller)
+        self._collections = Collections(self._index.store)
         self._answers = Answers(self._index.store, self._ledger, self._locator)
 
     def recall(self, query: Query) -> Recall:
@@ -201,6 +204,12 @@ class LocalMemory:
         with self._fresh.lock:
             self._fresh.rebuild()
             return self.status()
+
+    def collections(self) -> tuple[Collection, ...]:
+        return self._collections.all()
+
+    def remove_collections(self, names: Sequence[str]) -> tuple[Collection, ...]:
+        return self._collections.remove(names)
 
     def refresh(self) -> None:
         """Bring the index up to the files ahead of the next question."""

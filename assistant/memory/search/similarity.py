@@ -50,7 +50,7 @@ class Similarity:
 
     def include(self, positions: Rows) -> None:
         """Look at these positions too; their vectors are read while the index is asked."""
-        if len(positions) and len(self._layout) > SCANNED:
+        if len(positions):
             vectors = self._vectors(positions)
             question = self._question()
             self._known[positions] = vectors @ question
@@ -114,7 +114,7 @@ class Scanner:
 
     def _compared(self, text: str, layout: Layout, limit: int, exact: bool) -> _Compared:
         question = self._embedder.embed([text])[0]
-        if exact or len(layout) <= SCANNED:
+        if exact:
             return _Compared(question, np.arange(len(layout)), self._all(layout) @ question)
         rows, cosines = self._store.dense.nearest(question, limit)
         return _Compared(question, layout.positions(rows), cosines)

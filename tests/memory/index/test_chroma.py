@@ -1,13 +1,9 @@
 """Chroma, embedded and as a real server."""
 
-import contextlib
-import select
 import shutil
-import socket
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,50 +11,32 @@ import pytest
 
 from assistant.errors import MemoryFailure
 from assistant.memory.embedding.embedder import Vectors, normalized
-from assistant.memory.index.chroma import VectorsDamaged, VectorStore
+from assistant.memory.index.chroma.base import VectorsDamaged, VectorStore
+from assistant.memory.index.chroma.embedded import EmbeddedStore
+from assistant.memory.index.chroma.server import ServerStore
 from assistant.settings import IndexSettings
 
 VECTORS: Vectors = normalized(np.random.default_rng(1).normal(size=(2500, 16)).astype(np.float32))
 IDS = [f"id{number}" for number in range(len(VECTORS))]
-LOCAL = IndexSettings()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real `chroma run` on a free port of this machine."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("chroma")), "run", "--port", str(port)]
-    data = tmp_path_factory.mktemp("server")
-    with subprocess.Popen(
-        [*command, "--path", str(data)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as running:
-        url = f"http://127.0.0.1:{port}"
-        answers(f"{url}/api/v2/heartbeat")
-        yield url
-        running.terminate()
-
-
-def answers(url: str) -> None:
-    """Return when a server that was just started answers."""
-    for _ in range(1000):
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=30):
-            return
-        select.select([], [], [], 0.05)
-    raise TimeoutError("the Chroma server did not start")
+Make = Callable[[Path], VectorStore]
 
 
 @pytest.fixture(params=["embedded", "server"])
-def settings(request: pytest.FixtureRequest) -> IndexSettings:
+def make(request: pytest.FixtureRequest) -> Make:
+    """Makes the store of a workspace, embedded or on a real server."""
     if request.param == "embedded":
-        return LOCAL
-    return IndexSettings(url=request.getfixturevalue("server"))
+        return embedded
+    settings = IndexSettings(url=request.getfixturevalue("chroma").url)
+    return lambda folder: ServerStore(settings, {"root": str(folder)})
+
+
+def embedded(folder: Path) -> EmbeddedStore:
+    return EmbeddedStore(folder / "chroma", {"root": "x"})
 
 
 @pytest.fixture
-def store(tmp_path: Path, settings: IndexSettings) -> Iterator[VectorStore]:
-    opened = VectorStore(tmp_path / "index" / "chroma", settings, str(tmp_path))
+def store(tmp_path: Path, make: Make) -> Iterator[VectorStore]:
+    opened = make(tmp_path)
     yield opened
     opened.close()
 
@@ -99,11 +77,8 @@ def test_a_reset_empties_it(store: VectorStore) -> None:
     assert store.count() == 1
 
 
-def test_names_keep_workspaces_apart(tmp_path: Path, settings: IndexSettings) -> None:
-    stores = [
-        VectorStore(tmp_path / name / "chroma", settings, str(tmp_path / name))
-        for name in ("a", "b")
-    ]
+def test_names_keep_workspaces_apart(tmp_path: Path, make: Make) -> None:
+    stores = [make(tmp_path / name) for name in ("a", "b")]
     stores[0].upsert(IDS[:2], VECTORS[:2])
     assert [each.count() for each in stores] == [2, 0]
     for each in stores:
@@ -112,7 +87,7 @@ def test_names_keep_workspaces_apart(tmp_path: Path, settings: IndexSettings) ->
 
 def test_closed_it_can_be_opened_again(tmp_path: Path) -> None:
     for expected in (0, 1, 1):
-        store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+        store = embedded(tmp_path)
         assert store.count() == expected
         store.upsert(IDS[:1], VECTORS[:1])
         store.close()
@@ -122,7 +97,7 @@ def test_closed_it_can_be_opened_again(tmp_path: Path) -> None:
 
 
 def test_a_deleted_directory_is_noticed(tmp_path: Path) -> None:
-    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    store = embedded(tmp_path)
     store.upsert(IDS[:5], VECTORS[:5])
     assert not store.lost()
     shutil.rmtree(tmp_path / "chroma")
@@ -136,28 +111,27 @@ def test_a_deleted_directory_is_noticed(tmp_path: Path) -> None:
 def test_after_a_kill_healthy_data_is_kept(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path; import numpy as np\n"
-        "from assistant.memory.index.chroma import VectorStore\n"
-        "from assistant.settings import IndexSettings\n"
-        "store = VectorStore(Path(sys.argv[1]), IndexSettings(), 'x')\n"
+        "from assistant.memory.index.chroma.embedded import EmbeddedStore\n"
+        "store = EmbeddedStore(Path(sys.argv[1]), {'root': 'x'})\n"
         "store.upsert(['a', 'b'], np.eye(2, 16, dtype=np.float32)); os._exit(9)"
     )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "chroma")], check=False)
     assert done.returncode == 9
     assert (tmp_path / "chroma.open").exists()
-    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    store = embedded(tmp_path)
     assert store.count() == 2
     store.close()
 
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_damaged_data_is_told_and_can_be_replaced(tmp_path: Path, clean: bool) -> None:
-    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    store = embedded(tmp_path)
     store.upsert(IDS[:5], VECTORS[:5])
     store.close()
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"garbage " * 4000)
     if not clean:
         (tmp_path / "chroma.open").touch()
-    store = VectorStore(tmp_path / "chroma", LOCAL, "x")
+    store = embedded(tmp_path)
     with pytest.raises(VectorsDamaged):
         store.count()
     assert not store.ready
@@ -167,7 +141,7 @@ def test_damaged_data_is_told_and_can_be_replaced(tmp_path: Path, clean: bool) -
 
 
 def test_a_server_that_is_down_names_the_setting(tmp_path: Path) -> None:
-    store = VectorStore(tmp_path, IndexSettings(url="http://127.0.0.1:9"), "x")
+    store = ServerStore(IndexSettings(url="http://127.0.0.1:9"), {"root": "x"})
     with pytest.raises(MemoryFailure, match=r"127\.0\.0\.1:9") as raised:
         store.count()
     assert "index.url" in raised.value.cure
@@ -175,7 +149,7 @@ def test_a_server_that_is_down_names_the_setting(tmp_path: Path) -> None:
 
 
 def test_closing_what_was_deleted_meanwhile_is_no_error(tmp_path: Path) -> None:
-    store = VectorStore(tmp_path / "index" / "chroma", LOCAL, "test")
+    store = embedded(tmp_path / "index")
     store.upsert(IDS[:10], VECTORS[:10])
     shutil.rmtree(tmp_path / "index")
     assert store.lost()
@@ -184,14 +158,14 @@ def test_closing_what_was_deleted_meanwhile_is_no_error(tmp_path: Path) -> None:
 
 def test_after_a_clean_exit_any_changed_byte_is_noticed(tmp_path: Path) -> None:
     directory = tmp_path / "index" / "chroma"
-    store = VectorStore(directory, LOCAL, "test")
+    store = embedded(tmp_path / "index")
     store.upsert(IDS, VECTORS)
     store.close()
     data = next(directory.rglob("data_level0.bin"))
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 1
     data.write_bytes(content)
-    store = VectorStore(directory, LOCAL, "test")
+    store = embedded(tmp_path / "index")
     with pytest.raises(VectorsDamaged, match="changed or damaged"):
         store.count()
     store.reset()

@@ -1,0 +1,159 @@
+"""Memory beside a Chroma server, whatever becomes of that."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import LedgerError, MemoryFailure
+from assistant.memory.base import Fact, MemoryStatus, Query
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.local.memory import LocalMemory
+from assistant.settings import IndexSettings, Settings
+from assistant.workspace.folder import Workspace
+from tests.support.chroma import ChromaServer, wrong_server
+
+FACTS = [f"Guest {n} of the inn left parcel {n * 7919 % 10007}" for n in range(50)]
+PATIENCE = 60
+GARBAGE = json.dumps({"ids": [["a", "b"]], "distances": [["near", None]], "heartbeat": 7}).encode()
+WRONG = {
+    "hangs": None,
+    "noise": b"\x00\xff no HTTP at all\r\n\r\n",
+    "garbage": b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(GARBAGE), GARBAGE),
+    "refuses": b"HTTP/1.1 500 Oops\r\ncontent-length: 2\r\n\r\n{}",
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ChromaServer]:
+    made = ChromaServer(tmp_path / "server")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def guests(workspace: Workspace) -> Workspace:
+    text = "".join(f"- {fact}\n" for fact in FACTS)
+    (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
+    return workspace
+
+
+def opened(workspace: Workspace, url: str, told: list[str] | None = None) -> LocalMemory:
+    settings = Settings(index=IndexSettings(url=url))
+    told = [] if told is None else told
+    return LocalMemory(workspace, settings, HashingEmbedder(), notify=told.append)
+
+
+def finds(memory: LocalMemory) -> bool:
+    """Whether recall finds a fact by its words, within a second."""
+    begun = time.monotonic()
+    found = memory.recall(Query(FACTS[7], abstain=False))
+    return found.passages[0].text.endswith(FACTS[7]) and time.monotonic() - begun < 1
+
+
+def reached(memory: LocalMemory, holds: Callable[[MemoryStatus], bool]) -> bool:
+    """Whether the state of memory comes to be so."""
+    ends = time.monotonic() + PATIENCE
+    while not (so := holds(memory.status())) and time.monotonic() < ends:
+        time.sleep(0.1)
+    return so
+
+
+def is_whole(state: MemoryStatus) -> bool:
+    assert state.server
+    return not state.server.lacks and not state.server.trouble
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_server_gone_wrong_costs_no_answer_and_is_told_once(
+    guests: Workspace, wrong: str
+) -> None:
+    told: list[str] = []
+    with wrong_server(WRONG[wrong]) as url:
+        memory = opened(guests, url, told)
+        memory.refresh()
+        assert finds(memory)
+        assert finds(memory)
+        written = memory.remember([Fact("The well has dried up")])
+        assert written[0].status == "stored"
+        assert memory.rebuild().chunks == len(FACTS) + 1
+        state = memory.status()
+        assert state.server
+        assert state.server.url == url
+        assert state.server.trouble
+        assert state.server.lacks == len(FACTS) + 1
+        assert finds(memory)
+        memory.close()
+    assert [url in each for each in told] == [True]
+
+
+def test_a_server_that_went_and_came_back_empty_is_filled_again(
+    guests: Workspace, server: ChromaServer
+) -> None:
+    server.start()
+    told: list[str] = []
+    memory = opened(guests, server.url, told)
+    assert reached(memory, is_whole)
+    assert finds(memory)
+    server.wipe()
+    assert finds(memory)
+    assert memory.rebuild().chunks == len(FACTS)
+    assert "cannot be reached" in memory.status().notices[-1]
+    server.start()
+    assert reached(memory, is_whole)
+    assert finds(memory)
+    assert sum("cannot be reached" in each for each in told) == 1
+    memory.close()
+
+
+def test_vectors_of_another_dimension_on_the_server_are_replaced(
+    guests: Workspace, server: ChromaServer
+) -> None:
+    import chromadb
+
+    server.start()
+    memory = opened(guests, server.url)
+    assert reached(memory, is_whole)
+    (mine,) = memory.collections()
+    client = chromadb.HttpClient(port=int(server.url.rsplit(":", 1)[1]))
+    client.delete_collection(mine.name)
+    other = client.create_collection(mine.name, embedding_function=None)
+    other.upsert(ids=["x"], embeddings=[[1.0, 0.0, 0.0]])
+    assert finds(memory)
+    assert reached(memory, is_whole)
+    assert finds(memory)
+    memory.close()
+
+
+def test_collections_that_nobody_owns_are_listed_and_removed(
+    guests: Workspace, server: ChromaServer, tmp_path: Path
+) -> None:
+    server.start()
+    other = Workspace(tmp_path / "other")
+    other.root.mkdir()
+    (other.root / "MEMORY.md").write_text("- Once\n", encoding="utf-8")
+    for workspace in (other, guests):
+        memory = opened(workspace, server.url)
+        assert reached(memory, is_whole)
+        owners = {each.workspace: each.owner for each in memory.collections()}
+        assert owners[str(workspace.root)] == "this"
+        if workspace is other:
+            memory.close()
+    assert owners[str(other.root)] == "theirs"
+    other.root.rename(tmp_path / "elsewhere")
+    gone = {each.owner: each for each in memory.collections()}
+    with pytest.raises(LedgerError, match="in use"):
+        memory.remove_collections([gone["nobody"].name, gone["this"].name])
+    assert [each.vectors for each in memory.remove_collections([gone["nobody"].name])] == [1]
+    assert [each.owner for each in memory.collections()] == ["this"]
+    memory.close()
+
+
+def test_without_a_server_there_are_no_collections(guests: Workspace) -> None:
+    memory = LocalMemory(guests, Settings(), HashingEmbedder())
+    with pytest.raises(MemoryFailure, match="in the workspace"):
+        memory.collections()
+    assert memory.status().server is None
+    memory.close()
