@@ -266,7 +266,7 @@ class ServerStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class ServerCollection:
     """The vectors of one workspace by one model on a Chroma server.
 
     `owner` is whose they are, as far as can be told from here: `this` memory's, another workspace's

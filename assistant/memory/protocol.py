@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assistant.memory.base import (
-    Collection,
     Fact,
     Forgotten,
     Held,
@@ -23,6 +22,7 @@ from assistant.memory.base import (
     Query,
     Recall,
     Remembered,
+    ServerCollection,
 )
 
 
@@ -113,13 +113,13 @@ class Keeper(Memory, Protocol):
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""
 
-    def collections(self) -> tuple[Collection, ...]:
+    def collections(self) -> tuple[ServerCollection, ...]:
         """What lies on the Chroma server that this program put there, for any workspace.
 
         Raises MemoryFailure if no server is set, or it does not answer.
         """
 
-    def remove_collections(self, names: Sequence[str]) -> tuple[Collection, ...]:
+    def remove_collections(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
         """Remove these collections from the server; returns them.
 
         Raises MemoryFailure as `collections` does, and LedgerError for one that is not there or

@@ -9,7 +9,7 @@ import typer
 from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, spelled
-from assistant.memory.base import Collection
+from assistant.memory.base import ServerCollection
 
 OWNERS = {
     "this": "this memory's",
@@ -51,7 +51,7 @@ def collections(
         _show(found)
 
 
-def _show(found: Sequence[Collection]) -> None:
+def _show(found: Sequence[ServerCollection]) -> None:
     for each in found:
         place = each.workspace or "an unnamed workspace"
         held = f"{counted(each.vectors, 'vector')}, {OWNERS[each.owner]}"

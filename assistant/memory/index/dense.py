@@ -65,7 +65,7 @@ class DenseIndex:
     ) -> None:
         """`directory` is for the embedded store; `notify` takes lines for the owner."""
         self._catalog = catalog
-        self._server = ServerStore(settings, belongs) if settings.url else None
+        self._server = ServerStore(settings, belongs, directory.parent) if settings.url else None
         self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
         self._notify = notify
         self._delivering = threading.RLock()

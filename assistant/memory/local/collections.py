@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Collection
+from assistant.memory.base import ServerCollection
 from assistant.memory.index.chroma.base import collection_name
 from assistant.memory.index.store import IndexStore, owner_of
 
@@ -15,12 +15,12 @@ class Collections:
     def __init__(self, store: IndexStore) -> None:
         self._store = store
 
-    def all(self) -> tuple[Collection, ...]:
+    def all(self) -> tuple[ServerCollection, ...]:
         """Each of ours, of any workspace, by its place."""
         found = [self._judged(*each) for each in self._store.dense.server().collections()]
         return tuple(sorted(found, key=lambda each: (each.workspace, each.name)))
 
-    def remove(self, names: Sequence[str]) -> tuple[Collection, ...]:
+    def remove(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
         """Remove these. Raises LedgerError, with nothing removed, if one of them cannot be."""
         there = {each.name: each for each in self.all()}
         for name in names:
@@ -32,7 +32,9 @@ class Collections:
             self._store.dense.server().drop(name)
         return tuple(there[name] for name in names)
 
-    def _judged(self, name: str, belongs: dict[str, Any], vectors: int) -> Collection:
+    def _judged(self, name: str, belongs: dict[str, Any], vectors: int) -> ServerCollection:
         if name == collection_name(self._store.belongs):
-            return Collection(name, str(self._store.belongs["root"]), vectors, "this")
-        return Collection(name, str(belongs.get("root", "")), vectors, owner_of(name, belongs))
+            return ServerCollection(name, str(self._store.belongs["root"]), vectors, "this")
+        return ServerCollection(
+            name, str(belongs.get("root", "")), vectors, owner_of(name, belongs)
+        )

@@ -11,7 +11,6 @@ from itertools import chain
 
 from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import (
-    Collection,
     Fact,
     Forgotten,
     Held,
@@ -26,6 +25,7 @@ from assistant.memory.base import (
     Recall,
     Remembered,
     Secret,
+    ServerCollection,
     no_notices,
     no_progress,
 )
@@ -205,10 +205,10 @@ class LocalMemory:
             self._fresh.rebuild()
             return self.status()
 
-    def collections(self) -> tuple[Collection, ...]:
+    def collections(self) -> tuple[ServerCollection, ...]:
         return self._collections.all()
 
-    def remove_collections(self, names: Sequence[str]) -> tuple[Collection, ...]:
+    def remove_collections(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
         return self._collections.remove(names)
 
     def refresh(self) -> None:

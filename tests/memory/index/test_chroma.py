@@ -27,7 +27,7 @@ def make(request: pytest.FixtureRequest) -> Make:
     if request.param == "embedded":
         return embedded
     settings = IndexSettings(url=request.getfixturevalue("chroma").url)
-    return lambda folder: ServerStore(settings, {"root": str(folder)})
+    return lambda folder: ServerStore(settings, {"root": str(folder)}, folder)
 
 
 def embedded(folder: Path) -> EmbeddedStore:
@@ -141,7 +141,7 @@ def test_damaged_data_is_told_and_can_be_replaced(tmp_path: Path, clean: bool) -
 
 
 def test_a_server_that_is_down_names_the_setting(tmp_path: Path) -> None:
-    store = ServerStore(IndexSettings(url="http://127.0.0.1:9"), {"root": "x"})
+    store = ServerStore(IndexSettings(url="http://127.0.0.1:9"), {"root": "x"}, tmp_path)
     with pytest.raises(MemoryFailure, match=r"127\.0\.0\.1:9") as raised:
         store.count()
     assert "index.url" in raised.value.cure

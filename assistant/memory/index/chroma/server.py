@@ -9,6 +9,7 @@ import http.client
 import json
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -33,11 +34,13 @@ _Outcome = tuple[Any, BaseException | None]
 class ServerStore(VectorStore):
     """The vectors of a workspace in a collection of a server."""
 
-    def __init__(self, settings: IndexSettings, belongs: Belongs) -> None:
+    def __init__(self, settings: IndexSettings, belongs: Belongs, index: Path) -> None:
+        """`index` is where the catalog lies that the vectors are of."""
         super().__init__(belongs)
         assert settings.url is not None
         self.url = settings.url
         self._settings = settings
+        self._index = index
         self._waiting: set[SimpleQueue[_Outcome]] = set()
 
     def wait(self) -> None:
@@ -111,7 +114,7 @@ class ServerStore(VectorStore):
                     self._name,
                     embedding_function=None,
                     configuration=SPACE,
-                    metadata=dict(self._belongs),
+                    metadata={**self._belongs, "index": str(self._index)},
                 ),
             )
 
