@@ -120,6 +120,8 @@ class Histories(RuleBasedStateMachine):
         self.typed = list(TYPED)
         self.loaded: str | None = None
         self.lost: set[str] = set()
+        self.older = ""
+        self.learnt: set[str] = set()
         self.memory = self.opened()
 
     def teardown(self) -> None:
@@ -152,6 +154,7 @@ class Histories(RuleBasedStateMachine):
             known = fact in self.expected.current
             assert done.status == ("exists" if known else "stored")
             write(self.expected.plus(fact), changed=not known)
+            self.learnt |= set() if known else {fact}
 
     @rule(number=any_number, fact=facts, by_place=st.booleans())
     @precondition(lambda self: self.expected.current)
@@ -228,10 +231,15 @@ class Histories(RuleBasedStateMachine):
         old = self.one(number)
         self.reline(old, "", save)
         self.expected = self.expected.minus(old)
+        self.lost.add(old)  # a copy from before the fact was written would say the same
 
     @rule(name=files, save=saves, line=st.sampled_from(["# A title", "Some words of mine.", ""]))
     def put_on_top(self, name: str, save: Callable[[Path, str], object], line: str) -> None:
         self.save(name, save, f"{line}\n\n{self.text(name)}")
+
+    @rule()
+    def make_a_copy(self) -> None:
+        self.older, self.learnt = self.text("MEMORY.md"), set()
 
     @rule()
     def load_in_an_editor(self) -> None:
@@ -247,6 +255,23 @@ class Histories(RuleBasedStateMachine):
         current = self.stated("MEMORY.md") | self.stated("memory/people.md")
         self.expected = Expected(frozenset(current), frozenset(self.struck()))
         self.lost |= before - current
+
+    @rule(save=saves, steps=st.booleans())
+    @precondition(lambda self: self.older)
+    def bring_back_an_older_copy(self, save: Callable[[Path, str], object], steps: bool) -> None:
+        """All that was learnt since is gone, and offered; a copy in two steps says no more."""
+        before = self.stated("MEMORY.md")
+        if steps:
+            self.save("MEMORY.md", save, self.older[: len(self.older) // 2])
+            self.memory.status()
+        self.save("MEMORY.md", save, self.older)
+        current = self.stated("MEMORY.md") | self.stated("memory/people.md")
+        self.expected = Expected(frozenset(current), frozenset(self.struck()))
+        gone = before - current
+        self.lost |= gone
+        offered = {entry.text for entry in self.memory.erased()}
+        assert self.learnt & gone <= offered
+        self.older = ""
 
     # What befalls the process and its index
 

@@ -39,7 +39,7 @@ LARGEST = 256 << 20
 """Bytes of the largest file that is read."""
 OnChange = Callable[[str, str, str], None]
 """Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
-and the digest of its bytes in hex."""
+and the digest of its bytes in hex. A file that is gone has no text."""
 Read = Callable[[str, bytes], str]
 """The text to index of a file, by its name and bytes. Raises ValueError that says why there is
 none."""
@@ -182,6 +182,8 @@ class Synchronizer:
         for name in set(self._known) - set(names):
             self.store.catalog.delete_source(name)
             changed.append(name)
+            if self._on_change is not None:
+                self._on_change(name, "", sha256(b"").hexdigest())
         self._faults = {name: fault for name, fault in self._faults.items() if name in names}
         if changed:
             self._known = self.store.catalog.sources()

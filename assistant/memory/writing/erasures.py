@@ -10,7 +10,7 @@ from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.record.writes import Verdict
-from assistant.memory.writing.stale_saves import verdicts_on
+from assistant.memory.writing.stale_saves import back_in, verdicts_on
 from assistant.memory.writing.transaction import Commits
 
 _BOM = "\ufeff"
@@ -23,22 +23,29 @@ class Erasures:
         self._commits = commits
         self._journal = commits.journal
         self._adding = adding
+        self._ours: set[str] = set()
+        """The files that were as we left them when they were last looked at."""
 
     def observe(self, source: str, text: str, sha256: str) -> None:
         """Look at a file's text that may be somebody else's save; call it for each change seen.
 
-        Settles for each fact written since the last such save whether the owner has seen it,
-        deleted it, or lost it to an editor's stale buffer. `sha256` is that of the file's bytes.
+        Says of each fact that was written to it whether the owner has seen it, deleted it, or lost
+        it to an older copy. `sha256` is that of the file's bytes.
         """
         state = sha256
         if text.startswith(_BOM):
             text = text.removeprefix(_BOM)
             state = digest(text)
         self._journal.refresh()
-        if self._journal.saved(source) in (None, state):
+        left = self._journal.saved(source)
+        if left is None or (left == state and source in self._ours):
             return
         with self._commits.locked():
-            self._journal.settle((), (), verdicts_on(text, state, source, self._journal))
+            ours = self._journal.saved(source) == state
+            judged = back_in(text, source, self._journal) if ours else {}
+            verdicts = verdicts_on(text, state, source, self._journal)
+            self._journal.settle((), (), verdicts or judged)
+        (self._ours.add if ours else self._ours.discard)(source)
 
     def all(self) -> tuple[JournalEntry, ...]:
         """The facts that a stale save erased and that the owner has not decided on.
@@ -51,7 +58,7 @@ class Erasures:
             for write in self._journal.acknowledged()
             if write.added and self._journal.reversible(write)
         ]
-        if not any(self._journal.verdict(write) == "erased" for write in added):
+        if not any(self._journal.verdict(write.id) == "erased" for write in added):
             return ()
         draft, sources = Draft(self._commits.workspace), self._commits.workspace.sources()
         said = set().union(*(fact_keys(draft.text(source)) for source in sources))
@@ -59,7 +66,7 @@ class Erasures:
         return tuple(
             self._journal.entry(write)
             for words, write in latest.items()
-            if self._journal.verdict(write) == "erased" and words not in said
+            if self._journal.verdict(write.id) == "erased" and words not in said
         )
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:

@@ -92,6 +92,7 @@ class Ledger:
             latest = self._latest()
             if not latest:
                 raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
+            self._check_stands(latest)
             for part, write in enumerate(latest):
                 gone = still_gone(change.draft, self._images, self._workspace.sources(), write)
                 edits = tuple(reversed_edits(change.draft, self._images, gone))
@@ -101,6 +102,15 @@ class Ledger:
             return replace(self._journal.entry(latest[0]), text=said, undone=True)
 
         return self.commits.write(plan)
+
+    def _check_stands(self, writes: Sequence[Write]) -> None:
+        """Raise LedgerError if an older copy of a file has taken one of these writes back."""
+        lost = [each for each in writes if self._journal.verdict(each.id) == "erased"]
+        if any(entry.id == each.id for each in lost for entry in self.erasures.all()):
+            raise LedgerError(
+                f"this cannot be undone: {lost[0].source} was saved from an older copy without it",
+                "`assistant memory restore` brings it back; with `--dismiss` it stays gone",
+            )
 
     def _latest(self) -> list[Write]:
         """The latest write that can be reversed, with what belongs to it, newest first."""

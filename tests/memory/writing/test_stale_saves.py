@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.errors import LedgerError
 from assistant.memory.base import Fact
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
@@ -128,7 +129,8 @@ def test_what_the_owner_saw_and_deleted_is_not_offered(
     ledger.observe("MEMORY.md")
     save(path, _edits()[what](memory(workspace)), how)
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    offered = 2 if what in {"the section", "all"} else 0  # so does an older copy
+    assert len(ledger.erasures.all()) == offered
 
 
 @pytest.mark.parametrize("what", ["the line", "the line, and types", "by rewording", "by striking"])
@@ -146,7 +148,7 @@ def test_a_deletion_in_the_first_save_after_the_write_is_understood(
     ledger.remember([Fact("The last fact")])
     save(path, _edits()[what](memory(workspace)), "in place")
     ledger.observe("MEMORY.md")
-    ambiguous = what == "the line, and types" and heading != "ours"
+    ambiguous = what.startswith("the line") and heading != "ours"  # so does an older copy
     assert len(ledger.erasures.all()) == (1 if ambiguous else 0)
 
 
@@ -204,6 +206,63 @@ def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> 
     save(path, memory(workspace) + "typed\n", "in place")
     ledger.observe("MEMORY.md")
     assert ledger.erasures.all() == ()
+
+
+@pytest.mark.parametrize("how", SAVES)
+@pytest.mark.parametrize("since", [1, 3])
+@pytest.mark.parametrize("edited", ["nothing", "between", "in the copy", "both"])
+def test_what_an_older_copy_takes_away_is_offered(
+    workspace: Workspace, how: str, since: int, edited: str
+) -> None:
+    """Syncthing's winner, a backup, `git checkout`: whatever the owner had seen of it before."""
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Older"), Fact("Deleted by hand")], request="at once")
+    save(path, memory(workspace).replace("- Deleted by hand\n", ""), how)
+    ledger.observe("MEMORY.md")
+    copy = memory(workspace) + ("- typed elsewhere\n" if edited in {"in the copy", "both"} else "")
+    facts = [f"Learnt {number}" for number in range(since)]
+    ledger.remember([Fact(fact) for fact in facts])
+    if edited in {"between", "both"}:
+        save(path, memory(workspace) + "- typed here\n", how)
+        ledger.observe("MEMORY.md")
+    save(path, copy, how)
+    ledger.observe("MEMORY.md")
+    told = since > 1 or edited != "both"  # one fact seen, gone with a line typed: a deletion
+    assert [entry.text for entry in ledger.erasures.all()] == (facts if told else [])
+
+
+def test_what_comes_back_and_goes_again_is_offered_again(workspace: Workspace) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Older")])
+    copy = memory(workspace)
+    ledger.remember([Fact("Learnt"), Fact("Learnt too")])
+    for text, lost in ((copy, 2), (memory(workspace), 0), (copy + "typed\n", 2), ("", 3)):
+        save(path, text, "in place")
+        ledger.observe("MEMORY.md")
+        assert len(ledger.erasures.all()) == lost
+    with pytest.raises(LedgerError, match="older copy"):
+        ledger.undo()
+
+
+@pytest.mark.parametrize("cut", [0.0, 0.4, 0.8])
+def test_a_save_that_was_cut_short_leaves_no_lasting_verdict(
+    workspace: Workspace, cut: float
+) -> None:
+    """What counts is the save that follows: whole or stale, in two steps."""
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    path.write_text("- The owner's\n\n## Theirs\n\nEnd\n")
+    ledger.remember([Fact("Older"), Fact("Old")])
+    ledger.forget([ledger.locate("MEMORY.md:1")])
+    stale = memory(workspace)
+    ledger.remember([Fact("Learnt", section="Theirs")])
+    for whole in (memory(workspace), stale + "typed\n"):
+        for text in (whole[: int(len(whole) * cut)], whole):
+            save(path, text, "in place")
+            ledger.observe("MEMORY.md")
+    assert [entry.text for entry in ledger.erasures.all()] == ["Learnt"]
 
 
 @pytest.mark.parametrize("how", ["forgotten", "deleted"])

@@ -19,7 +19,7 @@ import msgspec
 from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import JournalEntry
-from assistant.memory.writing.record.writes import ADDING, Purging, Verdict, Write
+from assistant.memory.writing.record.writes import ADDING, GONE, Purging, Verdict, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class _State:
     void: set[str] = field(default_factory=set)
     undone: set[str] = field(default_factory=set)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    gone: dict[str, None] = field(default_factory=dict)
     requests: dict[str, list[str]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     saved: dict[str, str] = field(default_factory=dict)
@@ -129,9 +130,18 @@ class Journal:
                 for name in kept.ids:
                     state.purges.pop(name, None)
             case _Line(type="verdict", verdict=verdict) if verdict:
-                state.verdicts.update(dict.fromkeys(kept.ids, verdict))
+                self._judge(kept.ids, verdict)
             case _:
                 raise ValueError(f"an entry of type {kept.type!r}")
+
+    def _judge(self, names: Iterable[str], verdict: Verdict) -> None:
+        state = self._state
+        for name in names:
+            state.verdicts[name] = verdict
+            if verdict in GONE:
+                state.gone[name] = None
+            else:
+                state.gone.pop(name, None)
 
     def _acknowledge(self, write: Write) -> None:
         state = self._state
@@ -227,9 +237,14 @@ class Journal:
         can_be = bool(write.edits) and write.action != "undo" and not write.purged
         return can_be and not self.is_undone(write)
 
-    def verdict(self, write: Write) -> Verdict | None:
-        """What became of the write's fact, if that is known."""
-        return self._state.verdicts.get(write.id)
+    def verdict(self, name: str) -> Verdict | None:
+        """What became of a write's fact, if that is known."""
+        return self._state.verdicts.get(name)
+
+    def gone(self) -> list[Write]:
+        """The acknowledged writes whose facts were last seen to be gone, and can be reversed."""
+        found = (self._state.writes[name] for name in self._state.gone)
+        return [write for write in found if self.is_done(write) and self.reversible(write)]
 
     def entry(self, write: Write) -> JournalEntry:
         """The write as it is shown."""

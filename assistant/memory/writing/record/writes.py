@@ -8,6 +8,8 @@ from typing import Literal
 from assistant.memory.base import Origin, Passage
 
 Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
+GONE: frozenset[Verdict] = frozenset({"deleted", "erased", "dismissed"})
+"""The verdicts on facts that no longer stand."""
 OWNER = Origin()
 ADDING = frozenset({"remember", "supersede", "restore"})
 

@@ -43,7 +43,7 @@ def test_what_is_written_is_read_back_by_another(path: Path) -> None:
         assert journal.pending() == []
         assert journal.of_request("r") == {2: one}
         assert journal.recorded("a") == one
-        assert journal.verdict(one) == "seen"
+        assert journal.verdict(one.id) == "seen"
         assert journal.saved("MEMORY.md") == digest("b")
 
 
@@ -104,7 +104,7 @@ def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:
             ("b", False),
         ]
         assert each.recorded("secret") is None
-        assert each.verdict(each.acknowledged()[1]) == "erased"
+        assert each.verdict(each.acknowledged()[1].id) == "erased"
         assert each.pending() == []
 
 
