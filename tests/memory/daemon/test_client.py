@@ -170,10 +170,10 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
     }  # fmt: skip
     ours = {name.removeprefix("assistant.") for name in loaded if name.startswith("assistant.")}
     assert {name for name in ours if not name.startswith("cli")} == {
-        "config", "display", "errors", "exchange", "memory", "memory.base", "memory.daemon",
-        "memory.daemon.client", "memory.daemon.operations", "memory.daemon.sockets",
-        "memory.daemon.wire", "memory.door", "memory.protocol", "messages", "locking", "storage",
-        "trust", "workspace",
+        "config", "disk", "disk.exchange", "disk.locking", "disk.storage", "display", "errors",
+        "memory", "memory.base", "memory.daemon", "memory.daemon.client",
+        "memory.daemon.operations", "memory.daemon.sockets", "memory.daemon.wire", "memory.door",
+        "memory.protocol", "messages", "workspace", "workspace.folder", "workspace.trust",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
     assert loaded & slow == set()
