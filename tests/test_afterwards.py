@@ -11,15 +11,11 @@ from pathlib import Path
 import pytest
 
 from assistant.disk import locking
-from assistant.errors import SessionError
-from assistant.session import book, transcript
-from assistant.session.entries import AssistantEntry, CapturedEntry, CaptureEntry, UserEntry
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust
-from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
-from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, fails, sse
+from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, sse
 
 SAID = "I am allergic to nuts and my sister lives in Porto"
 FACTS = ("The owner is allergic to nuts", "The owner's sister lives in Porto")
@@ -162,90 +158,6 @@ def test_nothing_waits_for_the_reading(place: Path) -> None:
         settled(place, provider)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        '```json\n{"operations": [{"op": "add", "text": "%s", "entries": ["e1"]},]}\n```',
-        'Here they are:\n{"operations": [{"op": "add", "text": "%s", "entries": ["e1"]}, 7]} Done.',
-        '[{"op": "add", "text": "%s", "entries": ["e1"]}, {"op": "add", "text": "The owner\'s sis',
-        '{"operations": [{"op": "add"}, {"op": "add", "text": "%s", "entries": ["e1"]}]}',
-    ],
-)
-def test_a_malformed_answer_is_understood_as_far_as_it_goes(place: Path, answer: str) -> None:
-    found = answer.replace("%s", FACTS[0])
-    with Provider(respond=answering(lambda request: found)) as provider:
-        ask(place, provider.url, "ask", SAID)
-        assert len(settled(place, provider)) == 1
-    assert remembered(place) == [FACTS[0]]
-    assert "The owner's sis" not in (place / "MEMORY.md").read_text()
-
-
-def test_an_answer_that_is_none_is_asked_for_again_with_what_was_wrong(place: Path) -> None:
-    said = operations(*FACTS)
-    answers = iter(["I found nothing worth noting!"])
-    with Provider(respond=answering(lambda each: next(answers, "") or said(each))) as provider:
-        ask(place, provider.url, "ask", SAID)
-        first, second = settled(place, provider, 2)
-    assert "could not be read: the answer holds no JSON" in str(second.body["messages"][-1])
-    assert len(second.body["messages"]) == len(first.body["messages"]) + 2
-    assert remembered(place) == list(FACTS)
-
-
-def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(place: Path) -> None:
-    refused = fails(400, "no such thing")
-    path = place / ".assistant" / "reading.json"
-    with Provider(respond=answering(lambda request: refused)) as provider:
-        ask(place, provider.url, "ask", SAID)
-        for tries in range(1, 5):
-            assert len(settled(place, provider, tries)) == tries
-            known = book.load(path)
-            (state,) = known.sessions.values()
-            assert state.failures == (tries if tries < 4 else 0)
-            assert bool(known.untold) == (tries == 4)
-            ask(place, provider.url, "memory", "capture")  # before its time: nothing
-            assert len(settled(place, provider, tries)) == tries
-            with book.changing(path) as known:
-                for session, each in known.sessions.items():
-                    known.sessions[session] = book.Known(each.size, each.failures)
-            ask(place, provider.url, "memory", "capture")
-        shown = ask(place, provider.url, "chat", stdin="hello\n")
-        assert "No facts could be taken from today's chat in 4 tries" in shown
-    assert remembered(place) == []
-
-
-def test_a_failure_loses_nothing(place: Path) -> None:
-    said = operations(*FACTS)
-    answers: Iterator[Answer] = iter([fails(400, "not now")])
-    respond = answering(lambda each: next(answers, None) or said(each))
-    with Provider(respond=respond) as provider:
-        ask(place, provider.url, "ask", SAID)
-        settled(place, provider)
-        assert remembered(place) == []
-        with book.changing(place / ".assistant" / "reading.json") as known:
-            for session, each in known.sessions.items():
-                known.sessions[session] = book.Known(each.size, each.failures)
-        shown = ask(place, provider.url, "memory", "capture")
-    assert "2 facts" in shown
-    assert remembered(place) == list(FACTS)
-
-
-def test_what_was_captured_before_a_crash_is_written_and_not_found_again(place: Path) -> None:
-    record = transcript.create(Workspace(place).sessions)
-    record.append(UserEntry(SAID))
-    through = record.append(AssistantEntry("Noted.")).id
-    from assistant.session.entries import CapturedFact
-
-    record.append(CaptureEntry(through, (CapturedFact(FACTS[0], "owner", ("e1",)),)))
-    record.close()
-    with Provider() as provider:  # nothing is asked
-        assert "1 fact" in ask(place, provider.url, "memory", "capture")
-        assert provider.requests == []
-    assert remembered(place) == [FACTS[0]]
-    last = transcript.read(Workspace(place).sessions, record.session)[-1]
-    assert isinstance(last, CapturedEntry)
-    assert last.stored == 1
-
-
 def test_two_chats_that_end_at_once_are_both_read(place: Path) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
         both = [
@@ -263,51 +175,8 @@ def test_two_chats_that_end_at_once_are_both_read(place: Path) -> None:
     assert (place / "MEMORY.md").read_text().count(FACTS[0]) == 1
 
 
-@pytest.mark.parametrize("capture", ["compaction", "never"])
-def test_the_owner_decides_when_chats_are_read(
-    place: Path, capture: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", capture)
-    with Provider(respond=answering(operations(*FACTS))) as provider:
-        ask(place, provider.url, "ask", SAID)
-        ask(place, provider.url, "memory", "capture")
-        assert not any(map(is_reading, provider.requests))
-
-
-def test_off_the_record_and_untrusted_nothing_is_read(place: Path, tmp_path: Path) -> None:
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    (other / "MEMORY.md").write_text("# Memory\n")
+def test_off_the_record_nothing_is_read(place: Path) -> None:
     with Provider(respond=answering(operations(*FACTS))) as provider:
         ask(place, provider.url, "chat", "--otr", stdin=f"{SAID}\n")
-        ask(other, provider.url, "ask", SAID)
-        for root in (place, other):
-            ask(root, provider.url, "memory", "capture")
-        assert not any(map(is_reading, provider.requests))
-    subprocess.run([ASSISTANT, "-w", other, "daemon", "stop"], capture_output=True, check=True)
-
-
-def test_the_tokens_of_a_month_are_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE_TOKENS", "1")
-    with Provider(respond=answering(operations(*FACTS))) as provider:
-        ask(place, provider.url, "ask", SAID)
-        assert len(settled(place, provider)) == 1  # the first was within it
-        ask(place, provider.url, "ask", SAID)
         ask(place, provider.url, "memory", "capture")
-        assert len(settled(place, provider)) == 1
-        assert sum(book.load(place / ".assistant" / "reading.json").tokens.values()) > 1
-
-
-def test_a_session_is_noted_in_while_a_chat_has_it_open(tmp_path: Path) -> None:
-    opened = transcript.create(tmp_path)
-    opened.append(UserEntry("tea"))
-    beside = transcript.borrow(tmp_path, opened.session)
-    noted = beside.append(CaptureEntry("e1"))
-    later = opened.append(AssistantEntry("Noted."))
-    assert [each.id for each in (noted, later)] == ["e2", "e3"]
-    assert [each.id for each in transcript.read(tmp_path, opened.session)] == [
-        f"e{number}" for number in range(4)
-    ]
-    with pytest.raises(SessionError, match="open in another chat"):
-        transcript.reopen(tmp_path, opened.session)
-    opened.close()
+        assert not any(map(is_reading, provider.requests))

@@ -1,0 +1,245 @@
+"""Reading sessions that are over: what is asked of the model, what of its answer is kept."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.afterwards import Read, book_path, read_ended
+from assistant.errors import SessionError
+from assistant.memory.daemon.stop import stop
+from assistant.session import book, transcript
+from assistant.session.entries import (
+    AssistantEntry,
+    CapturedEntry,
+    CapturedFact,
+    CaptureEntry,
+    UserEntry,
+)
+from assistant.session.transcript import Transcript
+from assistant.workspace import folder, trust
+from assistant.workspace.folder import Workspace
+from tests.support.provider import Answer, Provider, Received, fails
+
+SAID = "I am allergic to nuts and my sister lives in Porto"
+FACTS = ("The owner is allergic to nuts", "The owner's sister lives in Porto")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workspace]:
+    made = folder.create(tmp_path / "place").workspace
+    trust.grant(made)
+    yield made
+    stop(made, lambda _: None)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Provider]]:
+    """Makes the configured provider, which answers each reading with the next of these."""
+    servers: list[Provider] = []
+
+    def serve(*answers: Answer | Callable[[Received], Answer]) -> Provider:
+        steps = iter(answers)
+
+        def respond(request: Received) -> Answer:
+            step = next(steps)
+            return step(request) if callable(step) else step
+
+        servers.append(Provider(respond=respond).__enter__())
+        monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "always")
+        monkeypatch.setenv("ASSISTANT_MODEL", "openai/test")
+        monkeypatch.setenv("ASSISTANT_API_BASE", servers[-1].url)
+        return servers[-1]
+
+    yield serve
+    for each in servers:
+        each.__exit__(None, None, None)
+
+
+def operations(*facts: str) -> Callable[[Received], str]:
+    """What a model finds: these facts, in the owner's first message of those it is shown."""
+
+    def answer(request: Received) -> str:
+        shown = str(request.body["messages"][1]["content"])
+        (entry, *_) = re.findall(r"\b(e\d+)\b[^\n]*owner", shown, re.IGNORECASE)
+        added = [{"op": "add", "text": fact, "entries": [entry]} for fact in facts]
+        return json.dumps({"operations": added})
+
+    return answer
+
+
+def chat(place: Workspace, text: str = SAID) -> Transcript:
+    """A session in which this was said, still open."""
+    record = transcript.create(place.sessions)
+    record.append(UserEntry(text))
+    record.append(AssistantEntry("Noted.", model="openai/test"))
+    return record
+
+
+def read(place: Workspace, *, later: bool = False) -> list[Read]:
+    """Read what is due; `later`: as if the time to try again had come."""
+    if later:
+        with book.changing(book_path(place)) as known:
+            for session, each in known.sessions.items():
+                known.sessions[session] = book.Known(each.size, each.failures)
+    return list(read_ended(place))
+
+
+def remembered(place: Workspace) -> list[str]:
+    memory = (place.root / "MEMORY.md").read_text(encoding="utf-8")
+    return [fact for fact in FACTS if f"- {fact}\n" in memory]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '```json\n{"operations": [{"op": "add", "text": "%s", "entries": ["e1"]},]}\n```',
+        'Here they are:\n{"operations": [{"op": "add", "text": "%s", "entries": ["e1"]}, 7]} Done.',
+        '[{"op": "add", "text": "%s", "entries": ["e1"]}, {"op": "add", "text": "The owner\'s sis',
+        '{"operations": [{"op": "add"}, {"op": "add", "text": "%s", "entries": ["e1"]}]}',
+    ],
+)
+def test_a_malformed_answer_is_understood_as_far_as_it_goes(
+    place: Workspace, asked: Callable[..., Provider], answer: str
+) -> None:
+    provider = asked(answer.replace("%s", FACTS[0]))
+    chat(place).close()
+    assert [each.stored for each in read(place)] == [(FACTS[0],)]
+    assert remembered(place) == [FACTS[0]] and len(provider.requests) == 1
+    assert "The owner's sis" not in (place.root / "MEMORY.md").read_text()
+
+
+def test_an_answer_that_is_none_is_asked_for_again_with_what_was_wrong(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    provider = asked("I found nothing worth noting!", operations(*FACTS))
+    chat(place).close()
+    read(place)
+    first, second = provider.requests
+    assert "could not be read: the answer holds no JSON" in str(second.body["messages"][-1])
+    assert len(second.body["messages"]) == len(first.body["messages"]) + 2
+    assert remembered(place) == list(FACTS)
+
+
+def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    provider = asked(*[fails(400, "no such thing")] * 4)
+    chat(place).close()
+    for tries in range(1, 5):
+        read(place, later=True)
+        assert len(provider.requests) == tries
+        known = book.load(book_path(place))
+        (state,) = known.sessions.values()
+        assert state.failures == (tries if tries < 4 else 0)
+        assert bool(known.untold) == (tries == 4)
+        assert read(place) == []  # before its time
+    (news,) = book.take_news(book_path(place), datetime.now().astimezone())
+    assert news.startswith("No facts could be taken from today's chat in 4 tries")
+    assert remembered(place) == []
+
+
+def test_a_failure_loses_nothing(place: Workspace, asked: Callable[..., Provider]) -> None:
+    asked(fails(400, "not now"), operations(*FACTS))
+    chat(place).close()
+    (failed,) = read(place)
+    assert "not now" in failed.failed and remembered(place) == []
+    (done,) = read(place, later=True)
+    assert done.stored == FACTS and remembered(place) == list(FACTS)
+
+
+def test_what_was_captured_before_a_crash_is_written_and_not_found_again(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    provider = asked()
+    record = transcript.create(place.sessions)
+    record.append(UserEntry(SAID))
+    through = record.append(AssistantEntry("Noted.")).id
+    record.append(CaptureEntry(through, (CapturedFact(FACTS[0], "owner", ("e1",)),)))
+    record.close()
+    assert [each.stored for each in read(place)] == [(FACTS[0],)]
+    assert provider.requests == [] and remembered(place) == [FACTS[0]]
+    last = transcript.read(place.sessions, record.session)[-1]
+    assert isinstance(last, CapturedEntry) and last.stored == 1
+
+
+def test_a_chat_is_read_when_it_has_rested_for_ten_minutes_and_again_when_it_went_on(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    provider = asked(operations(FACTS[0]), operations(FACTS[1]))
+    with closing(chat(place)) as record:
+        path = place.sessions / f"{record.session}.jsonl"
+        assert read(place) == [] and provider.requests == []
+        rested = path.stat().st_mtime - timedelta(minutes=11).total_seconds()
+        os.utime(path, (rested, rested))
+        assert [each.stored for each in read(place)] == [(FACTS[0],)]
+        assert read(place) == []
+        record.append(UserEntry("She has a dog as well"))
+        record.append(AssistantEntry("Noted.", model="openai/test"))
+    assert [each.stored for each in read(place)] == [(FACTS[1],)]
+    shown = [str(each.body["messages"][1]["content"]) for each in provider.requests]
+    assert SAID in shown[0] and SAID not in shown[1] and "a dog" in shown[1]
+
+
+def test_a_fact_that_holds_a_secret_is_not_written(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    asked(operations(f"The owner's token is {key}", FACTS[0]))
+    chat(place).close()
+    read(place)
+    assert remembered(place) == [FACTS[0]]
+    kept = [each for each in place.root.rglob("*") if each.is_file()]
+    assert not [each for each in kept if key.encode() in each.read_bytes()]
+
+
+@pytest.mark.parametrize("capture", ["compaction", "never"])
+def test_the_owner_decides_when_chats_are_read(
+    place: Workspace,
+    asked: Callable[..., Provider],
+    capture: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    provider = asked()
+    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", capture)
+    chat(place).close()
+    assert read(place) == [] and provider.requests == []
+
+
+def test_untrusted_nothing_is_read(place: Workspace, asked: Callable[..., Provider]) -> None:
+    provider = asked()
+    trust.register().unlink()
+    chat(place).close()
+    assert read(place) == [] and provider.requests == []
+
+
+def test_the_tokens_of_a_month_are_bounded(
+    place: Workspace, asked: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = asked(operations(*FACTS))
+    monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE_TOKENS", "1")
+    for _ in range(2):
+        chat(place).close()
+        read(place)
+    assert len(provider.requests) == 1  # the first was within it
+    assert sum(book.load(book_path(place)).tokens.values()) > 1
+
+
+def test_a_session_is_noted_in_while_a_chat_has_it_open(tmp_path: Path) -> None:
+    opened = transcript.create(tmp_path)
+    opened.append(UserEntry("tea"))
+    beside = transcript.borrow(tmp_path, opened.session)
+    noted = beside.append(CaptureEntry("e1"))
+    later = opened.append(AssistantEntry("Noted."))
+    assert [each.id for each in (noted, later)] == ["e2", "e3"]
+    assert [each.id for each in transcript.read(tmp_path, opened.session)] == [
+        f"e{number}" for number in range(4)
+    ]
+    with pytest.raises(SessionError, match="open in another chat"):
+        transcript.reopen(tmp_path, opened.session)
+    opened.close()
