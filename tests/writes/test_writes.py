@@ -14,6 +14,8 @@ INVENTED = 1
 """The model's one hallucination is kept, once: nothing tells it from what it has worked out."""
 SUFFERS = {"lookup": 1, "same": 0, "supersede": 1, "echo": 2, "likeness": 3}
 """Which of the four rates a defence keeps down."""
+SAMPLED = ("lookup", "echo")
+"""The defences that each run goes without, one at a time."""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,10 @@ def test_a_sample_of_the_year_scores_nought(workspace: Workspace, embedder: Embe
     _assert_flawless(live(year(3, SAMPLE), workspace, embedder))
 
 
-@pytest.mark.parametrize("off", SWITCHES)
+@pytest.mark.parametrize(
+    "off",
+    [off if off in SAMPLED else pytest.param(off, marks=pytest.mark.slow) for off in SWITCHES],
+)
 def test_it_scores_badly_without_a_defence(
     workspace: Workspace, embedder: Embedder, off: Switch
 ) -> None:
