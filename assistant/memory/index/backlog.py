@@ -1,6 +1,6 @@
 """Texts that still need a vector: embedded by a thread of their own while the next are parsed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
@@ -47,6 +47,13 @@ class Backlog:
             done += len(keys)
         if total:
             progress(done, total)
+
+    def add_headings(self, texts: Iterable[str]) -> None:
+        """Give these a vector too, at once; no document says them, so they are not counted."""
+        named = {vector_key(each, self._embedder.fingerprint): each for each in texts if each}
+        if keys := list(self._cache.missing(list(named))):
+            vectors = self._embedder.embed([named[key] for key in keys])
+            self._cache.put(keys, vectors, embedded=0)
 
     def _begin(self) -> None:
         """Hand what is new to the embedder, alike in length side by side: less padding."""

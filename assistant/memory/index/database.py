@@ -14,7 +14,7 @@ from secrets import token_hex
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.text.language import comparable, language_of
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -24,7 +24,9 @@ CREATE TABLE sources (
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
   sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL, layout BLOB NOT NULL);
 CREATE TABLE sections (
-  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, UNIQUE (source, heading));
+  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, vector INTEGER,
+  UNIQUE (source, heading));
+CREATE INDEX sections_by_vector ON sections (vector);
 CREATE TABLE chunks (
   rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
   section INTEGER NOT NULL, ordinal INTEGER NOT NULL, text TEXT NOT NULL, plain TEXT NOT NULL,

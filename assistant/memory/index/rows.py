@@ -16,6 +16,7 @@ from assistant.memory.index.columns import pack
 from assistant.memory.index.database import searchable
 from assistant.memory.index.vector_cache import vector_ids, vector_key
 from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.standing import path_words, standing
 
 
 class Stat(NamedTuple):
@@ -52,7 +53,7 @@ class SourceWriter:
     ) -> None:
         """Make the rows of a source these chunks, whose vectors must be cached."""
         source = self._source_id(name)
-        sections = self._sections(source, chunks)
+        sections = self._sections(source, name, chunks, fingerprint)
         known = self._known(source)
         wanted = {chunk.id: chunk.plain for chunk in chunks}
         gone = [
@@ -63,7 +64,7 @@ class SourceWriter:
         new = [chunk for chunk in chunks if chunk.id not in kept]
         self._insert_chunks(source, sections, new, fingerprint)
         self._move_chunks([chunk for chunk in chunks if chunk.id in kept], known, sections)
-        self._drop_sections(source, set(sections.values()))
+        self._drop_sections(source, name, set(sections.values()))
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?,"
             " sha256 = ?, read_ns = ?, layout = ? WHERE id = ?",
@@ -76,7 +77,7 @@ class SourceWriter:
         source = self._source_id(name)
         known = self._known(source)
         self._delete_chunks([(row, id_, plain) for id_, (row, plain, _) in known.items()])
-        self._drop_sections(source, set())
+        self._drop_sections(source, name, set())
         self._db.execute("DELETE FROM sources WHERE id = ?", (source,))
 
     def _source_id(self, name: str) -> int:
@@ -95,7 +96,9 @@ class SourceWriter:
         )
         return {id_: (row, plain, tuple(place)) for id_, row, plain, *place in rows}
 
-    def _sections(self, source: int, chunks: Sequence[Chunk]) -> Sections:
+    def _sections(
+        self, source: int, name: str, chunks: Sequence[Chunk], fingerprint: str
+    ) -> Sections:
         found = {
             tuple(json.loads(heading)): int(id_)
             for id_, heading in self._db.execute(
@@ -103,24 +106,37 @@ class SourceWriter:
             )
         }
         wanted = {chunk.heading for chunk in chunks}
-        for heading in sorted(wanted - set(found)):
-            made = self._db.execute(
-                "INSERT INTO sections (source, heading) VALUES (?, ?)",
-                (source, json.dumps(heading, ensure_ascii=False)),
-            ).lastrowid
-            assert made is not None
-            self._db.execute(
-                "INSERT INTO headings (rowid, plain) VALUES (?, ?)", (made, _heading_text(heading))
-            )
-            found[heading] = made
+        found |= self._add_sections(source, name, sorted(wanted - set(found)), fingerprint)
         return {heading: id_ for heading, id_ in found.items() if heading in wanted}
 
-    def _drop_sections(self, source: int, keep: set[int]) -> None:
+    def _add_sections(
+        self, source: int, name: str, headings: Sequence[tuple[str, ...]], fingerprint: str
+    ) -> Sections:
+        """New sections, each with the vector of what its headings say, if that is cached."""
+        told = {heading: said for heading in headings if (said := standing(name, heading))}
+        keys = {heading: vector_key(said, fingerprint) for heading, said in told.items()}
+        vectors = vector_ids(self._db, list(keys.values()))
+        made = {}
+        for heading in headings:
+            vector = vectors.get(keys.get(heading, b""))
+            row = self._db.execute(
+                "INSERT INTO sections (source, heading, vector) VALUES (?, ?, ?)",
+                (source, json.dumps(heading, ensure_ascii=False), vector),
+            ).lastrowid
+            assert row is not None
+            made[heading] = row
+        self._db.executemany(
+            "INSERT INTO headings (rowid, plain) VALUES (?, ?)",
+            [(row, _heading_text(name, heading)) for heading, row in made.items()],
+        )
+        return made
+
+    def _drop_sections(self, source: int, name: str, keep: set[int]) -> None:
         rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
         gone = [(id_, json.loads(heading)) for id_, heading in rows if id_ not in keep]
         self._db.executemany(
             "INSERT INTO headings (headings, rowid, plain) VALUES ('delete', ?, ?)",
-            [(id_, _heading_text(heading)) for id_, heading in gone],
+            [(id_, _heading_text(name, heading)) for id_, heading in gone],
         )
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in gone])
 
@@ -240,8 +256,9 @@ def crc(chunk: Chunk) -> int:
     return zlib.crc32(repr(seen).encode("utf-8", "surrogatepass"))
 
 
-def _heading_text(heading: Sequence[str]) -> str:
-    return searchable("\n".join(heading))
+def _heading_text(name: str, heading: Sequence[str]) -> str:
+    """What is found by the words of where it stands."""
+    return searchable("\n".join((*path_words(name), *heading)))
 
 
 def _varint(data: bytes) -> int:

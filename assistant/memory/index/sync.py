@@ -29,6 +29,7 @@ from assistant.memory.index.rows import Stat
 from assistant.memory.index.store import DAMAGED, DELETED, IndexStore
 from assistant.memory.text.chunks import Chunker
 from assistant.memory.text.masking import masked
+from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 from assistant.settings import IndexSettings
 
@@ -227,6 +228,7 @@ class Synchronizer:
                 backlog.add(chunk.plain)
                 chunks.append(chunk)
             backlog.work_off(partial(progress, f"Indexing {name}"))
+            backlog.add_headings(standing(name, path) for path in {c.heading for c in chunks})
         self.store.catalog.replace_source(name, stat, digest, chunks, self._embedder.fingerprint)
         self._faults.pop(name, None)
         if self._on_change is not None:

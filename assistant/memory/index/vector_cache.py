@@ -85,6 +85,16 @@ class VectorCache:
                 raise sqlite3.DatabaseError("vectors are missing")
         return matrix([values[number] for number in numbers])
 
+    def of_sections(self, numbers: Sequence[int]) -> tuple[Rows, Vectors]:
+        """Those of these sections that have a vector, and their vectors."""
+        with self._database.using() as db:
+            rows = db.execute(
+                "SELECT s.id, v.value FROM sections s JOIN vectors v ON v.id = s.vector"
+                " WHERE s.id IN (SELECT value FROM json_each(?))",
+                (str(list(numbers)),),
+            ).fetchall()
+        return np.array([row for row, _ in rows], dtype=np.int64), matrix([v for _, v in rows])
+
     def sample(self, count: int) -> Vectors:
         """The vectors of about so many chunks from all over the memory."""
         with self._database.using() as db:
@@ -112,11 +122,13 @@ class VectorCache:
         return layout.rowid, vectors
 
     def prune(self, keep: int) -> int:
-        """Drop vectors that no chunk has, all but the newest `keep`; returns how many."""
+        """Drop vectors that nothing has, all but the newest `keep`; returns how many."""
         with self._database.using() as db:
             done = db.execute(
-                "DELETE FROM vectors WHERE id IN (SELECT v.id FROM vectors v LEFT JOIN chunks c"
-                " ON c.vector = v.id WHERE c.vector IS NULL ORDER BY v.id DESC LIMIT -1 OFFSET ?)",
+                "DELETE FROM vectors WHERE id IN (SELECT v.id FROM vectors v"
+                " LEFT JOIN chunks c ON c.vector = v.id LEFT JOIN sections s ON s.vector = v.id"
+                " WHERE c.vector IS NULL AND s.vector IS NULL"
+                " ORDER BY v.id DESC LIMIT -1 OFFSET ?)",
                 (keep,),
             )
             return done.rowcount

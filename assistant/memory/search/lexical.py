@@ -82,11 +82,16 @@ def total_idf(terms: Sequence[Term], total: int) -> np.float32:
 
 
 def likeliest(
-    grains: Grains, terms: Sequence[Term], postings: Mapping[str, Postings], limit: int
+    grains: Grains,
+    terms: Sequence[Term],
+    postings: Mapping[str, Postings],
+    headings: Mapping[str, Postings],
+    limit: int,
 ) -> Rows:
     """At most `limit` positions that the words alone speak for most: to find candidates among.
 
-    Each word is weighted in its own chunk; what is around a turn is added to it.
+    Each word is weighted in its own chunk; what is around a turn is added to it, and what is in
+    the heading to what stands alone.
     """
     layout = grains.layout
     total = len(layout)
@@ -102,6 +107,9 @@ def likeliest(
         same = grains.section[distance:] == grains.section[:-distance]
         around[distance:] += score[:-distance] * (same & layout.turn[distance:])
         around[:-distance] += score[distance:] * (same & layout.turn[:-distance])
+    above = _above(grains, terms, headings)
+    if above.any():
+        around += OWN * above[grains.section] * ~layout.turn
     best = np.argpartition(-around, min(limit, total - 1))[:limit]
     return best[around[best] > 0]
 
@@ -152,6 +160,16 @@ def match(
         weight = idf(int(np.count_nonzero(said)), len(said))
         lengths_there = grains.section_lengths[of_section]
         found.section[:] += weight * saturated(counted, lengths_there, section_average)
+    return found
+
+
+def _above(grains: Grains, terms: Sequence[Term], headings: Mapping[str, Postings]) -> Scores:
+    """What the words tell for the heading of each section; one that leads many tells little."""
+    found = np.zeros(len(grains.sections), dtype=np.float32)
+    for term in terms:
+        there = _headed(grains, headings[term.text]) > 0
+        if held := int(np.count_nonzero(there)):
+            found += there * idf(held, len(there))
     return found
 
 

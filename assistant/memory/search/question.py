@@ -86,7 +86,7 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
         searched=affordable(terms),
         words=frozenset(word.casefold() for word in words),
         names=frozenset(term.text for term in names),
-        unknown_names=_share_unknown(names),
+        unknown_names=_share_unknown(names, catalog),
         periods=tuple(periods(text, today)),
     )
 
@@ -123,8 +123,11 @@ def _names(text: str, catalog: Catalog) -> list[Term]:
     return catalog.words.terms(" ".join(names))
 
 
-def _share_unknown(names: list[Term]) -> float:
-    unknown = sum(not name.document_frequency for name in names)
+def _share_unknown(names: list[Term], catalog: Catalog) -> float:
+    """The share of names that neither a chunk nor a heading holds."""
+    unsaid = [name for name in names if not name.document_frequency]
+    headed = catalog.words.in_headings(unsaid)
+    unknown = sum(not len(headed[name.text][0]) for name in unsaid)
     return unknown / len(names) if names else 0.0
 
 

@@ -19,14 +19,23 @@ Weights = Mapping[str, float]
 
 WEIGHTS: Weights = {
     "dense": 6.0,  # cosine of the question and the chunk
-    "dense_section": 4.6,  # of a turn, the best cosine in its section; else its own
-    "bm25": 3.9,  # the words of the chunk and what belongs to it
-    "bm25_section": 3.8,  # the words of a turn's section; else those of the heading
-    "name": 2.9,  # the question names the turn's speaker; else the share of its names it holds
-    "date": 5.3,  # how near the chunk's dates are to the times the question names
-    "dated": 0.9,  # a turn that says when something was
-    "asks": -0.7,  # a turn that ends with a question
+    "dense_section": 4.6,  # the best cosine in its section
+    "bm25": 3.9,  # the words of the turn and those around it
+    "bm25_section": 3.8,  # the words of its section
+    "name": 2.9,  # the question names the speaker
+    "date": 5.3,  # how near its dates are to the times the question names
+    "dated": 0.9,  # it says when something was
+    "asks": -0.7,  # it ends with a question
 }
+"""Of a turn of a conversation."""
+ALONE: Weights = {
+    "dense": 10.6,
+    "dense_section": 3.0,  # cosine of the question and what stands above it
+    "bm25": 3.0,  # its own words
+    "bm25_section": 8.0,  # the words above it
+    "date": 5.3,
+}
+"""Of what stands alone."""
 SIGNALS = tuple(WEIGHTS)
 
 Matrix = NDArray[np.float32]

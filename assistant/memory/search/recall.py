@@ -4,7 +4,7 @@ Candidates come from Chroma and from the words' postings; only they, their neigh
 sections are looked at, so that a recall costs the same whatever the memory holds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
@@ -16,15 +16,20 @@ from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.columns import Layout, Rows
-from assistant.memory.index.postings import Postings
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
-from assistant.memory.search.lexical import Grains
 from assistant.memory.search.question import Question, read
 from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
-from assistant.memory.search.similarity import Scanner, Similarity, understanding
-from assistant.memory.search.traits import TraitColumns
+from assistant.memory.search.signals import (
+    View,
+    empty,
+    match_section,
+    match_traits,
+    match_words,
+    put,
+)
+from assistant.memory.search.similarity import Scanner, understanding
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.settings import MemorySettings
 
@@ -51,6 +56,10 @@ class Ranked:
     matrix: Matrix
     understood: float
 
+    def turns(self) -> NDArray[np.bool_]:
+        """Which of them are turns of a conversation."""
+        return self.layout.turn[self.positions]
+
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
@@ -59,15 +68,6 @@ class _Listed:
     worth: list[Passage]
     rest: list[Passage]
     weak: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """What is derived from one state of the memory."""
-
-    layout: Layout
-    grains: Grains
-    columns: TraitColumns
 
 
 class Recaller:
@@ -85,9 +85,10 @@ class Recaller:
         self._settings = settings
         self._today = today
         self._weights = weights
+        self._alone = {name: ranking.ALONE[name] for name in ranking.ALONE if name in weights}
         self._embedder = embedder
         self._scanner = Scanner(store, embedder)
-        self._view: _View | None = None
+        self._view: View | None = None
 
     def recall(self, query: Query) -> Recall:
         """The passages worth their tokens, best first. Raises UsageError if `as_of` is no date."""
@@ -147,24 +148,26 @@ class Recaller:
         understood = self._understood(question)
         eligible = _eligible(view.layout, query) & _of_sources(view.layout, query, only)
         if not eligible.any():
-            return self._ranked(view.layout, np.empty(0, dtype=np.int64), _empty(0), understood)
+            return self._ranked(view.layout, np.empty(0, dtype=np.int64), empty(0), understood)
         exact = query.as_of is not None or only is not None
         asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
         with asked as similarity:
             postings = catalog.words.in_chunks(question.searched)
             headings = catalog.words.in_headings(question.searched)
-            worded = lexical.likeliest(view.grains, question.searched, postings, WORDED)
+            worded = lexical.likeliest(view.grains, question.searched, postings, headings, WORDED)
             similarity.include(worded)
-            positions = np.union1d(similarity.known(), worded)
+            below = view.above.nearest(similarity.question())
+            positions = np.union1d(np.union1d(similarity.known(), worded), below)
         positions = positions[eligible[positions]]
-        matrix = _empty(len(positions))
-        _match_words(matrix, view.grains, question, postings, headings, positions)
-        _put(matrix, "dense", understood * similarity.of(positions))
-        best = np.argsort(-ranking.score(matrix, self._weights), kind="stable")[:CANDIDATES]
+        matrix = empty(len(positions))
+        match_words(matrix, view.grains, question, postings, headings, positions)
+        put(matrix, "dense", understood * similarity.of(positions))
+        scores = self._scores(matrix, view.layout.turn[positions])
+        best = np.argsort(-scores, kind="stable")[:CANDIDATES]
         positions, matrix = positions[best], matrix[best]
-        _match_section(matrix, view.grains, similarity, positions)
+        match_section(matrix, view, similarity, positions)
         matrix[:, SIGNALS.index("dense_section")] *= understood
-        _match_traits(matrix, view.columns, question, positions)
+        match_traits(matrix, view.columns, question, positions)
         return self._ranked(view.layout, positions, matrix, understood)
 
     def _understood(self, question: Question) -> float:
@@ -173,25 +176,30 @@ class Recaller:
             return 1.0
         return understanding(question.text, self._embedder)
 
-    def _current_view(self) -> _View:
+    def _current_view(self) -> View:
         catalog = self.store.catalog
         layout = catalog.layout()
         if self._view is None or self._view.layout is not layout:
-            self._view = _View(layout, Grains.of(layout), TraitColumns(catalog, layout))
+            self._view = View.of(catalog, layout)
         return self._view
 
     def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix, understood: float) -> Ranked:
-        scores = ranking.score(matrix, self._weights)
+        scores = self._scores(matrix, layout.turn[positions])
         order = np.argsort(-scores, kind="stable")
         return Ranked(layout, positions[order], scores[order], matrix[order], understood)
+
+    def _scores(self, matrix: Matrix, turn: NDArray[np.bool_]) -> NDArray[np.float32]:
+        talk, alone = (ranking.score(matrix, each) for each in (self._weights, self._alone))
+        return np.where(turn, talk, alone)
 
     def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self.store.catalog.chunks(rows)
-        found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], strict=True)
+        weights = [self._weights if turn else self._alone for turn in ranked.turns()[:limit]]
+        found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], weights, strict=True)
         return [
-            Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, self._weights))
-            for each, score, row in found
+            Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, used))
+            for each, score, row, used in found
         ]
 
 
@@ -234,47 +242,3 @@ def _as_of(chunk: Chunk, day: str | None) -> Chunk:
     if day is None or chunk.until is None or chunk.until <= day:
         return chunk
     return replace(chunk, status="current")
-
-
-def _match_words(
-    matrix: Matrix,
-    grains: Grains,
-    question: Question,
-    postings: Mapping[str, Postings],
-    headings: Mapping[str, Postings],
-    positions: Rows,
-) -> None:
-    found = lexical.match(grains, question.searched, postings, headings, question.names, positions)
-    whole = lexical.total_idf(question.terms, len(grains.layout))
-    _put(matrix, "bm25", found.window / whole)
-    _put(matrix, "bm25_section", found.section / whole)
-    _put(matrix, "name", found.names / np.float32(len(question.names) or 1))
-
-
-def _match_section(matrix: Matrix, grains: Grains, similarity: Similarity, positions: Rows) -> None:
-    known = similarity.known()
-    best = np.full(len(grains.sections), -1.0, dtype=np.float32)
-    np.maximum.at(best, grains.section[known], similarity.of(known))
-    in_section = best[grains.section[positions]]
-    own = similarity.of(positions)
-    _put(matrix, "dense_section", np.where(grains.layout.turn[positions], in_section, own))
-
-
-def _match_traits(
-    matrix: Matrix, columns: TraitColumns, question: Question, positions: Rows
-) -> None:
-    turn = columns.layout.turn[positions]
-    columns.read(positions if question.periods else positions[turn])
-    _put(matrix, "date", columns.near(positions, question.periods))
-    said = columns.said_by(positions, question.words)
-    _put(matrix, "name", np.where(turn, said, matrix[:, SIGNALS.index("name")]))
-    _put(matrix, "dated", columns.dated(positions) * turn)
-    _put(matrix, "asks", columns.asks(positions) * turn)
-
-
-def _put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:
-    matrix[:, SIGNALS.index(signal)] = values
-
-
-def _empty(rows: int) -> Matrix:
-    return np.zeros((rows, len(SIGNALS)), dtype=np.float32)

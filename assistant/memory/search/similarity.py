@@ -52,12 +52,12 @@ class Similarity:
         """Look at these positions too; their vectors are read while the index is asked."""
         if len(positions):
             vectors = self._vectors(positions)
-            question = self._question()
+            question = self.question()
             self._known[positions] = vectors @ question
 
     def of(self, positions: Rows) -> Cosines:
         """Of these positions, in an array of any shape; the one after the last counts 0."""
-        question = self._question()
+        question = self.question()
         missing = np.unique(positions[np.isnan(self._known[positions])])
         if len(missing):
             self._known[missing] = self._vectors(missing) @ question
@@ -65,10 +65,11 @@ class Similarity:
 
     def known(self) -> Rows:
         """The positions whose similarity is known, in order."""
-        self._question()
+        self.question()
         return np.flatnonzero(~np.isnan(self._known[:-1]))
 
-    def _question(self) -> Cosines:
+    def question(self) -> Cosines:
+        """The vector of the question."""
         compared = self._compared.result()
         if not self._filled:
             self._filled = True

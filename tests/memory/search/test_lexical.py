@@ -86,14 +86,20 @@ def test_rare_words_tell_more() -> None:
     assert lexical.idf(1, 100) > lexical.idf(50, 100) > lexical.idf(100, 100) > 0
 
 
-def test_candidates_hold_a_word_or_stand_beside_a_turn_that_does(catalog: Catalog) -> None:
-    terms = catalog.words.terms("beans ladder")
+def test_candidates_hold_a_word_or_stand_under_one_or_beside_a_turn_that_does(
+    catalog: Catalog,
+) -> None:
     grains = Grains.of(catalog.layout())
-    found = lexical.likeliest(grains, terms, catalog.words.in_chunks(terms), 100)
-    assert sorted(found.tolist()) == [0, 1, ANN, ANN + 1, ANN + 2]
-    best = lexical.likeliest(grains, terms, catalog.words.in_chunks(terms), 2)
-    assert sorted(best.tolist()) == [0, 1]
-    assert not len(lexical.likeliest(grains, [], {}, 5))
+
+    def likeliest(words: str, limit: int) -> list[int]:
+        terms = catalog.words.terms(words)
+        postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
+        return sorted(lexical.likeliest(grains, terms, postings, headings, limit).tolist())
+
+    assert likeliest("beans ladder", 100) == [0, 1, ANN, ANN + 1, ANN + 2]
+    assert likeliest("beans ladder", 2) == [0, 1]
+    assert likeliest("garden", 100) == [0, 1, 2]
+    assert likeliest("", 5) == []
 
 
 def test_neighbours_end_with_the_section(catalog: Catalog) -> None:

@@ -259,3 +259,30 @@ def test_a_source_has_places_of_its_own_or_is_left_out(facts: Recaller) -> None:
     assert facts.recall(Query("who is my dentist?", without=(source,))).passages == ()
     first = facts.recall(Query("who is my dentist?", own=(source, 1), without=(source,)))
     assert [each.id for each in first.passages] == [found.passages[0].id]
+
+
+MANUALS = """# {0} {1}
+
+## Door
+
+- Wipe it dry after each use.
+
+## Reset
+
+- Press the {2} key for two seconds.
+"""
+
+
+def test_a_passage_is_found_by_where_it_stands(
+    remember: Remember, workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    machines = [("Lindholm", "dishwasher", "blue"), ("Tarn", "boiler", "flame"),
+                ("Orla", "sewing machine", "needle"), ("Veska", "camera", "menu")]  # fmt: skip
+    (workspace.root / "memory").mkdir(exist_ok=True)
+    for name, kind, key in machines:
+        text = MANUALS.format(name, kind, key)
+        (workspace.root / f"memory/{name.lower()}.md").write_text(text, encoding="utf-8")
+    recaller = remember("# Memory\n", embedder)
+    for name, kind, key in machines:
+        assert key in best(recaller, f"how do I reset the {name}")
+        assert key in best(recaller, f"resetting the {kind}")

@@ -44,3 +44,26 @@ def test_a_label_that_recurs_in_a_section_is_a_speaker() -> None:
     assert turns(talk) == [True, False, True, False, True]
     assert turns([(number, "Ann: hello") for number in range(5)]) == [False] * 5
     assert turns([(1, "no label")] * 5) == [False] * 5
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Mia: likes sushi", "Mia: allergic to nuts", "Mia: shoe size 31"],
+        ["Mia: likes sushi", "Mia: size 31", "Mia: six", "Tom: size 35", "Tom: nine", "Tom: left"],
+        [
+            "Bugfix: no crash",
+            "Bugfix: no leak",
+            "Feature: tabs",
+            "Bugfix: quieter",
+            "Feature: dark",
+        ],
+    ],
+)
+def test_facts_with_labels_are_no_talk(lines: list[str]) -> None:
+    assert turns([(1, line) for line in lines]) == [False] * len(lines)
+
+
+def test_who_says_more_at_a_time_talks_too() -> None:
+    said = ["Ann: hi", "Ann: how are you?", "Bob: fine", "Bob: and tired", "Bob: yes", "Ann: oh"]
+    assert all(turns([(1, line) for line in said]))

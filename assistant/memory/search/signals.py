@@ -1,0 +1,89 @@
+"""Each signal of `ranking` for the candidates of one question."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.columns import Layout, Rows
+from assistant.memory.index.postings import Postings
+from assistant.memory.search import lexical
+from assistant.memory.search.above import Above
+from assistant.memory.search.lexical import Grains
+from assistant.memory.search.question import Question
+from assistant.memory.search.ranking import SIGNALS, Matrix
+from assistant.memory.search.similarity import Similarity
+from assistant.memory.search.traits import TraitColumns
+
+UNTITLED = 0.4
+"""What stands under no telling heading counts as under one that is so near, of its own cosine."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is derived from one state of the memory."""
+
+    layout: Layout
+    grains: Grains
+    columns: TraitColumns
+    above: Above
+
+    @classmethod
+    def of(cls, catalog: Catalog, layout: Layout) -> "View":
+        """Of a layout; read further as questions need it."""
+        grains = Grains.of(layout)
+        return cls(layout, grains, TraitColumns(catalog, layout), Above(catalog, grains))
+
+
+def match_words(
+    matrix: Matrix,
+    grains: Grains,
+    question: Question,
+    postings: Mapping[str, Postings],
+    headings: Mapping[str, Postings],
+    positions: Rows,
+) -> None:
+    """The signals of words."""
+    found = lexical.match(grains, question.searched, postings, headings, question.names, positions)
+    whole = lexical.total_idf(question.terms, len(grains.layout))
+    put(matrix, "bm25", found.window / whole)
+    put(matrix, "bm25_section", found.section / whole)
+    put(matrix, "name", found.names / np.float32(len(question.names) or 1))
+
+
+def match_section(matrix: Matrix, view: View, similarity: Similarity, positions: Rows) -> None:
+    """Of a turn the best cosine of its section; else that of what stands above, or its own."""
+    grains = view.grains
+    known = similarity.known()
+    best = np.full(len(grains.sections), -1.0, dtype=np.float32)
+    np.maximum.at(best, grains.section[known], similarity.of(known))
+    in_section = best[grains.section[positions]]
+    own = similarity.of(positions)
+    above = view.above.cosines(similarity.question(), positions)
+    above = np.where(np.isnan(above), UNTITLED * own, above)
+    put(matrix, "dense_section", np.where(grains.layout.turn[positions], in_section, above))
+
+
+def match_traits(
+    matrix: Matrix, columns: TraitColumns, question: Question, positions: Rows
+) -> None:
+    """The signals of dates, speakers and questions."""
+    turn = columns.layout.turn[positions]
+    columns.read(positions if question.periods else positions[turn])
+    put(matrix, "date", columns.near(positions, question.periods))
+    said = columns.said_by(positions, question.words)
+    put(matrix, "name", np.where(turn, said, matrix[:, SIGNALS.index("name")]))
+    put(matrix, "dated", columns.dated(positions) * turn)
+    put(matrix, "asks", columns.asks(positions) * turn)
+
+
+def put(matrix: Matrix, signal: str, values: NDArray[np.float32]) -> None:
+    """Set the values of a signal."""
+    matrix[:, SIGNALS.index(signal)] = values
+
+
+def empty(rows: int) -> Matrix:
+    """So many rows without a signal."""
+    return np.zeros((rows, len(SIGNALS)), dtype=np.float32)
