@@ -40,6 +40,7 @@ from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
+from assistant.tools.web.offered import web_tools
 from assistant.upkeep import findings
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
@@ -203,6 +204,7 @@ def _conversation(
         *scratch_tools(scratch),
         asking_tool(),
         *skill_tools(known),
+        *web_tools(chosen.web),
     ]
     untold.extend(_idle(roots, tools))
     if wish.news and trusted:

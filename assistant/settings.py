@@ -156,6 +156,27 @@ class ShellSettings(_Section):
     """The most megabytes of memory that a command may take. Unset: half of the machine's."""
 
 
+class WebSettings(_Section):
+    """[web]: what the model may reach of the web. Nothing, until it is set."""
+
+    fetch: bool = False
+    """Let the model read pages, with `fetch_url`."""
+    search: Literal["tavily", "brave", "searxng"] | None = None
+    """The service that `web_search` asks. Unset: there is no search."""
+    search_url: str | None = None
+    """The service's address: a SearXNG server's, or a proxy's for the others."""
+    search_key_env: str | None = None
+    """The environment variable that holds the service's key. Unset: `TAVILY_API_KEY` or
+    `BRAVE_API_KEY`."""
+    allow_private: Texts = ()
+    """Names, addresses and networks (`10.0.0.0/8`) that pages may be read from although they are
+    private; all others are of the public internet."""
+    timeout_seconds: float = Field(default=30.0, gt=0)
+    """How long a page or a search may take in all."""
+    max_bytes: int = Field(default=5_000_000, ge=1024)
+    """How much of a page is read."""
+
+
 class ContextSettings(_Section):
     """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
 
@@ -191,6 +212,7 @@ class Settings(_Section):
     daemon: DaemonSettings = DaemonSettings()
     policy: PolicySettings = PolicySettings()
     shell: ShellSettings = ShellSettings()
+    web: WebSettings = WebSettings()
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
 

@@ -9,7 +9,7 @@ from assistant.errors import ToolError
 from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.settings import PolicySettings
+from assistant.settings import PolicySettings, WebSettings
 from assistant.tools.asking import asking_tool
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files.read import reading_tools
@@ -24,6 +24,7 @@ from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
+from assistant.tools.web.offered import web_tools
 from assistant.workspace.folder import Workspace
 
 
@@ -222,6 +223,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         *job_tools(Jobs(), threading.Event()),
         *scratch_tools(Scratch()),
         asking_tool(),
+        *web_tools(WebSettings(fetch=True, search="brave")),
     ]
     assert documented == {each.name for each in tools} | {"load_tools"}
 

@@ -1,0 +1,163 @@
+"""httpx2 over connections that go where the guard says, and end by a deadline.
+
+The name is resolved and looked at when the connection is made, so a name that resolves otherwise
+the second time is looked at the second time. TLS and the Host header keep the name.
+"""
+
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from assistant import __version__
+from assistant.errors import ToolError
+from assistant.tools.web.addresses import Guard
+
+AGENT = f"Mozilla/5.0 (compatible; assistant/{__version__})"
+FAULTS = (
+    *(httpx2.HTTPError, httpx2.InvalidURL),
+    *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
+)
+"""What a request may raise."""
+
+
+@contextmanager
+def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
+    """A client for the requests of so many seconds in all. It knows no proxy and no `.netrc`.
+
+    What goes wrong within is raised as ToolError.
+    """
+    transport = _Transport(_Backend(guard, time.monotonic() + seconds))
+    asking = httpx2.Client(
+        transport=transport,
+        timeout=seconds,
+        trust_env=False,
+        follow_redirects=False,
+        headers={"user-agent": AGENT, "accept-encoding": "gzip"},
+    )
+    try:
+        with asking:
+            yield asking
+    except FAULTS as error:
+        raise ToolError(explained(error, seconds)) from error
+
+
+def explained(error: Exception, seconds: float) -> str:
+    """What went wrong with a request."""
+    if isinstance(error, httpx2.TimeoutException | httpcore2.TimeoutException):
+        return f"it took longer than {seconds:g} seconds"
+    return f"the connection failed: {error or type(error).__name__}"
+
+
+class _Transport(httpx2.BaseTransport):
+    """Sends by a pool of connections that a backend of ours makes."""
+
+    def __init__(self, backend: "_Backend") -> None:
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=httpx2.create_ssl_context(), network_backend=backend
+        )
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send it; its body is read as it is asked for."""
+        url = httpcore2.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        answer = self._pool.handle_request(
+            httpcore2.Request(
+                method=request.method,
+                url=url,
+                headers=request.headers.raw,
+                content=request.stream,
+                extensions=request.extensions,
+            )
+        )
+        body = _Body(answer)
+        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._pool.close()
+
+
+class _Body(httpx2.SyncByteStream):
+    def __init__(self, answer: httpcore2.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._answer.iter_stream()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+class _Backend(httpcore2.NetworkBackend):
+    """Connects to an address that the guard has looked at."""
+
+    def __init__(self, guard: Guard, deadline: float) -> None:
+        self._guard = guard
+        self._deadline = deadline
+        self._sockets = httpcore2.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Connect to the first of the name's addresses that answers."""
+        failed: Exception | None = None
+        for address in self._guard.addresses(host, port):
+            try:
+                stream = self._sockets.connect_tcp(
+                    address, port, _left(self._deadline), local_address, socket_options
+                )
+                return _Timed(stream, self._deadline)
+            except httpcore2.NetworkError as error:
+                failed = error
+        raise failed or httpcore2.ConnectError(f"{host} has no address")
+
+
+class _Timed(httpcore2.NetworkStream):
+    """A connection on which nothing waits past the deadline, however slowly bytes come."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
+        self._stream = stream
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _left(self._deadline))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _left(self._deadline))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore2.NetworkStream:
+        left = _left(self._deadline)
+        return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _left(deadline: float) -> float:
+    """The seconds that are left. Raises ReadTimeout if there are none."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise httpcore2.ReadTimeout("the time is up")
+    return left
