@@ -1,6 +1,6 @@
 """The composition root: settings become objects here, and nowhere else."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,8 +9,10 @@ from pathlib import Path
 
 from assistant import afterwards, config, settings
 from assistant.agent.interruption import Interruption
-from assistant.conversation import Conversation
+from assistant.agent.prompt.context import Section
+from assistant.conversation import NOTHING, Conversation
 from assistant.errors import SessionError
+from assistant.events import Event
 from assistant.memory.base import Origin, Progress, no_progress
 from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper, Memory
@@ -29,11 +31,12 @@ from assistant.skills import loading as skills
 from assistant.skills.base import Skills
 from assistant.tools.asking import asking_tool
 from assistant.tools.base import Tool
+from assistant.tools.files.mentions import Mentions
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
-from assistant.tools.memory import memory_tools
+from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
@@ -79,6 +82,22 @@ class Chat:
     memory: Keeper
     conversation: Conversation
     wish: ChatWish = ChatWish()
+
+    def send(self, text: str, given: Mapping[str, str] = NOTHING) -> Iterator[Event]:
+        """One turn, with what is given beside the message, and the files that it names by `@`.
+
+        Raises UsageError if one of them cannot be read, before anything is written down.
+        """
+        return self.conversation.send(text, {**given, **self.mentions.attached(text)})
+
+    def preview(self, text: str, given: Mapping[str, str] = NOTHING) -> list[Section]:
+        """What would be sent with this message, section by section."""
+        return self.conversation.preview(text, {**given, **self.mentions.attached(text)})
+
+    @property
+    def mentions(self) -> Mentions:
+        """Finds the files that a message names."""
+        return Mentions(self.place, self.settings.policy, Path.cwd())
 
     def use_model(self, name: str) -> None:
         """Answer with another model from the next turn on."""
@@ -198,6 +217,7 @@ def _conversation(
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
     jobs = Jobs()
     roots = Roots(place, wish.directories, chosen.policy, skills.further(chosen.skills.folders))
+    memory = VisibleMemory(memory, roots)
     tools = [
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
         *_tools(roots, redactor, interruption, jobs, chosen),

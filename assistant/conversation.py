@@ -33,6 +33,7 @@ from assistant.errors import (
     UsageError,
 )
 from assistant.events import (
+    Attached,
     Event,
     State,
     StateChanged,
@@ -165,6 +166,7 @@ class Conversation:
         self._begun_at = self.clock()
         try:
             yield TurnStarted(self.transcript.session, asked.id)
+            yield from _attached(self.transcript.entries)
             yield StateChanged(State.INITIALIZING)
             yield from self._notices()
             yield from brought_in(self.skills, self.transcript, self.model)
@@ -285,3 +287,10 @@ class Conversation:
 
     def _last_turn(self) -> Sequence[Entry]:
         return group(self.transcript.entries)[-1].entries
+
+
+def _attached(entries: Sequence[Entry]) -> Iterator[Event]:
+    """What came with the latest message."""
+    for entry in group(entries)[-1].entries:
+        if isinstance(entry, AttachmentEntry):
+            yield Attached(entry.title, len(entry.text.splitlines()))

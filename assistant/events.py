@@ -65,6 +65,15 @@ class SkillLoaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Attached:
+    """What came with the owner's message: its title, and so many lines."""
+
+    name: ClassVar[str] = "attached"
+    title: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """A piece of the reply."""
 
@@ -231,6 +240,7 @@ class TurnFailed:
 Event = (
     TurnStarted
     | StateChanged
+    | Attached
     | Recalled
     | SkillLoaded
     | TextDelta

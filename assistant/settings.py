@@ -201,6 +201,13 @@ class SkillsSettings(_Section):
     and ask before they change anything there."""
 
 
+class ChatSettings(_Section):
+    """[chat]: the chat in a terminal."""
+
+    keys: Literal["emacs", "vi"] = "emacs"
+    """The keys that edit a line: as in most shells, or as in vi."""
+
+
 class Settings(_Section):
     """Every setting, by section."""
 
@@ -215,6 +222,7 @@ class Settings(_Section):
     web: WebSettings = WebSettings()
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
+    chat: ChatSettings = ChatSettings()
 
 
 def validate(

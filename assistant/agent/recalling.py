@@ -7,7 +7,7 @@ from assistant.agent.answering import notice
 from assistant.agent.prompt.asking import recalled
 from assistant.errors import MemoryFailure
 from assistant.events import Event, Recalled
-from assistant.memory.base import Recall
+from assistant.memory.base import Passage, Recall
 from assistant.memory.protocol import Memory
 from assistant.session.entries import CitedPassage, RecalledEntry
 from assistant.session.transcript import Transcript
@@ -38,16 +38,23 @@ class Recalling:
         except MemoryFailure as error:
             yield notice(self.transcript, f"Memory could not be asked: {error}")
             return
-        passages = tuple(
-            CitedPassage(each.id, each.citation, self.redact(each.text), each.date)
-            for each in found.passages
-        )
+        passages = tuple(map(self._cited, found.passages))
         self.transcript.append(RecalledEntry(passages, found.tokens, found.abstained))
         yield Recalled(tuple(each.citation for each in passages), found.tokens, found.abstained)
 
     def preview(self, text: str) -> Recall:
         """What a turn with this message would be given; nothing is kept."""
         return self._ask(text) if self.trusted and text else Recall(text, 0, ())
+
+    def _cited(self, passage: Passage) -> CitedPassage:
+        return CitedPassage(
+            passage.id,
+            passage.citation,
+            self.redact(passage.text),
+            passage.date,
+            " › ".join(passage.heading),
+            {name: round(share, 3) for name, share in passage.signals.items()},
+        )
 
     def _ask(self, text: str) -> Recall:
         return recalled(self.memory, self.workspace, self.transcript.entries, text)

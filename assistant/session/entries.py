@@ -122,12 +122,14 @@ class ToolResultEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A passage as it was put into the prompt."""
+    """A passage as it was put into the prompt; `signals` are the shares of its score."""
 
     id: str
     citation: str
     text: str
     date: str | None = None
+    heading: str = ""
+    signals: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class Transcript:
             self._catch_up()
             new: list[Entry] = []
             if not self._entries:
+                self._claim()
                 version = ".".join(map(str, entry_types.FORMAT))
                 new.append(_stamped(entry_types.HeaderEntry(version, self.session), 0))
             stamped = _stamped(entry, len(self._entries) + len(new))
@@ -90,6 +91,19 @@ class Transcript:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+    def _claim(self) -> None:
+        """Lock a new session. If its id was taken meanwhile, it gets another."""
+        while self.path is not None and self._lock is None and not self._borrowed:
+            directory = storage.private_directory(self.path.parent)
+            lock = locking.try_lock(directory / f"{self.session}.lock")
+            if lock is not None and not self.path.exists():
+                self._lock = lock
+                return
+            if lock is not None:
+                lock.release()
+            self.session = _new_id()
+            self.path = directory / f"{self.session}{SUFFIX}"
 
     def _alone(self) -> AbstractContextManager[object]:
         """Nobody else appends meanwhile: a session may be read while it is open."""
@@ -145,9 +159,13 @@ def _stamped(entry: E, number: int) -> E:
 
 def create(directory: Path) -> Transcript:
     """A new session, whose file in `directory` its first entry makes."""
-    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    session = f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
+    session = _new_id()
     return Transcript(session, directory / f"{session}{SUFFIX}")
+
+
+def _new_id() -> str:
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
 
 
 def off_the_record() -> Transcript:

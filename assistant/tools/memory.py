@@ -1,12 +1,24 @@
 """`recall`, `search_sessions`, `remember`: the model's own way into long-term memory."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
 from assistant.errors import ToolError
-from assistant.memory.base import SESSIONS, Fact, Origin, Passage, Query, Recall, Remembered
+from assistant.memory.base import (
+    SESSIONS,
+    Fact,
+    Held,
+    JournalEntry,
+    Origin,
+    Passage,
+    Query,
+    Recall,
+    Remembered,
+)
 from assistant.memory.protocol import Memory
 from assistant.quoting import one_line, quoted
 from assistant.tools.base import Danger, Tool, ToolResult
@@ -29,6 +41,47 @@ def the_assistant(text: str) -> Origin:
     return Origin("assistant")
 
 
+class VisibleMemory:
+    """A memory less the files that the owner's rules deny to `recall`: no prompt holds them."""
+
+    def __init__(self, memory: Memory, roots: Roots) -> None:
+        self._memory = memory
+        self._roots = roots
+
+    def recall(self, query: Query) -> Recall:
+        """The best passages for a query from the other files."""
+        hidden: list[str] = []
+        if self._roots.rules.denied("recall"):
+            sources = self._roots.workspace.sources()
+            hidden = [each for each in sources if _denied(self._roots, "recall", each)]
+        return self._memory.recall(replace(query, without=(*query.without, *hidden)))
+
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        """Write facts, as the memory does."""
+        return self._memory.remember(facts, request=request)
+
+    def waiting(self) -> tuple[Held, ...]:
+        """The facts that wait for the owner's review."""
+        return self._memory.waiting()
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        """The writes whose facts a stale save took away."""
+        return self._memory.erased()
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._memory.close()
+
+
+def _denied(roots: Roots, tool: str, source: str) -> bool:
+    """Whether a file of memory is denied to a tool, by its name or where that leads."""
+    spelled = roots.workspace.root / source
+    named = roots.rules.denied(tool)
+    return any(named.holds(str(path), directory=False) for path in (spelled, spelled.resolve()))
+
+
 def memory_tools(
     memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
 ) -> list[Tool]:
@@ -38,10 +91,7 @@ def memory_tools(
     below the roots is neither recalled nor written to.
     """
 
-    def denied(tool: str, source: str) -> bool:
-        spelled = roots.workspace.root / source
-        named = roots.rules.denied(tool)
-        return any(named.holds(str(path), directory=False) for path in (spelled, spelled.resolve()))
+    denied = partial(_denied, roots)
 
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],

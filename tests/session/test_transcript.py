@@ -197,10 +197,10 @@ def test_a_later_format_is_refused_and_a_later_minor_is_read(directory: Path) ->
     session = begun(directory)
     session.close()
     data = path_of(session).read_bytes()
-    path_of(session).write_bytes(data.replace(b'"1.2"', b'"2.0"'))
+    path_of(session).write_bytes(data.replace(b'"1.3"', b'"2.0"'))
     with pytest.raises(SessionError, match=r"of format 2\.0.*Update the assistant"):
         transcript.reopen(directory, session.session)
-    later = data.replace(b'"1.2"', b'"1.7"').replace(b'"text"', b'"mood":"new","text"')
+    later = data.replace(b'"1.3"', b'"1.7"').replace(b'"text"', b'"mood":"new","text"')
     path_of(session).write_bytes(later + b'{"type":"mood","id":"e2","time":"t","level":3}\n')
     again = transcript.reopen(directory, session.session)
     assert isinstance(again.entries[2], OtherEntry)
@@ -338,3 +338,16 @@ def test_settle_ends_a_turn_once(directory: Path) -> None:
     before = len(session.entries)
     session.settle("stopped")
     assert len(session.entries) == before
+
+
+def test_a_new_session_whose_id_was_taken_meanwhile_gets_another(tmp_path: Path) -> None:
+    one = transcript.create(tmp_path)
+    other = Transcript(one.session, one.path)
+    other.append(UserEntry("first"))
+    one.append(UserEntry("second"))
+    assert one.session != other.session
+    assert [len(each.read_text().splitlines()) for each in tmp_path.glob("*.jsonl")] == [2, 2]
+    other.close()
+    third = Transcript(other.session, other.path)
+    third.append(UserEntry("third"))
+    assert len(list(tmp_path.glob("*.jsonl"))) == 3

@@ -8,7 +8,7 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Origin, Passage, Query, Recall, Remembered
 from assistant.settings import PolicySettings
 from assistant.tools.files.roots import Roots
-from assistant.tools.memory import memory_tools
+from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.policy import DenyAll
 from assistant.tools.rules import DENIED
 from assistant.tools.toolbox import Toolbox
@@ -100,3 +100,19 @@ def test_what_is_denied_is_neither_recalled_nor_written(
     assert call("recall", query="door").content == "Memory holds nothing on this."
     assert call("remember", fact="x").content == DENIED
     assert len(memory.facts) == 1
+
+
+def test_what_is_denied_is_left_out_of_every_recall(workspace: Workspace) -> None:
+    (workspace.root / "memory" / "private").mkdir(parents=True)
+    for name in ("memory/open.md", "memory/private/diary.md"):
+        (workspace.root / name).write_text("- The door code is 4711\n")
+    asked: list[Query] = []
+
+    class Asked(ListMemory):
+        def recall(self, query: Query) -> Recall:
+            asked.append(query)
+            return super().recall(query)
+
+    roots = Roots(workspace, policy=PolicySettings(deny=("*:memory/private/*",)))
+    VisibleMemory(Asked(), roots).recall(Query("door", without=("AGENTS.md",)))  # type: ignore[arg-type]
+    assert asked[0].without == ("AGENTS.md", "memory/private/diary.md")

@@ -1,12 +1,15 @@
 """What memory answers, as a person reads it and as a program does."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from assistant.display import counted, spelled
 from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
+
+if TYPE_CHECKING:
+    from assistant.session.entries import RecalledEntry
 
 
 def show_written(written: Remembered) -> None:
@@ -24,6 +27,19 @@ def show_written(written: Remembered) -> None:
         typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
         for passage in written.similar:
             typer.echo(f"  {one_line(f'{passage.citation}  {passage.text}')}")
+
+
+def show_recorded(recalled: "RecalledEntry") -> None:
+    """What was put into the prompt of a turn, with the shares of its scores."""
+    for each in recalled.passages:
+        shares = "  ".join(f"{name} {share:+.2f}" for name, share in (each.signals or {}).items())
+        facts = " · ".join(mark for mark in (each.date, each.heading) if mark)
+        typer.echo(_bold(each.citation) + _dim(f"  {facts}"))
+        _indented(each.text)
+        if shares:
+            typer.echo(_dim(f"  score {sum((each.signals or {}).values()):.2f} = {shares}"))
+    if not recalled.passages:
+        typer.echo("Memory held nothing on it.")
 
 
 def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
@@ -46,18 +62,27 @@ def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
 def _show_passage(passage: Passage, *, why: bool) -> None:
     marks = [passage.date or "", " › ".join(passage.heading)]
     marks += ["superseded"] if passage.status == "superseded" else []
-    head = spelled(" · ".join(mark for mark in marks if mark))
-    place = spelled(passage.citation)
-    typer.echo(typer.style(place, bold=True) + typer.style(f"  {head}", dim=True))
-    for line in spelled(passage.text).strip().split("\n"):
-        typer.echo(f"  {line}")
+    facts = " · ".join(mark for mark in marks if mark)
+    typer.echo(_bold(passage.citation) + _dim(f"  {facts}"))
+    _indented(passage.text)
     if why:
         shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
         origin = f"from {passage.origin or 'the file'}"
-        facts = (
-            f"score {passage.score:.2f} = {shares} · {counted(passage.tokens, 'token')} · {origin}"
-        )
-        typer.echo(typer.style(f"  {spelled(facts)}", dim=True))
+        tokens = counted(passage.tokens, "token")
+        typer.echo(_dim(f"  score {passage.score:.2f} = {shares} · {tokens} · {origin}"))
+
+
+def _indented(text: str) -> None:
+    for line in spelled(text).strip().split("\n"):
+        typer.echo(f"  {line}")
+
+
+def _bold(text: str) -> str:
+    return typer.style(spelled(text), bold=True)
+
+
+def _dim(text: str) -> str:
+    return typer.style(spelled(text), dim=True)
 
 
 def one_line(text: str, width: int = 100) -> str:

@@ -45,7 +45,7 @@ def ask(
     with opening.open(approver()) as opened:
         talk = opened.conversation
         earlier = () if talk.asks else (talk.resume(),)  # the message is the answer
-        turns = (*earlier, talk.send(text, attached))
+        turns = (*earlier, opened.send(text, attached))
         raise typer.Exit(headless.print_turns(turns, as_json=as_json))
 
 
@@ -53,7 +53,7 @@ def context(context: typer.Context, message: Message = None, as_json: AsJson = F
     """Show the prompt that a message would be sent with, section by section."""
     text, attached = message_and_input(message)
     with Opening(context.obj).open() as opened:
-        sections = opened.conversation.preview(text, attached)
+        sections = opened.preview(text, attached)
     if as_json:
         print_json(
             [{"title": each.title, "tokens": each.tokens, "text": each.text} for each in sections]

@@ -1,7 +1,6 @@
 """`chat`: conversation from the shell."""
 
 import sys
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -56,11 +55,8 @@ def chat(
             welcome.greet(context.obj)
         converse.converse(opening)
         return
-    from assistant.cli.talk import headless
+    from assistant.cli.talk.piped import Piped
     from assistant.cli.terminal.approval import approver
 
     with opening.open(approver()) as opened:
-        talk = opened.conversation
-        earlier = [] if talk.asks else [talk.resume()]  # the first line is the answer
-        turns = chain(earlier, map(talk.send, filter(None, lines())))
-        raise typer.Exit(headless.print_turns(turns))
+        raise typer.Exit(Piped(opened).talk(lines()))

@@ -1,4 +1,4 @@
-"""What the prompt completes: slash commands with what they do, and `@` with files of the workspace.
+"""What the prompt completes: slash commands with what they do, and `@` with files.
 
 Commands are known only when the agent has been loaded; until then none are offered.
 """
@@ -6,20 +6,24 @@ Commands are known only when the agent has been loaded; until then none are offe
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-FILE = re.compile(r"(?:^|\s)@(\S*)$")
+FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MOST_FILES = 200
 
 
 class ChatCompleter(Completer):
-    """Completes what is typed in the chat. `commands` has each one's argument and help."""
+    """Completes what is typed in the chat. `commands` has each one's argument and help.
+
+    Files are those of the workspace, then of the directory that the chat was begun in.
+    """
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._roots = dict.fromkeys((root, Path.cwd()))
         self.commands: Mapping[str, tuple[str, str]] = {}
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
@@ -28,7 +32,8 @@ class ChatCompleter(Completer):
         if typed.startswith("/") and not re.search(r"\s", typed):
             yield from self._named(typed)
         elif found := FILE.search(typed):
-            yield from self._files(found[1])
+            path = found[1] if found[1] is not None else found[2]
+            yield from islice(self._files(path, -len(found[0])), MOST_FILES)
 
     def _named(self, typed: str) -> Iterator[Completion]:
         for name, (argument, help) in self.commands.items():
@@ -36,10 +41,19 @@ class ChatCompleter(Completer):
                 shown = f"{name} {argument}".rstrip()
                 yield Completion(name, -len(typed), display=shown, display_meta=help)
 
-    def _files(self, typed: str) -> Iterator[Completion]:
-        above, _, begun = typed.rpartition("/")
-        for name in sorted(_names(self._root / above, begun))[:MOST_FILES]:
-            yield Completion(name, -len(begun))
+    def _files(self, path: str, start: int) -> Iterator[Completion]:
+        above, slash, begun = path.rpartition("/")
+        folder = Path(above + slash).expanduser() if above.startswith("~") else Path(above + slash)
+        names = (name for root in self._roots for name in sorted(_names(root / folder, begun)))
+        for name in dict.fromkeys(names):
+            yield Completion(_mention(above + slash + name), start, display=name)
+
+
+def _mention(path: str) -> str:
+    """A path as a message names it; a folder is not closed, so that one can go on."""
+    if " " not in path:
+        return f"@{path}"
+    return f'@"{path}' if path.endswith("/") else f'@"{path}"'
 
 
 def _names(directory: Path, begun: str) -> Iterable[str]:

@@ -136,7 +136,8 @@ def _screen(opening: Opening, completer: ChatCompleter) -> LiveScreen | PlainScr
     if opening.plain or os.environ.get("TERM", "") in DUMB:
         return PlainScreen(prompt)
     history = InMemoryHistory() if opening.off_the_record else _history()
-    return LiveScreen(prompt, history, completer)
+    vi = config.load().get("chat", {}).get("keys") == "vi"  # unchecked: that is heavy
+    return LiveScreen(prompt, history, completer, vi=vi)
 
 
 def _history() -> History:

@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from assistant.app import Chat
 from assistant.cli.asking import asked_by
 from assistant.cli.terminal import past
-from assistant.cli.terminal.commands.slash import named
+from assistant.cli.terminal.commands.slash import BEGINS, named
 from assistant.cli.terminal.palette import BAD, faint, styled
 from assistant.cli.terminal.screen.base import Kind, Screen
 from assistant.cli.terminal.status import status
 from assistant.cli.terminal.view import TurnView
 from assistant.display import counted, spelled
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, UsageError
 from assistant.events import Event
 from assistant.session.listing import LEFT, abandoned, title_of
 from assistant.session.turns import group
 
-COMMAND = "/"
 STOPPED = "stopped"
 ABANDONED = 3
 """Sessions left in the middle that are named, at most."""
@@ -33,19 +32,20 @@ class Sitting:
     def __init__(self, chat: Chat, screen: Screen) -> None:
         self.chat = chat
         self.screen = screen
+        self.given: dict[str, str] = {}
         screen.tell(status(chat))
 
     def take(self, line: str) -> None:
         """Do what a line says, and what was said into it too late. Raises EOFError at `/quit`."""
         self.screen.echo(line)
-        if line.startswith(COMMAND):
+        if line.startswith(BEGINS):
             self._command(line)
             return
-        self.turn(self.chat.conversation.send(line))
+        self._say(line)
         while late := self.chat.conversation.late():
             self.screen.joined(late)
             self.screen.echo(late)
-            self.turn(self.chat.conversation.send(late))
+            self._say(late)
 
     def go_on(self) -> None:
         """Show the session's last exchange, and finish a turn that a crash cut off."""
@@ -88,6 +88,16 @@ class Sitting:
                 view.flush()
         self.screen.tell(status(self.chat, time.monotonic() - began, view.recalled))
 
+    def _say(self, message: str) -> None:
+        """A turn on a message and what goes with it."""
+        try:
+            turn = self.chat.send(message, self.given)
+        except UsageError as error:
+            self.screen.put(styled(spelled(str(error)), BAD))
+            return
+        self.given = {}
+        self.turn(turn)
+
     def _command(self, line: str) -> None:
         above = _Above(self.screen)
         with self.screen.working(None):
@@ -102,7 +112,7 @@ class Sitting:
         self.screen.tell(status(self.chat))
 
     def _carry_out(self, line: str, above: "_Above") -> None:
-        command, argument = named(line), line.partition(" ")[2].strip()
+        command, argument = named(line)
         if command.asks:
             with self.screen.aside():
                 command.run(self, argument)

@@ -216,9 +216,7 @@ def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
 
 def _of_sources(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
     """What stands in a source that is asked."""
-    taken = [
-        name == only if only is not None else name not in query.without for name in layout.sources
-    ]
+    taken = [only in (None, name) and name not in query.without for name in layout.sources]
     return np.array([*taken, False])[layout.source]  # one more: of no source there is no chunk
 
 

@@ -285,3 +285,31 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         tty.say("who has the spare key?")
         tty.wait("Ada, next door")
         assert "Ctrl-C stops" not in tty.raw and "\x1b[38" not in tty.raw
+
+
+def test_ctrl_x_ctrl_e_opens_what_is_typed_in_the_owners_editor(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "sed -i s/lock/key/")
+    with chat(place) as tty:
+        tty.wait("offline")
+        tty.send("who has the lock?\x18\x05")
+        tty.wait("› who has the key?")
+        tty.send("\r")
+        tty.wait("Ada, next door", gone=WORKING)
+        assert leaves(tty) == 0
+
+
+def test_keys_of_vi_edit_where_they_are_wanted(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSISTANT_CHAT__KEYS", "vi")
+    with chat(place) as tty:
+        tty.wait("offline")
+        tty.send("who has the lock?\x1b")
+        tty.send("bcw")
+        tty.send("key?\r")
+        tty.wait("Ada, next door", gone=WORKING)
+        assert "› who has the key?" in tty.whole
+        assert leaves(tty) == 0

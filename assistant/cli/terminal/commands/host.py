@@ -13,6 +13,8 @@ class Host(Protocol):
 
     chat: Chat
     screen: Screen
+    given: dict[str, str]
+    """What goes with the next message, by its title."""
 
     def go_on(self) -> None:
         """Show the session's last exchange, and finish a turn that was cut off."""

@@ -10,12 +10,14 @@ import typer
 from assistant.cli.memory import upkeep
 from assistant.cli.memory.choosing import choice
 from assistant.cli.memory.giving import give
-from assistant.cli.memory.shown import one_line, show_recall, show_written
+from assistant.cli.memory.shown import one_line, show_recall, show_recorded, show_written
 from assistant.cli.terminal.commands.host import Host
+from assistant.cli.terminal.palette import faint
 from assistant.display import counted
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query
-from assistant.session.entries import RecalledEntry, UserEntry
+from assistant.session.entries import RecalledEntry
+from assistant.session.turns import group
 
 OFF = "off the record nothing is written to memory"
 
@@ -50,12 +52,16 @@ def undo(host: Host, _: str) -> None:
 
 
 def why(host: Host, _: str) -> None:
-    """Show what the passages of the last turn owe their place to."""
-    entries = host.chat.conversation.transcript.entries
-    asked = [each.text for each in entries if isinstance(each, UserEntry) and not each.joins]
-    if not any(isinstance(each, RecalledEntry) for each in entries):
+    """Show what was recalled for the last turn, as it was then, and what it owes its place to."""
+    turns = group(host.chat.conversation.transcript.entries)
+    if not turns:
         raise UsageError("nothing was recalled yet", "Say something first")
-    show_recall(host.chat.memory.recall(Query(asked[-1], why=True)), why=True)
+    typer.echo(faint(f"for “{one_line(turns[-1].request)}”"))
+    found = [each for each in turns[-1].entries if isinstance(each, RecalledEntry)]
+    if not found:
+        typer.echo("Memory was not asked.")
+    for entry in found:
+        show_recorded(entry)
 
 
 def review(host: Host, _: str) -> None:

@@ -4,19 +4,23 @@ from pathlib import Path
 
 import typer
 
-from assistant.cli.sessions.shown import show_sessions
+from assistant.cli.sessions.shown import facts, show_sessions
+from assistant.cli.terminal.clipboard import copied
 from assistant.cli.terminal.commands.host import Host
 from assistant.cli.terminal.palette import faint
+from assistant.cli.terminal.screen.base import Choice
 from assistant.cli.terminal.view import TurnView
 from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
+from assistant.session import listing
+from assistant.session.entries import AssistantEntry
 from assistant.session.export import markdown
 
 
 def context(host: Host, message: str) -> None:
     """Show the prompt as it would be sent."""
-    for section in host.chat.conversation.preview(message):
+    for section in host.chat.preview(message):
         typer.echo(spelled(section.rendered))
         typer.echo(faint(f"({counted(section.tokens, 'token')})\n"))
 
@@ -50,13 +54,22 @@ def new(host: Host, _: str) -> None:
 
 
 def resume(host: Host, name: str) -> None:
-    """Go on with another session; without a name, list them."""
-    if not name:
-        show_sessions(host.chat.place.sessions)
-        typer.echo(faint("/resume ID goes on with one; the end of its id will do"))
-        return
-    host.chat.switch(name)
-    host.go_on()
+    """Go on with another session; without a name, choose one from a list."""
+    chosen = name or _picked(host)
+    if chosen:
+        host.chat.switch(chosen)
+        host.go_on()
+
+
+def _picked(host: Host) -> str:
+    """The session that the owner picks; empty for none."""
+    own = host.chat.conversation.transcript.session
+    others = [each for each in listing.sessions(host.chat.place.sessions) if each.id != own]
+    if not others:
+        raise UsageError("there is no other session", "Go on with this one")
+    choices = [Choice(each.id, spelled(each.title), facts(each)) for each in others]
+    taken = host.screen.pick("Which session?", choices)
+    return taken.name if taken else ""
 
 
 def export(host: Host, name: str) -> None:
@@ -69,6 +82,20 @@ def export(host: Host, name: str) -> None:
         raise UsageError(f"{path} is there already", "Name another file")
     storage.replace(path, markdown(record.entries).encode())
     typer.echo(f"Written to {spelled(str(path))}.")
+
+
+def copy(host: Host, _: str) -> None:
+    """Copy the latest reply, as markdown."""
+    said = [
+        each.text
+        for each in host.chat.conversation.transcript.entries
+        if isinstance(each, AssistantEntry) and each.text.strip()
+    ]
+    if not said:
+        raise UsageError("nothing was answered yet", "Say something first")
+    if not (copied(said[-1]) or host.screen.copy(said[-1])):
+        raise UsageError("no clipboard can be reached", "Install wl-copy or xclip, or use /export")
+    typer.echo(f"Copied {counted(len(said[-1].splitlines()), 'line')}.")
 
 
 def model(host: Host, name: str) -> None:

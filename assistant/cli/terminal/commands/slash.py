@@ -1,29 +1,37 @@
-"""The slash commands of the chat, by name, and carrying one out."""
+"""What the chat takes for a command: slash commands by name, and `!` before one of the shell."""
 
 import typer
 
-from assistant.cli.terminal.commands import memory, session
+from assistant.cli.terminal.commands import memory, session, shell
 from assistant.cli.terminal.commands.host import Command, Host
 from assistant.cli.terminal.palette import faint
 from assistant.errors import UsageError
 
+BEGINS = ("/", "!")
+"""What a line begins with that is a command and no message."""
 
-def named(line: str) -> Command:
-    """The command that a line begins with. Raises UsageError if there is none."""
-    name = line.partition(" ")[0]
+
+def named(line: str) -> tuple[Command, str]:
+    """The command that a line begins with, and its argument. Raises UsageError if there is none."""
+    if line.startswith("!"):
+        return SHELL, line.removeprefix("!").strip()
+    name, _, argument = line.partition(" ")
     if name not in COMMANDS:
         raise UsageError(f"there is no command {name}", "Type /help for those there are")
-    return COMMANDS[name]
+    return COMMANDS[name], argument.strip()
 
 
 def _help(host: Host, _: str) -> None:
     for name, command in COMMANDS.items():
         typer.echo(f"{name} {command.argument}".ljust(20) + command.help)
+    typer.echo(f"!{SHELL.argument}".ljust(20) + SHELL.help)
+    typer.echo("@FILE".ljust(20) + "In a message: the file, or the list of a folder, goes with it.")
     typer.echo(faint("Enter sends; Alt-Enter begins a new line; Ctrl-C stops what runs."))
     typer.echo(faint("Ctrl-X Ctrl-E opens your editor; Ctrl-Z suspends; Ctrl-D leaves."))
     typer.echo(faint("What you say while it works joins at the next gap; Enter again makes one."))
 
 
+SHELL = Command("COMMAND", "Run a command in the sandbox; its output goes with it.", shell.run)
 COMMANDS = {
     "/remember": Command("FACT", "Write a fact to memory.", memory.remember),
     "/recall": Command("QUERY", "Show what memory holds on something.", memory.recall),
@@ -38,8 +46,9 @@ COMMANDS = {
     "/usage": Command("", "Show tokens and cost of this session.", session.usage),
     "/model": Command("[NAME]", "Show or change the model.", session.model),
     "/new": Command("", "Begin a new session.", session.new),
-    "/resume": Command("[ID]", "Go on with another session.", session.resume),
+    "/resume": Command("[ID]", "Go on with another session, picked from a list.", session.resume),
     "/sessions": Command("", "List past sessions.", session.sessions),
+    "/copy": Command("", "Copy the latest reply to the clipboard.", session.copy),
     "/export": Command("[FILE]", "Write this session as markdown.", session.export),
     "/help": Command("", "Show this list.", _help),
     "/quit": Command("", "Leave; Ctrl-D does too.", session.leave),

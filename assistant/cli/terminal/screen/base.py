@@ -2,12 +2,27 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from assistant.cli.terminal.dialogue import Dialogue
 
 Kind = Literal["block", "line", "more"]
 """A block has a blank line before it; a line only after a block; more has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Something to choose: its name, what it is called, and what else is known of it."""
+
+    name: str
+    title: str
+    facts: str
+
+    def holds(self, words: str) -> bool:
+        """Whether all of these words are in what is shown of it."""
+        shown = f"{self.title} {self.facts} {self.name}".casefold()
+        return all(word in shown for word in words.casefold().split())
 
 
 class During(Protocol):
@@ -61,6 +76,12 @@ class Screen(Dialogue, Protocol):
 
     def joined(self, text: str) -> None:
         """What was queued has been heard."""
+
+    def copy(self, text: str) -> bool:
+        """Hand a text to the terminal's own clipboard; False if this one has none."""
+
+    def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
+        """What the owner takes of a list; None for nothing."""
 
     def aside(self) -> AbstractContextManager[None]:
         """The terminal belongs to another program meanwhile."""

@@ -4,7 +4,9 @@ Everything in here happens in that thread, but for `start`. `live.py` is its doo
 """
 
 import asyncio
+import base64
 import os
+import re
 import signal
 import threading
 import time
@@ -30,8 +32,10 @@ QUIET = 0.5
 STOPS_WITHIN = 1.0
 """Seconds until a shell that cannot stop us has had its chance."""
 LEAVE = "Ctrl-D leaves"
-WAITS = ("/", "!", "@")
-"""What a line begins with, or holds, that is for the chat and not for the turn that runs."""
+WAITS = ("/", "!")
+"""What a line begins with that is for the chat and not for the turn that runs."""
+NAMES_FILE = re.compile(r"(?<![^\s(])@\S")
+"""What a message holds that is to be read first, and so is for the next turn."""
 
 
 class Desk:
@@ -195,6 +199,11 @@ class Desk:
         self.output.write_raw(text)
         self.app.invalidate()
 
+    def copy(self, text: str) -> None:
+        """Have the terminal take a text to its clipboard (OSC 52)."""
+        self.output.write_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        self.output.flush()
+
     def step_aside(self, begun: threading.Event, over: asyncio.Event) -> None:
         """Leave the terminal to another program until that is over."""
 
@@ -262,4 +271,4 @@ class Desk:
 
 
 def _is_for_the_chat(text: str) -> bool:
-    return text.startswith(WAITS) or " @" in text
+    return text.startswith(WAITS) or bool(NAMES_FILE.search(text))

@@ -22,7 +22,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from assistant.cli.terminal.dialogue import Line
 from assistant.cli.terminal.palette import SGR, said
-from assistant.cli.terminal.screen.base import During, Kind
+from assistant.cli.terminal.screen.base import Choice, During, Kind
 from assistant.cli.terminal.screen.desk import Desk
 
 
@@ -120,6 +120,11 @@ class LiveScreen:
         """What was queued has been heard."""
         self._do(partial(self._desk.heard, text))
 
+    def copy(self, text: str) -> bool:
+        """Hand a text to the terminal's own clipboard, if it lets us: it does not say."""
+        self._do(partial(self._desk.copy, text))
+        return True
+
     @contextlib.contextmanager
     def working(self, during: During | None) -> Iterator[None]:
         """Something runs; what is typed meanwhile is for it, or waits if it takes nothing."""
@@ -153,6 +158,13 @@ class LiveScreen:
         answer: Future[str] = Future()
         self._do(partial(self._desk.ask, question, answer))
         return answer.result()
+
+    def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
+        """What the owner takes of a list; None for nothing."""
+        from assistant.cli.terminal.screen.picker import pick  # few chats need it
+
+        with self.aside(), contextlib.redirect_stdout(sys.__stdout__):
+            return pick(title, choices)
 
     def _fitted(self, text: str) -> str:
         columns = self.size[0]

@@ -9,8 +9,12 @@ import typer
 
 from assistant.cli.terminal.dialogue import Line
 from assistant.cli.terminal.palette import SGR
-from assistant.cli.terminal.screen.base import During, Kind
+from assistant.cli.terminal.screen.base import Choice, During, Kind
 from assistant.cli.terminal.screen.linewise import LineDialogue
+
+MOST = 20
+"""Choices that are listed at a time."""
+MORE = " (there are more)"
 
 
 class PlainScreen(LineDialogue):
@@ -67,12 +71,31 @@ class PlainScreen(LineDialogue):
     def joined(self, text: str) -> None:
         """Nothing joins a turn here."""
 
+    def copy(self, text: str) -> bool:
+        """Not here."""
+        return False
+
     def read(self) -> str:
         """What the owner says next; it begins with what was typed before a question was put."""
         typer.echo()
         kept, self.kept = self.kept.partition("\n")[0], ""
         readline.set_startup_hook(lambda: readline.insert_text(kept))
         return input(self._prompt)
+
+    def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
+        """What the owner takes of a list, by its number; other words narrow it."""
+        shown = list(choices)
+        while shown:
+            rows = [f"{n}. {each.title}  {each.facts}" for n, each in enumerate(shown[:MOST], 1)]
+            self.show([Line(title), *map(Line, rows)])
+            said = self.answer(f"A number, words to search{MORE * (len(shown) > MOST)}, or Enter: ")
+            if said.strip().isdecimal() and 1 <= int(said) <= len(rows):
+                return shown[int(said) - 1]
+            if not said.strip():
+                return None
+            shown = [each for each in choices if each.holds(said)]
+        typer.echo("none of them")
+        return None
 
     @contextlib.contextmanager
     def working(self, during: During | None) -> Iterator[None]:

@@ -1,0 +1,63 @@
+"""`@file` in a message: what goes with it, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import UsageError
+from assistant.settings import PolicySettings
+from assistant.tools.files.mentions import Mentions
+from assistant.workspace.folder import Workspace
+
+
+@pytest.fixture
+def mentions(tmp_path: Path) -> Mentions:
+    root, here = tmp_path / "place", tmp_path / "here"
+    for folder in (root / "secret", root / "notes", here, tmp_path / "far"):
+        folder.mkdir(parents=True)
+    (root / "todo.md").write_text("- tea\n")
+    (root / "notes" / "my day.txt").write_text("sunny\n")
+    (root / "secret" / "a.txt").write_text("hidden\n")
+    (root / "blob.bin").write_bytes(b"a\0b")
+    (here / "main.py").write_text("print(1)\n")
+    (tmp_path / "far" / "away.txt").write_text("far\n")
+    return Mentions(Workspace(root), PolicySettings(deny=("*:secret/*",)), here)
+
+
+@pytest.mark.parametrize(
+    ("message", "attached"),
+    [
+        ("look at @todo.md, please", {"todo.md": "- tea\n"}),
+        ("(@todo.md)", {"todo.md": "- tea\n"}),
+        ('@"notes/my day.txt" and @main.py.', {"notes/my day.txt": "sunny\n", "main.py": ""}),
+        ("what is in @notes/?", {"notes/": "my day.txt 6"}),
+        ("@todo.md or @todo.md", {"todo.md": "- tea\n"}),
+        ("write to mia@example.com, @mia knows \\@nothing.md", {}),
+    ],
+)
+def test_what_a_message_names_goes_with_it(
+    mentions: Mentions, message: str, attached: dict[str, str]
+) -> None:
+    found = mentions.attached(message)
+    assert list(found) == list(attached)
+    assert all(text in found[name] for name, text in attached.items())
+
+
+def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
+    path = str(tmp_path / "far" / "away.txt")
+    assert mentions.attached(f"see @{path}") == {path: "far\n"}
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ("see @tdoo.md", "there is no file tdoo.md"),
+        ("see @notes/x", "there is no file notes/x"),
+        ("see @secret/a.txt", "rules deny"),
+        ("see @notes/../secret/a.txt", "rules deny"),
+        ("see @blob.bin", "binary file of 3 bytes"),
+    ],
+)
+def test_what_cannot_go_with_it_is_named(mentions: Mentions, message: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        mentions.attached(message)
