@@ -24,10 +24,10 @@ SHORT_NAMES = {
     "ASSISTANT_CONTEXT_WINDOW": ("model", "context_window"),
     "ASSISTANT_IDLE_SECONDS": ("daemon", "idle_seconds"),
 }
-WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles"}
+WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles", "ASSISTANT_SOURCES": "sources"}
 """Variables that hold a section: a list as JSON, or names with commas between."""
-MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon")
-INDEX_SECTIONS = ("embedding", "index")
+MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon", "sources")
+INDEX_SECTIONS = ("embedding", "index", "sources")
 """What an index is made by: who differs in these needs another."""
 EDIT = "Correct it: `assistant config edit` opens the file"
 RECIPE_SECTIONS = ("context", "skills")

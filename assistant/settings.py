@@ -6,7 +6,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
 from assistant import config
 from assistant.errors import ConfigError
@@ -30,6 +37,8 @@ def _profiles(value: Any) -> Any:
     return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if named else value
 
 
+RESERVED = frozenset({"memory", "sessions"})
+"""What `recall --in` calls the owner's facts, and past conversations."""
 Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
@@ -208,6 +217,36 @@ class ChatSettings(_Section):
     """The keys that edit a line: as in most shells, or as in vi."""
 
 
+class SourceSettings(_Section):
+    """[[sources]]: notes of yours, recalled where they lie and never written to."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)
+    """What its passages are cited by: `NAME:Folder/Note.md:12`."""
+    path: str
+    """The folder, such as an Obsidian vault; `~` is your home."""
+    include: Texts = ()
+    """Globs of the notes to recall, such as `Work/**`. Unset: all markdown in it."""
+    exclude: Texts = ()
+    """Globs of folders and notes to leave out."""
+    budget: int = Field(default=250, ge=1)
+    """The most tokens that its passages may take of a recall; with those of all other sources
+    never more than half of it."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_free(cls, name: str) -> str:
+        if name in RESERVED:
+            raise ValueError(f"another name than {' and '.join(sorted(RESERVED))}")
+        return name
+
+    @field_validator("path")
+    @classmethod
+    def _is_absolute(cls, path: str) -> str:
+        if not path.startswith(("/", "~")):
+            raise ValueError("an absolute path, or one that begins with ~")
+        return path
+
+
 class Settings(_Section):
     """Every setting, by section."""
 
@@ -223,6 +262,19 @@ class Settings(_Section):
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
     chat: ChatSettings = ChatSettings()
+    sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(_listed)] = ()
+
+    @field_validator("sources")
+    @classmethod
+    def _are_told_apart(cls, sources: tuple[SourceSettings, ...]) -> tuple[SourceSettings, ...]:
+        names = [each.name for each in sources]
+        if len(set(names)) < len(names):
+            raise ValueError("sources with a name of their own each")
+        return sources
+
+
+LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": SourceSettings}
+"""The sections that are lists of tables."""
 
 
 def validate(
@@ -258,10 +310,11 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
 
 
 def names() -> list[str]:
-    """The names of all settings; those of a profile as of the first one."""
+    """The names of all settings; those of a list of tables as of the first one."""
     found = []
     for section, field in Settings.model_fields.items():
-        model, first = (ProfileSettings, "1.") if section == "profiles" else (field.annotation, "")
+        listed = LISTED.get(section)
+        model, first = (listed, "1.") if listed else (field.annotation, "")
         assert isinstance(model, type) and issubclass(model, BaseModel)
         found += [f"{section}.{first}{name}" for name in model.model_fields]
     return found

@@ -10,6 +10,7 @@ from typing import Literal
 from assistant.messages import estimate_tokens
 
 Status = Literal["current", "superseded"]
+FACTS = "memory"
 SESSIONS = "sessions"
 """What a query is `within` that asks past conversations; such a passage has a session for its
 `source`, and the number of a turn for its lines."""
@@ -78,7 +79,8 @@ class Query:
     which source has so many places of its `own`, whatever else is found; and which sources to leave
     out since they are in the prompt already.
 
-    `within` asks past conversations (`SESSIONS`) in the place of memory.
+    `within` asks one thing in the place of all: the owner's facts (`FACTS`), past conversations
+    (`SESSIONS`), or the notes of this name.
     """
 
     text: str
@@ -246,6 +248,17 @@ class SourceStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class NotesStatus:
+    """The notes of a source: how many are indexed, in how many chunks, and how many are `left`."""
+
+    name: str
+    path: str
+    notes: int
+    chunks: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonStatus:
     """The resident process that owns the index."""
 
@@ -297,6 +310,7 @@ class MemoryStatus:
     notices: tuple[str, ...] = ()
     daemon: DaemonStatus | None = None
     server: ServerStatus | None = None
+    notes: tuple[NotesStatus, ...] = ()
 
 
 def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:

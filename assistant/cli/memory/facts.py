@@ -123,15 +123,20 @@ def recall(
     sessions: Annotated[
         bool, typer.Option("--sessions", help="What was said in past conversations instead.")
     ] = False,
+    within: Annotated[
+        str,
+        typer.Option("--in", metavar="NAME", help="Of the notes of this name only; or `memory`."),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Find what memory holds on a question."""
 
     _check_date(as_of)
+    if sessions and within:
+        raise UsageError("--sessions and --in are two places to look", "Give one of them")
     shown = sys.stdout.isatty() and not as_json
-    wanted = Query("", k, budget, as_of, everything, why, verbatim=shown)
-    if sessions:
-        wanted = replace(wanted, within=SESSIONS)
+    within = SESSIONS if sessions else within
+    wanted = Query("", k, budget, as_of, everything, why, verbatim=shown, within=within)
     if reads_lines(query):
         with context.obj.memory() as memory:
             for line in lines():
@@ -140,7 +145,7 @@ def recall(
     wanted = replace(wanted, text=given(query, "query"))
     with context.obj.memory() as memory:
         found = memory.recall(wanted)
-        too_long = None if found.passages or sessions else _best(memory, wanted)
+        too_long = None if found.passages or within else _best(memory, wanted)
     if as_json:
         print_json(recall_json(found, wanted.within))
     elif too_long is None:

@@ -37,6 +37,10 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     for source in state.sources:
         held = f"{counted(source.chunks, 'chunk')}, indexed {local_time(source.indexed_at)}"
         typer.echo(f"  {spelled(source.source)}  {held}")
+    for notes in state.notes:
+        left = f", {notes.left:,} still to come" if notes.left else ""
+        held = f"{counted(notes.notes, 'note')}, {counted(notes.chunks, 'chunk')}{left}"
+        typer.echo(f"  {notes.name}: {spelled(notes.path)}  {held}")
     typer.echo(f"{counted(state.embedded_total, 'text')} embedded since the index was made")
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")

@@ -1,5 +1,6 @@
 """A change to the configuration file, made on its text so that comments stay."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ from assistant.errors import UsageError
 from assistant.model import catalogue
 
 Path = tuple[str | int, ...]
-"""The keys of a setting; profiles count from 0 here."""
+"""The keys of a setting; the tables of a list count from 0 here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,9 @@ def path_of(key: str) -> Path:
     number, _, name = rest.partition(".")
     if section == "profiles" and not rest:
         return (section,)
-    if section == "profiles" and number.isdecimal() and int(number):
+    if section in settings.LISTED and number.isdecimal() and int(number):
         own = (name,) if name else ()
-        if not name or f"profiles.1.{name}" in settings.names():
+        if not name or f"{section}.1.{name}" in settings.names():
             return (section, int(number) - 1, *own)
     elif key in settings.names():
         return section, rest
@@ -86,7 +87,8 @@ def _models(values: Any, path: Path) -> list[tuple[str, str | None]]:
     if path == ("profiles",):
         tables = found(values, path)
     else:
-        tables = [found(values, path[:-1])] if path[-1] == "name" else []
+        named = path[0] in ("model", "profiles") and path[-1] == "name"
+        tables = [found(values, path[:-1])] if named else []
     return [(table["name"], table.get("api_base")) for table in tables]
 
 
@@ -96,20 +98,27 @@ def _put(document: Any, path: Path, value: Any) -> None:
     if path == ("profiles",):
         document[section] = _tables(value)
         return
-    if section == "profiles":
+    if section in settings.LISTED:
         if not isinstance(document.get(section), AoT):
             document[section] = _tables(document.get(section, []))
-        profiles, number = document[section], int(path[1])
-        if number > len(profiles) or len(path) < 3:
-            raise UsageError(
-                f"{settings.shown_key(path)!r} cannot be set",
-                f"The next profile is profiles.{len(profiles) + 1}.name",
-            )
-        if number == len(profiles):
-            profiles.append(tomlkit.table())
-        profiles[number][path[2]] = value
+        _put_listed(document[section], path, value)
     else:
         document.setdefault(section, tomlkit.table())[path[1]] = value
+
+
+def _put_listed(tables: AoT, path: Path, value: Any) -> None:
+    """Set a value of a table in a list; a source is called like its folder until it is named."""
+    section, number, first = path[0], int(path[1]), "path" if path[0] == "sources" else "name"
+    if number > len(tables) or len(path) < 3:
+        raise UsageError(
+            f"{settings.shown_key(path)!r} cannot be set",
+            f"The next {section[:-1]} is {section}.{len(tables) + 1}.{first}",
+        )
+    if number == len(tables):
+        tables.append(tomlkit.table())
+    if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
+        tables[number]["name"] = re.sub(r"[^A-Za-z0-9]+", "-", str(value)).strip("-").split("-")[-1]
+    tables[number][str(path[2])] = value
 
 
 def _tables(profiles: Any) -> AoT:

@@ -5,18 +5,19 @@ of its words, and a thread indexes the rest in slices, between which questions a
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from assistant.memory.base import Passage, Progress, Query, no_progress
+from assistant.memory.corpora.hints import Hints
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import CatalogDamaged
-from assistant.memory.index.sync import Read, Synchronizer
+from assistant.memory.index.sync import Order, Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings
+from assistant.settings import MemorySettings
 
 PATIENCE = 5.0
 """Seconds that a question waits for files that are not indexed yet."""
@@ -28,49 +29,72 @@ SLICE = 0.2
 """Seconds of indexing at a time while nobody asks."""
 
 
+class Source(Corpus, Protocol):
+    """A corpus that may be away."""
+
+    def absence(self) -> str:
+        """Why its files cannot be looked at now; empty if they can."""
+
+
 class Collection:
-    """The index of a corpus, and recall from it. Safe to use from several threads."""
+    """The index of a corpus, and recall from it. Safe to use from several threads.
+
+    `left` is how many files are not indexed yet.
+    """
 
     def __init__(
         self,
         name: str,
-        corpus: Corpus,
-        read: Read,
+        corpus: Source,
+        index: Synchronizer,
         embedder: Embedder,
-        settings: Settings,
-        redactor: Callable[[], Redactor] = Redactor,
+        settings: MemorySettings,
         progress: Progress = no_progress,
     ) -> None:
-        """Open or make the index; `name` is what a person calls it. Raises StorageError."""
+        """`name` is what a person calls it."""
         self.name = name
-        self.corpus = corpus
+        self.left = 0
+        self._corpus = corpus
+        self._index = index
         self._progress = progress
+        self._recaller = Recaller(index.store, embedder, settings)
+        self._hints = Hints(corpus.root)
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
-        self._index = Synchronizer(corpus, embedder, settings.index, redactor=redactor, read=read)
-        self._recaller = Recaller(self._index.store, embedder, settings.memory)
-        self.left = 0
-        """How many files are not indexed yet."""
-        self.notices: tuple[str, ...] = ()
+        self._faults: tuple[str, ...] = ()
 
-    def recall(self, query: Query, *, patience: float = PATIENCE) -> list[Passage]:
-        """The best passages for a query, of what is indexed once `patience` is over."""
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What of it cannot be recalled, and why."""
+        unread = f"{self.left:,} of {self.name} are still being indexed" if self.left else ""
+        return (*self._faults, *filter(None, [unread]))
+
+    def recall(self, query: Query, *, wait: bool = True) -> list[Passage]:
+        """The best passages for a query.
+
+        It may `wait` for files that are new and hold words of it; else what is new is indexed
+        meanwhile.
+        """
         words = [word.encode() for word in query.text.lower().split() if len(word) > 2]
         with self._lock:
-            self._refresh(patience, partial(self._promising, words))
+            if wait:
+                self._refresh(PATIENCE, partial(self._promising, words))
+            else:
+                self.refresh()
             try:
                 found = self._recaller.recall(query)
             except CatalogDamaged:
                 self._index.recover()
-                self._refresh(patience, list)
+                self._refresh(PATIENCE, list)
                 found = self._recaller.recall(query)
         return list(found.passages)
 
     def refresh(self) -> None:
         """Index what is new, in the background if that takes longer than a slice."""
         with self._lock:
-            self._refresh(SLICE, list)
+            if self._corpus.absence() or (not self.left and self._hints.due()):
+                self._refresh(SLICE, list)
 
     def indexed(self) -> tuple[int, int]:
         """How many files and chunks are indexed."""
@@ -85,6 +109,7 @@ class Collection:
     def close(self) -> None:
         """Let go of the index, once the slice that runs is done."""
         self._closing.set()
+        self._hints.close()
         if self._thread is not None:
             self._thread.join()
         with self._lock:
@@ -92,7 +117,7 @@ class Collection:
 
     # Parts
 
-    def _refresh(self, seconds: float, order: Callable[[list[str]], list[str]]) -> None:
+    def _refresh(self, seconds: float, order: Order) -> None:
         self._look(seconds, order)
         if self.left and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._go_on, name="indexing", daemon=True)
@@ -104,11 +129,16 @@ class Collection:
             with self._lock:
                 self._look(SLICE, self._new)
 
-    def _look(self, seconds: float, order: Callable[[list[str]], list[str]]) -> None:
+    def _look(self, seconds: float, order: Order) -> None:
+        if away := self._corpus.absence():
+            self.left = 0
+            self._hints.renew()
+            self._faults = (f"{self.name} {away}; what was indexed of it stays searchable",)
+            return
         done = self._index.refresh(seconds=seconds, order=order)
-        self.left, self.notices = done.left, done.faults
-        files = len(self._index.store.catalog.sources())
+        self.left, self._faults = done.left, done.faults
         if self.left:
+            files = len(self._index.store.catalog.sources())
             self._progress(f"Indexing {self.name}", files, files + self.left)
 
     def _new(self, names: list[str]) -> list[str]:
@@ -120,7 +150,7 @@ class Collection:
         """The files that a question waits for; the new ones that hold most of its words first."""
         known = self._index.store.catalog.sources()
         new = [name for name in reversed(names) if name not in known]
-        holds = {name: _held(self.corpus.root / name, words) for name in new}
+        holds = {name: _held(self._corpus.root / name, words) for name in new}
         best = sorted(new, key=lambda name: -holds[name])
         taken = best if len(new) <= FEW else [name for name in best[:BEST] if holds[name]]
         return [*taken, *(name for name in names if name in known)]

@@ -81,6 +81,10 @@ class Conversations:
         """The folder of the transcripts: no other corpus lies there."""
         return self.workspace.sessions
 
+    def absence(self) -> str:
+        """They are where the workspace is."""
+        return ""
+
     def survey(self) -> Survey:
         """The transcripts there are, oldest first."""
         return Survey(sorted(path.name for path in self.root.glob(f"*{SUFFIX}")), {})

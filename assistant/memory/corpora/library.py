@@ -1,4 +1,4 @@
-"""What can be recalled beside the memory files: past conversations.
+"""What can be recalled besides memory: the notes of the configuration, and past conversations.
 
 Each is a corpus with an index of its own, which is opened when it is first asked.
 """
@@ -8,13 +8,25 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from assistant.disk import storage
-from assistant.memory.base import Passage, Progress, Query, Recall, no_progress
-from assistant.memory.corpora import conversations
-from assistant.memory.corpora.collection import Collection
+from assistant.errors import UsageError
+from assistant.memory.base import (
+    SESSIONS,
+    NotesStatus,
+    Passage,
+    Progress,
+    Query,
+    Recall,
+    no_progress,
+)
+from assistant.memory.corpora import conversations, notes, obsidian
+from assistant.memory.corpora.collection import Collection, Source
 from assistant.memory.corpora.conversations import Conversations
+from assistant.memory.corpora.merging import merged
+from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.sync import Read, Refine, Synchronizer
 from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings
+from assistant.settings import Settings, SourceSettings
 from assistant.workspace.folder import Workspace
 
 
@@ -35,46 +47,119 @@ class Library:
         self._redactor = redactor
         self._progress = progress
         self._opening = threading.Lock()
-        self._sessions: Collection | None = None
+        self._open: dict[str, Collection] = {}
 
     def recall(self, query: Query) -> Recall:
-        """The best passages of the corpus that a query is for."""
-        collection = self._conversations()
-        found = collection.recall(replace(query, own=None, within=""))
-        passages = tuple(map(self._of_session, found))
+        """The best passages of the corpus that a query is within.
+
+        Raises UsageError if there is none of that name.
+        """
+        own = replace(query, within="", own=None, without=())
+        if query.within == SESSIONS:
+            collection = self._conversations()
+            passages = tuple(map(self._in_session, collection.recall(own)))
+        else:
+            collection = self._notes(self._source(query.within))
+            passages = tuple(map(_in_notes(query.within), collection.recall(own)))
         tokens = sum(each.tokens for each in passages)
-        unread = (f"{collection.left:,} conversations are still being read",)
-        return Recall(query.text, tokens, passages, notices=unread if collection.left else ())
+        return Recall(query.text, tokens, passages, notices=collection.notices)
+
+    def beside(self, query: Query, facts: Recall) -> Recall:
+        """What memory recalled, with what the notes say on it, each within its budget."""
+        if not self._settings.sources or query.as_of:
+            return facts
+        found: list[Passage] = []
+        notices: list[str] = []
+        wanted = replace(query, own=None, without=(), before="", why=False)
+        for source in self._settings.sources:
+            collection = self._notes(source)
+            passages = collection.recall(replace(wanted, budget=source.budget), wait=False)
+            found += map(_in_notes(source.name), passages)
+            notices += collection.notices
+        k = query.k or self._settings.memory.k
+        budget = query.budget or self._settings.memory.budget
+        both = tuple(merged(facts.passages, found, k, budget))
+        tokens = sum(each.tokens for each in both)
+        weak = facts.abstained and not both
+        return replace(facts, passages=both, tokens=tokens, abstained=weak, notices=tuple(notices))
+
+    def refresh(self) -> None:
+        """Index notes that are new, ahead of the next question."""
+        for source in self._settings.sources:
+            self._notes(source).refresh()
+
+    def status(self) -> tuple[NotesStatus, ...]:
+        """How the indexes of the notes stand."""
+        found = []
+        for source in self._settings.sources:
+            collection = self._notes(source)
+            files, chunks = collection.indexed()
+            found.append(NotesStatus(source.name, source.path, files, chunks, collection.left))
+        return tuple(found)
+
+    def notices(self) -> list[str]:
+        """What is wrong with the notes."""
+        return [notice for each in list(self._open.values()) for notice in each.notices]
 
     def scrub(self) -> None:
         """Leave no byte in an index of what the conversations no longer hold."""
-        if self._sessions is not None or Conversations(self._workspace).index.exists():
+        if SESSIONS in self._open or self._workspace.sessions_index.exists():
             self._conversations().scrub()
 
     def close(self) -> None:
         """Let go of all indexes."""
         with self._opening:
-            if self._sessions is not None:
-                self._sessions.close()
+            for each in self._open.values():
+                each.close()
+
+    # Parts
+
+    def _source(self, name: str) -> SourceSettings:
+        for each in self._settings.sources:
+            if each.name == name:
+                return each
+        names = [each.name for each in self._settings.sources]
+        there = f"There are {', '.join(names)}" if names else "Add one to [[sources]]"
+        raise UsageError(f"there are no notes called {name!r}", there)
+
+    def _notes(self, source: SourceSettings) -> Collection:
+        corpus = Notes(self._workspace, source)
+        return self._opened(source.name, corpus, notes.text, obsidian.refined)
 
     def _conversations(self) -> Collection:
+        return self._opened(SESSIONS, Conversations(self._workspace), conversations.text)
+
+    def _opened(
+        self, name: str, corpus: Source, read: Read, refine: Refine | None = None
+    ) -> Collection:
         with self._opening:
-            if self._sessions is None:
-                self._sessions = Collection(
-                    "conversations",
-                    Conversations(self._workspace),
-                    conversations.text,
+            if name not in self._open:
+                self._open[name] = Collection(
+                    name,
+                    corpus,
+                    Synchronizer(
+                        corpus,
+                        self._embedder,
+                        self._settings.index,
+                        redactor=self._redactor,
+                        read=read,
+                        refine=refine,
+                    ),
                     self._embedder,
-                    self._settings,
-                    self._redactor,
+                    self._settings.memory,
                     self._progress,
                 )
-            return self._sessions
+            return self._open[name]
 
-    def _of_session(self, passage: Passage) -> Passage:
+    def _in_session(self, passage: Passage) -> Passage:
         """A passage as it is cited: by the session and the turn."""
         path = self._workspace.sessions / passage.source
         try:
             return conversations.cited(passage, conversations.read(storage.read(path)))
         except FileNotFoundError:  # deleted this very moment
             return passage
+
+
+def _in_notes(name: str) -> Callable[[Passage], Passage]:
+    """A passage as it is cited: by its source and the note."""
+    return lambda passage: replace(passage, source=f"{name}:{passage.source}")

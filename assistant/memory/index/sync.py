@@ -11,7 +11,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -27,7 +27,7 @@ from assistant.memory.index.corpus import Corpus, decoded
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.rows import Stat
 from assistant.memory.index.store import DAMAGED, DELETED, IndexStore
-from assistant.memory.text.chunks import Chunker
+from assistant.memory.text.chunks import Chunk, Chunker
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
@@ -44,7 +44,9 @@ and the digest of its bytes in hex. A file that is gone has no text."""
 Read = Callable[[str, bytes], str]
 """The text to index of a file, by its name and bytes. Raises ValueError that says why there is
 none."""
-Order = Callable[[list[str]], list[str]]
+Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
+"""What is indexed of a file's chunks, by its name and text."""
+Order = Callable[[list[str]], Iterable[str]]
 """In which order files are looked at."""
 
 
@@ -75,6 +77,7 @@ class Synchronizer:
         on_change: OnChange | None = None,
         redactor: Callable[[], Redactor] = Redactor,
         read: Read = decoded,
+        refine: Refine | None = None,
     ) -> None:
         """Open or make the index; nothing is read of the files yet. Raises StorageError.
 
@@ -82,6 +85,7 @@ class Synchronizer:
         """
         self._corpus = corpus
         self._text = read
+        self._refine = refine
         self._embedder = embedder
         self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens)
         self._on_change = on_change
@@ -224,7 +228,9 @@ class Synchronizer:
             return False
         chunks = []
         with contextlib.closing(Backlog(self.store.catalog.vectors, self._embedder)) as backlog:
-            for chunk in masked(self._chunks(text, name), text, self._redactor()):
+            found = self._chunks(text, name)
+            refined = self._refine(found, name, text) if self._refine else found
+            for chunk in masked(refined, text, self._redactor()):
                 backlog.add(chunk.plain)
                 chunks.append(chunk)
             backlog.work_off(partial(progress, f"Indexing {name}"))

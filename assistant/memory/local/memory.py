@@ -11,6 +11,7 @@ from itertools import chain
 
 from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import (
+    FACTS,
     Fact,
     Forgotten,
     Held,
@@ -90,14 +91,15 @@ class LocalMemory:
         self._answers = Answers(self._index.store, self._ledger, self._locator)
 
     def recall(self, query: Query) -> Recall:
-        if query.within:
+        if query.within not in ("", FACTS):
             return self._library.recall(query)
         found = self._fresh.read(lambda: self._recaller.recall(query))
         answer = self._answers.recall(query, found)
-        if not query.verbatim:
-            return answer
-        with self._fresh.lock:
-            return replace(answer, passages=tuple(map(self._redaction.verbatim, answer.passages)))
+        if query.verbatim:
+            with self._fresh.lock:
+                own = tuple(map(self._redaction.verbatim, answer.passages))
+                answer = replace(answer, passages=own)
+        return answer if query.within else self._library.beside(query, answer)
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
@@ -185,11 +187,13 @@ class LocalMemory:
 
     def status(self) -> MemoryStatus:
         def look() -> MemoryStatus:
-            notices = filter(None, [self._embedder.notice, *self._notices.all()])
+            told = [self._embedder.notice, *self._notices.all(), *self._library.notices()]
             waiting = len(self._review.waiting())
-            return self._answers.status(self._embedder.fingerprint, waiting, tuple(notices))
+            notices = tuple(filter(None, told))
+            return self._answers.status(self._embedder.fingerprint, waiting, notices)
 
-        return self._fresh.read(look)
+        notes = self._library.status()
+        return replace(self._fresh.read(look), notes=notes)
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         with self._fresh.lock:
@@ -214,6 +218,7 @@ class LocalMemory:
     def refresh(self) -> None:
         """Bring the index up to the files ahead of the next question."""
         self._fresh.refresh()
+        self._library.refresh()
 
     def close(self) -> None:
         with self._fresh.lock:

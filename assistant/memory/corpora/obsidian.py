@@ -1,0 +1,176 @@
+"""What a note says to its reader in Obsidian: links, embeds, callouts, comments, properties. Pure.
+
+A note is indexed as it stands, so that it can be cited and quoted; only its words, by which it is
+matched, lose their markup, and gain the note's names. Comments are seen by nobody but its editor.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import PurePosixPath
+from typing import Any
+
+import yaml
+
+from assistant.memory.text.chunks import Chunk
+
+_FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
+_FENCE_OR_COMMENT = re.compile(
+    r"^(?P<fence>[ \t>]*(?:`{3,}|~{3,})).*?(?:^(?P=fence)|\Z)|`[^`\n]+`|(?P<hidden>%%.*?(?:%%|\Z))",
+    re.S | re.M,
+)
+_LINK = re.compile(r"!?\[\[([^\[\]|#^]*)(?:#\^?([^\[\]|]*))?(?:\|([^\[\]]*))?\]\]")
+_SIZE = re.compile(r"\d+(?:x\d+)?")
+_CALLOUT = re.compile(r"\[!([\w-]+)(?:\|[^\]]*)?\][+-]?")
+_BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+$", re.M)
+_FIELD = re.compile(r"(?<=\w)::(?=\s)")
+_HIGHLIGHT = re.compile(r"==(?=\S)(.+?)(?<=\S)==")
+_DAY = re.compile(r"(?:1[89]|2[01])\d\d-\d\d-\d\d")
+LONGEST = 600
+"""Characters of a note's properties that are matched."""
+_DATES = ("date", "created", "created_at", "day")
+"""Properties that say when a note was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What stands before a note's text, in its first `lines` lines: its other names, and all of it
+    in words."""
+
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    day: str | None = None
+    end: int = 0
+    lines: int = 0
+
+    @property
+    def words(self) -> str:
+        """All of it, as it is matched."""
+        said = [f"also called {', '.join(self.aliases)}"] if self.aliases else []
+        said += [f"tags: {', '.join(self.tags)}"] if self.tags else []
+        return ". ".join([*said, *self.others])[:LONGEST]
+
+
+def without_comments(text: str) -> str:
+    """The text with its comments (`%%…%%`) blank; every line and character stays in its place."""
+    return _FENCE_OR_COMMENT.sub(_blank, text) if "%%" in text else text
+
+
+def properties(text: str) -> Properties:
+    """The properties of a note; none if they are not YAML."""
+    found = _FRONT.match(text)
+    if not found:
+        return Properties()
+    try:
+        values = yaml.load(found["yaml"], Loader=yaml.BaseLoader)  # strings only, no objects
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return Properties()
+    if not isinstance(values, dict):
+        return Properties()
+    named = {str(key).lower(): value for key, value in values.items()}
+    aliases = _listed(named.pop("aliases", None)) + _listed(named.pop("alias", None))
+    tags = _listed(named.pop("tags", None)) + _listed(named.pop("tag", None))
+    named.pop("cssclasses", None)
+    days = (_DAY.match(str(named.get(key, ""))) for key in _DATES)
+    return Properties(
+        aliases,
+        tuple(tag.lstrip("#") for tag in tags),
+        tuple(f"{key}: {words(', '.join(told))}" for key, value in named.items()
+              if (told := _listed(value))),
+        next((day for each in days if each and (day := _real(each[0]))), None),
+        found.end(),
+        text.count("\n", 0, found.end()) + 1,
+    )  # fmt: skip
+
+
+def words(plain: str) -> str:
+    """The words of a passage as a reader sees them."""
+    plain = _LINK.sub(_link, plain)
+    plain = _CALLOUT.sub(r"\1:", plain)
+    plain = _FIELD.sub(":", plain)
+    return _BLOCK_ID.sub("", _HIGHLIGHT.sub(r"\1", plain)).strip()
+
+
+def refined(chunks: Iterable[Chunk], name: str, text: str) -> Iterator[Chunk]:
+    """The chunks of a note, under its names, and one of what its properties say."""
+    known = properties(text)
+    title = PurePosixPath(name).stem
+    names = f"{title} ({', '.join(known.aliases)})" if known.aliases else title
+    shift = 0
+    if known.words:
+        yield _described(name, names, text, known)
+        shift = 1
+    for each in chunks:
+        if plain := words(each.plain):
+            yield replace(
+                each,
+                ordinal=each.ordinal + shift,
+                plain=plain,
+                heading=_under(title, names, each.heading),
+                date=each.date or known.day,
+            )
+
+
+def _described(name: str, names: str, text: str, known: Properties) -> Chunk:
+    from assistant.memory.text.identity import digest
+
+    start = 1 if text.startswith("\ufeff") else 0
+    own = text[start : known.end]
+    return Chunk(
+        id=digest(f"{name}\nproperties\n{own}")[:16],
+        source=name,
+        ordinal=0,
+        text=own,
+        plain=f"{names}: {known.words}",
+        heading=(names,),
+        start_line=1,
+        end_line=known.lines,
+        start_char=0,
+        end_char=known.end - start,
+        date=known.day,
+    )
+
+
+def _under(title: str, names: str, heading: tuple[str, ...]) -> tuple[str, ...]:
+    """A heading path below the note's names; a first heading that only repeats its title goes."""
+    cleaned = tuple(words(each) for each in heading)
+    rest = cleaned[1:] if cleaned and cleaned[0].casefold() == title.casefold() else cleaned
+    return (names, *rest)
+
+
+def _link(found: "re.Match[str]") -> str:
+    """A link as it is read; the note's own name stays if another is shown in its place."""
+    target, part, shown = (each or "" for each in found.groups())
+    name = PurePosixPath(target.strip()).name
+    if found[0].startswith("!") and _SIZE.fullmatch(shown):
+        shown = ""
+    if shown:
+        return shown if not name or name.casefold() in shown.casefold() else f"{shown} ({name})"
+    return " › ".join(each for each in (name, part.strip()) if each)
+
+
+def _blank(found: "re.Match[str]") -> str:
+    hidden = found["hidden"]
+    return found[0] if hidden is None else re.sub(r"[^\r\n]", " ", hidden)
+
+
+def _listed(value: Any) -> tuple[str, ...]:
+    """The texts of a property: one, several with commas between, or a list."""
+    match value:
+        case None | "":
+            return ()
+        case str():
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        case list():
+            return tuple(str(each).strip() for each in value if isinstance(each, str) and each)
+        case _:
+            return ()
+
+
+def _real(day: str) -> str | None:
+    try:
+        return date.fromisoformat(day).isoformat()
+    except ValueError:
+        return None
