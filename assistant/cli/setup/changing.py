@@ -108,7 +108,8 @@ def _put(document: Any, path: Path, value: Any) -> None:
 
 def _put_listed(tables: AoT, path: Path, value: Any) -> None:
     """Set a value of a table in a list; a source is called like its folder until it is named."""
-    section, number, first = path[0], int(path[1]), "path" if path[0] == "sources" else "name"
+    section, number = str(path[0]), int(path[1])
+    first = "path" if section == "sources" else "name"
     if number > len(tables) or len(path) < 3:
         raise UsageError(
             f"{settings.shown_key(path)!r} cannot be set",
