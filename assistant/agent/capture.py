@@ -212,7 +212,10 @@ def _nearest(job: Reading, turns: Sequence[Turn]) -> list[Passage]:
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
     """Write what was captured; what memory has acknowledged is noted."""
-    facts = [to_memory(fact, job.transcript.session) for each in pending for fact in each.facts]
+    record = job.transcript
+    facts = [
+        to_memory(fact, record.session, record.origin) for each in pending for fact in each.facts
+    ]
     try:
         written = _remember(job.memory, facts)
     except MemoryFailure as error:

@@ -10,6 +10,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli.acting import skills
+from assistant.cli.bridge import hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
@@ -86,6 +87,7 @@ for module in (
     configuration,
     daemon,
     mcp_server,
+    hook,
     doctor,
     completion,
 ):

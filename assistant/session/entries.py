@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 3)
+FORMAT = (1, 4)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -26,11 +26,15 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class HeaderEntry(_Entry):
-    """The first line: which format, and which session."""
+    """The first line: which format, and which session.
+
+    `origin` names the program that the conversation was held with, if it was another one.
+    """
 
     type: ClassVar[str] = "header"
     version: str
     session: str
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,13 +112,21 @@ def parse(
     return Extracted(tuple(facts), refused)
 
 
-def to_memory(fact: CapturedFact, session: str) -> Fact:
+def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
     """The fact as memory takes it, with where it comes from; a session's are undone together.
 
-    One that holds a secret is not written: the transcript has no more of it than its stand-in.
+    One that holds a secret is not written: the transcript has no more of it than its stand-in. If
+    the conversation was held with another `program`, it waits for the owner.
     """
-    origin = Origin(fact.kind, session, fact.entries)
-    return Fact(fact.text, SECTION, fact.replaces, origin, together=session, secrets="ask")
+    return Fact(
+        fact.text,
+        SECTION,
+        fact.replaces,
+        Origin(program or fact.kind, session, fact.entries),
+        together=session,
+        secrets="ask",
+        waits=bool(program),
+    )
 
 
 def origin_in_turn(text: str, session: str, turn: Turn) -> Origin:

@@ -51,7 +51,7 @@ class SessionSummary:
 
     Times are ISO 8601, UTC. `left` says how its last turn was left: in the middle, or waiting for
     the owner's yes or answer; empty if it is whole. `fault` says why its file cannot be read; then
-    the rest is empty.
+    the rest is empty. `origin` is the program it was held with, if it was another one.
     """
 
     id: str
@@ -63,6 +63,7 @@ class SessionSummary:
     model: str = ""
     left: Left = ""
     fault: str = ""
+    origin: str = ""
 
 
 def sessions(directory: Path) -> list[SessionSummary]:
@@ -71,14 +72,16 @@ def sessions(directory: Path) -> list[SessionSummary]:
 
 
 def latest(directory: Path) -> str | None:
-    """The id of the session that was begun last; None if there is none."""
-    return next(reversed(session_ids(directory)), None)
+    """The id of the session that was begun last, in this program; None if there is none."""
+    newest = reversed(session_ids(directory))
+    return next((each for each in newest if not _summary(directory, each).origin), None)
 
 
 def abandoned(directory: Path) -> list[SessionSummary]:
     """The newest sessions that nobody has open and whose last turn has no end, up to the first
     that is whole."""
-    newest = (_summary(directory, session) for session in reversed(session_ids(directory)))
+    every = (_summary(directory, session) for session in reversed(session_ids(directory)))
+    newest = (each for each in every if not each.origin)
     unfinished = takewhile(lambda each: each.left or is_open(directory, each.id), newest)
     return [each for each in unfinished if not is_open(directory, each.id)]
 
@@ -113,6 +116,7 @@ class _Line(msgspec.Struct):
     usage: Usage = NO_USAGE
     model: str = ""
     version: str = ""
+    origin: str = ""
     decision: str = ""
     tool_calls: Sequence[object] = ()
 
@@ -159,6 +163,7 @@ def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
         sum((line.usage for line in lines if line.type in PAID), start=NO_USAGE),
         next((line.model for line in reversed(lines) if line.model), ""),
         _left(lines),
+        origin=lines[0].origin if lines else "",
     )
 
 

@@ -42,6 +42,7 @@ class Transcript:
         lock: Lock | None = None,
         *,
         borrowed: bool = False,
+        origin: str = "",
     ) -> None:
         self.session = session
         self.path = path
@@ -50,6 +51,7 @@ class Transcript:
         self._size = path.stat().st_size if path and entries else 0
         self._lock = lock
         self._borrowed = borrowed
+        self._origin = origin
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -61,20 +63,35 @@ class Transcript:
         """Whether nothing of this session may be written anywhere."""
         return self.path is None
 
+    @property
+    def origin(self) -> str:
+        """The program that the conversation was held with; empty for this one."""
+        header = next(iter(self._entries), None)
+        return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
+
     def append(self, entry: E) -> E:
-        """Give the entry its id and time, write it, return it.
+        """Give the entry its id, and its time if it has none, write it, return it.
 
         Raises StorageError, or SessionError if the file was changed from outside.
         """
+        (stamped,) = self.extend([entry])
+        return stamped
+
+    def extend(self, entries: Sequence[E]) -> list[E]:
+        """The same with several entries, written at once."""
         with self._alone():
             self._catch_up()
             new: list[Entry] = []
-            if not self._entries:
+            if not self._entries and entries:
                 self._claim()
                 version = ".".join(map(str, entry_types.FORMAT))
-                new.append(_stamped(entry_types.HeaderEntry(version, self.session), 0))
-            stamped = _stamped(entry, len(self._entries) + len(new))
-            self._write([*new, stamped])
+                header = entry_types.HeaderEntry(
+                    version, self.session, self._origin, time=entries[0].time
+                )
+                new.append(_stamped(header, 0))
+            first = len(self._entries) + len(new)
+            stamped = [_stamped(entry, first + place) for place, entry in enumerate(entries)]
+            self._write([*new, *stamped])
         return stamped
 
     def settle(self, reason: str) -> None:
@@ -152,9 +169,8 @@ class Transcript:
 
 
 def _stamped(entry: E, number: int) -> E:
-    return replace(
-        entry, id=f"e{number}", time=datetime.now(UTC).isoformat(timespec="milliseconds")
-    )
+    time = entry.time or datetime.now(UTC).isoformat(timespec="milliseconds")
+    return replace(entry, id=f"e{number}", time=time)
 
 
 def create(directory: Path) -> Transcript:

@@ -29,6 +29,7 @@ def facts(each: SessionSummary) -> str:
     tokens = each.usage.input_tokens + each.usage.output_tokens
     said = [local_time(each.updated), counted(each.turns, "turn"), counted(tokens, "token")]
     said += [] if each.usage.cost is None else [f"${each.usage.cost:.4f}"]
+    said += [f"in {spelled(each.origin)}"] if each.origin else []
     said += [listing.LEFT[each.left].removeprefix("was ")] if each.left else []
     return " · ".join(said)
 

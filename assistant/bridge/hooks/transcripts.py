@@ -1,0 +1,95 @@
+"""What was said in a conversation of another program, from its own record of it. Pure.
+
+Claude Code and Cursor write a line a message, Codex a line an event. Only what its user and its
+model said to one another is taken: no tool's output, nothing that the program put in.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from assistant.session.adopting import Said
+from assistant.session.entries import AssistantEntry, UserEntry
+
+PUT_IN = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
+"""Marks of lines that its user did not write."""
+_REMINDER = re.compile(
+    r"<(system-reminder|environment_context|user_instructions|additional_context|timestamp)>"
+    r".*?</\1>",
+    re.DOTALL,
+)
+_WRAPPED = re.compile(r"</?user_query>")
+_NOT_SAID = re.compile(r"<(command-|local-command|bash-)|Caveat: |\[Request interrupted")
+TEXTS = ("text", "input_text", "output_text")
+
+
+def said(lines: Iterable[Mapping[str, Any]]) -> list[Said]:
+    """The messages of a conversation, in order."""
+    every = list(lines)
+    events = (each for each in every if each.get("type") == "event_msg")
+    shown = [each for each in map(_event, events) if each is not None]
+    return shown or [each for each in map(_message, every) if each is not None]
+
+
+def objects(data: bytes) -> Iterator[Mapping[str, Any]]:
+    """The objects in JSON lines; what is no object, or torn, is passed over."""
+    for line in data.splitlines():
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _event(line: Mapping[str, Any]) -> Said | None:
+    """A message in Codex's record of what was shown."""
+    payload = line.get("payload")
+    if not isinstance(payload, dict):
+        return None
+    role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
+    return _said(role, payload.get("message"), line.get("timestamp"))
+
+
+def _message(line: Mapping[str, Any]) -> Said | None:
+    """A message in a line of its own, however deep it lies."""
+    if any(line.get(mark) for mark in PUT_IN):
+        return None
+    inner = line.get("message", line.get("payload"))
+    message = inner if isinstance(inner, dict) else line
+    role = message.get("role") or line.get("role") or line.get("type")
+    content = message.get("content", message.get("text", inner))
+    return _said(role, content, line.get("timestamp") or line.get("time"))
+
+
+def _said(role: Any, content: Any, time: Any) -> Said | None:
+    text = _plain(content)
+    if role == "user":
+        text = _WRAPPED.sub("", _REMINDER.sub("", text)).strip()
+        return None if not text or _NOT_SAID.match(text) else UserEntry(text, time=_utc(time))
+    if role == "assistant" and text.strip():
+        return AssistantEntry(text.strip(), time=_utc(time))
+    return None
+
+
+def _plain(content: Any) -> str:
+    """The text of a message, without calls, results and pictures."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [each for each in parts if isinstance(each, dict) and each.get("type") in TEXTS]
+    return "\n".join(str(each.get("text", "")) for each in texts)
+
+
+def _utc(time: Any) -> str:
+    """A time as entries have it; empty if it is none."""
+    try:
+        if isinstance(time, int | float):
+            told = datetime.fromtimestamp(time / 1000 if time > 1e11 else time, UTC)
+        else:
+            told = datetime.fromisoformat(str(time))
+        return told.astimezone(UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return ""
