@@ -15,7 +15,7 @@ LEAST_WIDTH = 20
 GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
-    "Connect": ("mcp", "hook"),
+    "Connect": ("connect", "mcp", "hook"),
     "Act": ("skills",),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
@@ -55,6 +55,11 @@ EXAMPLES = {
         "assistant forget MEMORY.md:12 --purge --sessions",
     ),
     "assistant eval": ("assistant eval -n 50", "assistant eval --with-model"),
+    "assistant connect": (
+        "assistant connect claude-code",
+        "assistant connect zed --print",
+        "assistant connect codex --undo",
+    ),
     "assistant hook": ("assistant hook --quiet-for session",),
     "assistant mcp": (
         "assistant mcp --as claude-code",

@@ -10,7 +10,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli.acting import skills
-from assistant.cli.bridge import hook
+from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
@@ -86,6 +86,7 @@ for module in (
     secrets,
     configuration,
     daemon,
+    connect,
     mcp_server,
     hook,
     doctor,

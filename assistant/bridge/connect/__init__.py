@@ -1,0 +1,1 @@
+"""Another program told of this memory, in its own configuration, and untold again."""

@@ -1,0 +1,155 @@
+"""A connection made and taken back: what would change, the change, and what was there before.
+
+Beside a record of what was written, `connections/NAME/` in the state directory keeps each file as
+it was. Where nothing has changed since, undoing restores it to the byte; elsewhere only what is
+ours is taken out.
+"""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistant import config
+from assistant.bridge.connect.edits import changed
+from assistant.bridge.connect.programs import File, Launch, Program
+from assistant.disk import storage
+from assistant.errors import ConfigError, StorageError
+from assistant.workspace.folder import read_text
+
+RECORD = "made.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that is to change; None stands for one that is not there."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    def diff(self) -> Iterator[str]:
+        """The lines of the change."""
+        old, new = ((text or "").splitlines() for text in (self.before, self.after))
+        there, stays = (
+            "/dev/null" if text is None else str(self.path) for text in (self.before, self.after)
+        )
+        yield from difflib.unified_diff(old, new, there, stays, lineterm="")
+
+
+def making(program: Program, launch: Launch) -> list[Change]:
+    """What connecting would change. Raises ConfigError for a file that cannot be understood."""
+    return [each for file in program.files(launch) for each in _made(file)]
+
+
+def unmaking(program: Program, launch: Launch) -> list[Change]:
+    """What taking the connection back would change. Raises ConfigError."""
+    kept = _record(program)
+    return [each for file in program.files(launch) for each in _unmade(program, file, kept)]
+
+
+def make(program: Program, changes: Sequence[Change]) -> list[Path]:
+    """Carry out changes; returns where the files as they were are kept.
+
+    Raises ConfigError if one was changed since it was looked at, StorageError.
+    """
+    for change in changes:
+        if _text(change.path) != change.before:
+            raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+    kept = _record(program)
+    copies = [_keep(program, change, kept) for change in changes]
+    _write_record(program, kept)
+    for change in changes:
+        _write(change)
+    return [copy for copy in copies if copy]
+
+
+def unmake(program: Program, changes: Sequence[Change]) -> None:
+    """Carry out changes that take a connection back, and drop what was kept for it."""
+    for change in changes:
+        if _text(change.path) != change.before:
+            raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+        _write(change)
+    for path in _folder(program).glob("*"):
+        path.unlink()
+
+
+def _made(file: File) -> Iterator[Change]:
+    before = _text(file.path)
+    after = changed(str(file.path), before or "", [each.made for each in file.edits])
+    if after != before:
+        yield Change(file.path, before, after)
+
+
+def _unmade(program: Program, file: File, kept: dict[str, Any]) -> Iterator[Change]:
+    before = _text(file.path)
+    if before is None:
+        return
+    known = kept.get(str(file.path))
+    if known and known["sha256"] == _digest(before):
+        after = read_text(_folder(program) / known["copy"]) if known["copy"] else None
+    else:
+        after = changed(str(file.path), before, [each.unmade for each in file.edits])
+        if after.strip() in ("", "{}") and (known is None or not known["copy"]):
+            after = None if after != before else before
+    if after != before:
+        yield Change(file.path, before, after)
+
+
+def _keep(program: Program, change: Change, kept: dict[str, Any]) -> Path | None:
+    """Keep a file as it was before the first of our changes to it, and note what it becomes."""
+    known = kept.get(str(change.path))
+    copy = known["copy"] if known else ""
+    if known is None or known["sha256"] != _digest(change.before or ""):
+        copy = f"{len(kept)}-{change.path.name}" if change.before is not None else ""
+        if change.before is not None:
+            storage.private_directory(_folder(program).parent)
+            path = storage.private_directory(_folder(program)) / copy
+            storage.replace(path, change.before.encode())
+    kept[str(change.path)] = {"copy": copy, "sha256": _digest(change.after or "")}
+    return _folder(program) / copy if copy else None
+
+
+def _write(change: Change) -> None:
+    if change.after is None:
+        change.path.unlink(missing_ok=True)
+        return
+    try:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{change.path.parent} cannot be made: {error.strerror}") from error
+    storage.replace(change.path, change.after.encode())
+
+
+def _text(path: Path) -> str | None:
+    """What a file says, its line ends as they are; None if it is not there."""
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _folder(program: Program) -> Path:
+    return config.state_dir() / "connections" / program.name
+
+
+def _record(program: Program) -> dict[str, Any]:
+    """What was written, by file; nothing if that is not known."""
+    try:
+        found = json.loads(storage.read(_folder(program) / RECORD))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write_record(program: Program, kept: dict[str, Any]) -> None:
+    storage.private_directory(_folder(program).parent)
+    storage.private_directory(_folder(program))
+    storage.replace(_folder(program) / RECORD, json.dumps(kept, indent=1).encode())

@@ -1,0 +1,154 @@
+"""What is wanted in a program's configuration: a value under a key, an item of a list, a file.
+
+Each says how a text becomes one that has it, and one that has it no more; all else stays.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from assistant.bridge.connect import jsonc
+from assistant.errors import ConfigError
+
+
+class Edit(Protocol):
+    """A wish about a text."""
+
+    def made(self, text: str) -> str:
+        """The text that has it. Raises ValueError for a text that cannot."""
+
+    def unmade(self, text: str) -> str:
+        """The text without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value under a path of keys, in JSON with comments."""
+
+    path: Sequence[str]
+    value: Any
+
+    def made(self, text: str) -> str:
+        return jsonc.put(text, self.path, self.value)
+
+    def unmade(self, text: str) -> str:
+        return jsonc.remove(text, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A value that a file must have; one that is there already is as good."""
+
+    path: Sequence[str]
+    value: Any
+
+    def made(self, text: str) -> str:
+        return text if jsonc.at(text, self.path) else jsonc.put(text, self.path, self.value)
+
+    def unmade(self, text: str) -> str:
+        left = jsonc.value(text)
+        return jsonc.remove(text, self.path) if list(left) == list(self.path) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A command among those that a program runs at an event; ours are known by how they end."""
+
+    path: Sequence[str]
+    item: Any
+    mark: str
+
+    def made(self, text: str) -> str:
+        found = self._found(text)
+        holder = jsonc.at(text, self.path)
+        items = holder.value if holder else []
+        if len(found) == 1 and self.item in items:
+            return text
+        return jsonc.append(self.unmade(text), self.path, self.item)
+
+    def unmade(self, text: str) -> str:
+        while found := self._found(text):
+            text = jsonc.remove(text, found[-1])
+        return text
+
+    def _found(self, text: str) -> list[Sequence[str | int]]:
+        holder = jsonc.at(text, self.path)
+        return list(_commands(holder.value, self.path, self.mark)) if holder else []
+
+
+def _commands(value: Any, path: Sequence[str | int], mark: str) -> list[Sequence[str | int]]:
+    """The paths of the objects whose `command` ends with a mark."""
+    if isinstance(value, dict):
+        if str(value.get("command", "")).endswith(mark):
+            return [path]
+        parts: Any = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    else:
+        return []
+    return [found for key, each in parts for found in _commands(each, (*path, key), mark)]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of TOML under a path of keys."""
+
+    path: Sequence[str]
+    values: dict[str, Any]
+
+    def made(self, text: str) -> str:
+        import tomlkit
+
+        document = tomlkit.parse(text)
+        holder: Any = document
+        for key in self.path[:-1]:
+            if key not in holder:
+                holder[key] = tomlkit.table(is_super_table=True)
+            holder = holder[key]
+        if holder.get(self.path[-1]) == self.values:
+            return text
+        holder[self.path[-1]] = tomlkit.item(self.values)
+        return tomlkit.dumps(document)
+
+    def unmade(self, text: str) -> str:
+        import tomlkit
+
+        document = tomlkit.parse(text)
+        holders: list[Any] = [document]
+        for key in self.path:
+            if key not in holders[-1]:
+                return text
+            holders.append(holders[-1][key])
+        for key, holder in zip(reversed(self.path), reversed(holders[:-1]), strict=True):
+            del holder[key]
+            if holder:
+                break
+        return tomlkit.dumps(document)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A file of our own."""
+
+    text: str
+
+    def made(self, text: str) -> str:
+        return self.text
+
+    def unmade(self, text: str) -> str:
+        return ""
+
+
+def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> str:
+    """The text after all changes. Raises ConfigError that says what is wrong with it, and where."""
+    from tomlkit.exceptions import ParseError
+
+    try:
+        for change in changes:
+            text = change(text)
+    except (ValueError, ParseError, RecursionError, AttributeError, TypeError) as error:
+        raise ConfigError(
+            f"{name} cannot be understood, so it stays as it is: {error}",
+            "Correct it, or ask its program what is wrong with it",
+        ) from error
+    return text

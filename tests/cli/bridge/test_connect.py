@@ -1,0 +1,107 @@
+"""`assistant connect`: other programs' own files, shown, changed, kept and taken back."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tomlkit
+from typer.testing import CliRunner
+
+from assistant.cli.main import cli
+from assistant.config import state_dir
+from assistant.errors import ConfigError, UsageError
+from assistant.workspace.folder import Workspace
+
+NAMES = ["claude-code", "codex", "cursor", "opencode", "claude-desktop", "zed"]
+WITH_HOOKS = NAMES[:3]
+
+
+def connect(workspace: Workspace, *arguments: str) -> str:
+    done = CliRunner().invoke(cli, ["-w", str(workspace.root), "connect", *arguments])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def files(home: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in home.rglob("*")
+        if path.is_file() and ".local" not in path.parts
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_connection_is_made_once_and_taken_back_to_the_byte(
+    workspace: Workspace, home: Path, name: str
+) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text(
+        '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}'
+    )
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text('# mine\nmodel = "x" # good\n')
+    (home / ".config" / "zed").mkdir(parents=True)
+    (home / ".config" / "zed" / "settings.json").write_text('// mine\n{\n  "a": 1, // b\n}\n')
+    before = files(home)
+    shown = connect(workspace, name, "--print")
+    assert files(home) == before and "+++" in shown and "mcp" in shown
+    assert shown in connect(workspace, name, "--yes")
+    after = files(home)
+    text = "".join(data.decode() for path, data in after.items() if before.get(path) != data)
+    assert str(workspace.root) in text and (name not in WITH_HOOKS or "hook" in text)
+    for kept in ("say done", "# mine", "# good", "// mine", "// b"):
+        assert any(kept.encode() in data for data in after.values())
+    assert "connected already" in connect(workspace, name, "--yes")
+    connect(workspace, name, "--undo", "--yes")
+    assert files(home) == before
+    assert "is not connected" in connect(workspace, name, "--undo", "--yes")
+
+
+def test_what_was_changed_since_stays(workspace: Workspace, home: Path) -> None:
+    connect(workspace, "claude-code", "--yes")
+    own = home / ".claude.json"
+    own.write_text(json.dumps({"starts": 3, **json.loads(own.read_text())}))
+    connect(workspace, "claude-code", "--undo", "--yes")
+    assert json.loads(own.read_text()) == {"starts": 3}
+    assert not (home / ".claude" / "settings.json").exists()
+
+
+def test_another_workspace_takes_the_place_and_the_first_copy_stays(
+    workspace: Workspace, home: Path, tmp_path: Path
+) -> None:
+    (home / ".codex").mkdir()
+    config = home / ".codex" / "config.toml"
+    config.write_text("# mine\n")
+    connect(workspace, "codex", "--yes")
+    other = Workspace(tmp_path / "other")
+    other.root.mkdir()
+    (other.root / "MEMORY.md").write_text("")
+    connect(other, "codex", "--yes")
+    server = tomlkit.parse(config.read_text())["mcp_servers"]["assistant"]
+    assert str(other.root) in server["args"] and str(workspace.root) not in config.read_text()
+    hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
+    assert [len(groups) for groups in hooks.values()] == [1, 1, 1]
+    (copy,) = (state_dir() / "connections" / "codex").glob("*config.toml")
+    assert copy.read_text() == "# mine\n"
+    connect(other, "codex", "--undo", "--yes")
+    assert config.read_text() == "# mine\n"
+
+
+def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home: Path) -> None:
+    cases = {
+        "zed": (".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
+        "codex": (".codex/config.toml", "[mcp_servers", "line 1"),
+        "cursor": (".cursor/mcp.json", '{"mcpServers": []}', "mcpServers"),
+    }
+    for name, (path, text, where) in cases.items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text)
+        with pytest.raises(ConfigError, match=where) as caught:
+            connect(workspace, name, "--yes")
+        assert path in caught.value.message and (home / path).read_text() == text
+    with pytest.raises(UsageError, match="emacs"):
+        connect(workspace, "emacs")
+    with pytest.raises(UsageError, match="needs a yes"):
+        connect(workspace, "claude-code")
+    assert not (home / ".claude.json").exists()
