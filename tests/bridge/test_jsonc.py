@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.bridge.connect import jsonc
@@ -50,6 +50,7 @@ def test_any_file_will_do(text: str) -> None:
     assert "ours" not in jsonc.remove(put, ("servers", "ours"))
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text(max_size=3), JSON, max_size=4), st.sampled_from([None, 1, 4, "\t"]))
 def test_whatever_the_values_and_their_layout(
     values: dict[str, object], indent: int | str | None
