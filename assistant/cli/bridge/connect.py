@@ -15,7 +15,7 @@ from assistant.errors import UsageError
 if TYPE_CHECKING:
     from assistant.bridge.connect.changing import Change
 
-NAMES = "claude-code|codex|cursor|opencode|claude-desktop|zed"
+NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed."
 COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
 
@@ -26,7 +26,7 @@ def register(cli: typer.Typer) -> None:
 
 def connect(
     context: typer.Context,
-    program: Annotated[str, typer.Argument(metavar=NAMES, help="The program.")],
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help=NAMES)],
     print_only: Annotated[
         bool, typer.Option("--print", help="Show what would change, and change nothing.")
     ] = False,
