@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from assistant.errors import SessionError
 from assistant.events import Event
 from assistant.memory.base import Origin, Progress, no_progress
 from assistant.memory.door import open_memory
-from assistant.memory.protocol import Keeper, Memory
+from assistant.memory.protocol import Keeper
 from assistant.messages import Message
 from assistant.model import select
 from assistant.model.base import TextPiece
@@ -45,6 +45,7 @@ from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
 from assistant.tools.web.offered import web_tools
 from assistant.upkeep import findings
+from assistant.upkeep.agenda import first_of_the_day
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
 from assistant.upkeep.tidy_by_model import relations
@@ -205,7 +206,7 @@ def _conversation(
     place: Workspace,
     wish: ChatWish,
     chosen: Settings,
-    memory: Memory,
+    kept: Keeper,
     record: Transcript,
     untold: list[str],
     *,
@@ -217,7 +218,7 @@ def _conversation(
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
     jobs = Jobs()
     roots = Roots(place, wish.directories, chosen.policy, skills.further(chosen.skills.folders))
-    memory = VisibleMemory(memory, roots)
+    memory = VisibleMemory(kept, roots)
     tools = [
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
         *_tools(roots, redactor, interruption, jobs, chosen),
@@ -255,6 +256,7 @@ def _conversation(
         captures=chosen.memory.capture != "never",
         untold=untold,
         begun=_listener(place, chosen, record, trusted=trusted),
+        daily=_diary(place, kept, record, trusted=trusted),
     )
 
 
@@ -276,6 +278,15 @@ def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:
         f"The rule {rule!r} in [policy] names no tool there is, so it does nothing"
         for rule in roots.rules.idle([*names, "recall", "search_sessions", "remember", LOADER])
     ]
+
+
+def _diary(
+    place: Workspace, memory: Keeper, record: Transcript, *, trusted: bool
+) -> Callable[[date], Sequence[str]]:
+    """What is due on a day, told once; off the record nothing is noted, so nothing is told."""
+    if record.off_the_record or not trusted:
+        return lambda _: ()
+    return partial(first_of_the_day, place, memory)
 
 
 def _listener(

@@ -9,7 +9,7 @@ its file (`resume`).
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from types import MappingProxyType
 
 from assistant.agent.answering import Agent, Cancelled, Waits, notice
@@ -75,7 +75,7 @@ class Conversation:
     `interruption` is shared with tools that run long. An untrusted workspace's files and memory
     stay out of the prompt. Without `captures` compaction takes no facts from what it leaves out.
     `untold` is what the owner should hear with the next turn; memory adds to it. `begun` is told
-    of each message written down.
+    of each message written down; `daily` has what is to be said once a day.
     """
 
     workspace: Workspace
@@ -95,6 +95,7 @@ class Conversation:
     captures: bool = True
     untold: list[str] = field(default_factory=list)
     begun: Callable[[], None] = lambda: None
+    daily: Callable[[date], Sequence[str]] = lambda _: ()
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def __post_init__(self) -> None:
@@ -279,6 +280,7 @@ class Conversation:
         untold = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
         self.untold.clear()
+        untold += self.daily(self._begun_at.date())
         if self._is_new:
             untold += undecided(self.memory)
         self._is_new = False

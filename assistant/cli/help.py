@@ -16,7 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("connect", "mcp", "hook"),
-    "Act": ("skills",),
+    "Act": ("skills", "agenda"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
 """The commands of `assistant`; any other stands under "More"."""
@@ -68,6 +68,7 @@ EXAMPLES = {
     "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
     "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
     "assistant memory review": ("assistant memory review",),
+    "assistant agenda": ("assistant agenda --days 7", "assistant agenda --ics > due.ics"),
     "assistant skills new": (
         "assistant skills new weekly-review",
         "assistant skills new tea --description 'How I take my tea'",

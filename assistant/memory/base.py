@@ -313,6 +313,23 @@ class MemoryStatus:
     notes: tuple[NotesStatus, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A day or a span (ISO, both included) that a current fact speaks of, and the fact.
+
+    `time` is `18:40`, or empty. What comes round has an RRULE as `rule`, in words in `rhythm`, and
+    `years` if a year is known that a yearly day is counted from.
+    """
+
+    start: str
+    end: str
+    passage: Passage
+    time: str = ""
+    rule: str = ""
+    rhythm: str = ""
+    years: int = 0
+
+
 def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
     """The best that fit, at most `k`, and the others. What does not fit any more is passed over."""
     taken: list[Passage] = []

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assistant.memory.base import (
+    Due,
     Fact,
     Forgotten,
     Held,
@@ -109,6 +110,9 @@ class Keeper(Memory, Protocol):
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
         """The nearest pairs of current facts, nearest first: what `memory tidy` looks at."""
+
+    def due(self, first: str, last: str) -> tuple[Due, ...]:
+        """What current facts say of these days (ISO, both included), the earliest first."""
 
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""

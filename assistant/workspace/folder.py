@@ -76,6 +76,11 @@ class Workspace:
         return self.private / "new"
 
     @property
+    def day(self) -> Path:
+        """The day whose agenda a chat has mentioned."""
+        return self.private / "day"
+
+    @property
     def findings(self) -> Path:
         """What `doctor` found wrong, until the next chat has mentioned it."""
         return self.private / "findings"

@@ -60,7 +60,7 @@ STORES = (
           "figures of recall", "none"),
     Store("locks", "workspace", (".assistant/*.lock", ".assistant/sessions/*.lock",
           ".assistant/sessions/.append", ".assistant/sessions/.adopt", ".assistant/daemon.sock",
-          ".assistant/.gitignore", ".assistant/new"),
+          ".assistant/.gitignore", ".assistant/new", ".assistant/day"),
           "process numbers, and marks without words", "none"),
     Store("logs", "state", ("logs/*",),
           "what befell the memory daemon; never a query or a fact", "none"),

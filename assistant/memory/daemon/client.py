@@ -99,6 +99,7 @@ class DaemonMemory:
     status = _asks(operations.STATUS)
     log = _asks(operations.LOG)
     pairs = _asks(operations.PAIRS)
+    due = _asks(operations.DUE)
     rebuild = _asks(operations.REBUILD)
     collections = _asks(operations.COLLECTIONS)
     remove_collections = _asks(operations.REMOVE_COLLECTIONS)

@@ -103,6 +103,7 @@ RESTORE = Operation(Keeper.restore, lambda memory: memory.restore)
 STATUS = Operation(Keeper.status, lambda memory: memory.status)
 LOG = Operation(Keeper.log, lambda memory: memory.log)
 PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
+DUE = Operation(Keeper.due, lambda memory: memory.due)
 REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
 COLLECTIONS = Operation(Keeper.collections, lambda memory: memory.collections)
 REMOVE_COLLECTIONS = Operation(
@@ -111,6 +112,6 @@ REMOVE_COLLECTIONS = Operation(
 
 _ALL: tuple[Operation[..., Any], ...] = (
     RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, PURGE, UNDO, REVIEW, RESTORE, STATUS, LOG,
-    PAIRS, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
+    PAIRS, DUE, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
 )  # fmt: skip
 OPERATIONS = {each.name: each for each in _ALL}

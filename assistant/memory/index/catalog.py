@@ -7,7 +7,7 @@ be told; a crash between the two converges.
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,6 +167,13 @@ class Catalog:
         return self._read(
             "s.name = ? AND c.start_line <= ? AND c.end_line >= ?", source, line, line
         )
+
+    def standing(self, test: Callable[[str], bool]) -> list[StoredChunk]:
+        """The chunks that are current and whose words a test holds for, or that name days."""
+        with self.database.using() as db:
+            db.create_function("holds", 1, test, deterministic=True)
+            where = "c.status = 'current' AND (c.mentions != '[]' OR holds(c.plain))"
+            return read_chunks(db, where, ())
 
     def all_vectors(self) -> tuple[Rows, Vectors]:
         """Every row and its vector, in the layout's order, for an exact scan."""

@@ -32,7 +32,7 @@ class Answers:
 
     def recall(self, query: Query, found: Recall) -> Recall:
         """What recall found, with what the journal knows: all of it for `why`, else dates."""
-        known = self._recorded if query.why else self._dated
+        known = self._recorded if query.why else self.dated
         return replace(
             found,
             passages=tuple(map(known, found.passages)),
@@ -53,7 +53,7 @@ class Answers:
 
     def pair(self, one: Chunk, other: Chunk, cosine: float) -> Pair:
         """Two facts, the earlier one first."""
-        both = [self._dated(passage(chunk)) for chunk in (one, other)]
+        both = [self.dated(passage(chunk)) for chunk in (one, other)]
         earlier, later = sorted(both, key=lambda each: (each.date or "", each.start_line))
         return Pair(earlier, later, cosine)
 
@@ -78,7 +78,7 @@ class Answers:
             for entry in self._ledger.erasures.all()
         ]
 
-    def _dated(self, passage: Passage) -> Passage:
+    def dated(self, passage: Passage) -> Passage:
         """With the journal's date, where the file names none."""
         return passage if passage.date else self._recorded(passage)
 

@@ -12,6 +12,7 @@ from itertools import chain
 from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import (
     FACTS,
+    Due,
     Fact,
     Forgotten,
     Held,
@@ -38,6 +39,7 @@ from assistant.memory.local.answers import Answers
 from assistant.memory.local.collections import Collections
 from assistant.memory.local.freshness import Freshness, Notices
 from assistant.memory.local.redaction import Redaction
+from assistant.memory.search.diary import Diary
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.near_pairs import near_pairs
 from assistant.memory.search.recall import Recaller
@@ -89,6 +91,7 @@ class LocalMemory:
         self._locator = Locator(self._index.store, self._recaller)
         self._collections = Collections(self._index.store)
         self._answers = Answers(self._index.store, self._ledger, self._locator)
+        self._diary = Diary(self._index.store, self._answers.dated)
 
     def recall(self, query: Query) -> Recall:
         if query.within not in ("", FACTS):
@@ -203,6 +206,9 @@ class LocalMemory:
         catalog = self._fresh.read(lambda: self._index.store.catalog)
         near = near_pairs(catalog, limit, self._progress)
         return tuple(self._answers.pair(*each) for each in near)
+
+    def due(self, first: str, last: str) -> tuple[Due, ...]:
+        return self._fresh.read(lambda: self._diary.due(first, last))
 
     def rebuild(self) -> MemoryStatus:
         with self._fresh.lock:

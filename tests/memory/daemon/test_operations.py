@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from assistant.errors import DaemonError
 from assistant.memory.base import (
     DaemonStatus,
+    Due,
     Fact,
     Forgotten,
     Held,
@@ -75,6 +76,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "review": st.none() | REMEMBERED,
     "erased": st.tuples(ENTRY),
     "restore": st.tuples(REMEMBERED),
+    "due": st.tuples(st.builds(Due, start=TEXT, end=TEXT, passage=PASSAGE, years=st.integers())),
     "pairs": st.tuples(st.builds(Pair, earlier=PASSAGE, later=PASSAGE, cosine=NUMBER)),
 }
 FACTS = st.lists(FACT, max_size=2)

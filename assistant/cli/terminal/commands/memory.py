@@ -3,10 +3,12 @@
 import os
 import shlex
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import typer
 
+from assistant.cli.acting.agenda import DAYS, show
 from assistant.cli.memory import upkeep
 from assistant.cli.memory.choosing import choice
 from assistant.cli.memory.giving import give
@@ -18,6 +20,7 @@ from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query
 from assistant.session.entries import RecalledEntry
 from assistant.session.turns import group
+from assistant.upkeep.agenda import coming
 
 OFF = "off the record nothing is written to memory"
 
@@ -71,6 +74,14 @@ def review(host: Host, _: str) -> None:
     if not waiting:
         typer.echo("Nothing waits for you.")
     upkeep.decide(host.chat.memory, host.chat.place, waiting)
+
+
+def agenda(host: Host, days: str) -> None:
+    """Show what is due."""
+    if days and not days.isdecimal():
+        raise UsageError(f"{days!r} is no number of days", "Say `/agenda 7`, or `/agenda`")
+    ahead, today = int(days or DAYS), date.today()
+    show(coming(host.chat.memory, today, ahead), today, ahead)
 
 
 def edit(host: Host, name: str) -> None:

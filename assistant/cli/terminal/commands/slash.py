@@ -39,6 +39,7 @@ COMMANDS = {
     "/undo": Command("", "Take back the latest write to memory.", memory.undo),
     "/why": Command("", "Show why the last turn's passages were recalled.", memory.why),
     "/review": Command("", "Decide on the facts that wait for you.", memory.review, asks=True),
+    "/agenda": Command("[DAYS]", "Show what is due.", memory.agenda),
     "/edit": Command("[FILE]", "Open MEMORY.md or another file.", memory.edit, asks=True),
     "/status": Command("", "Show the model, the session, and memory.", memory.status),
     "/context": Command("[MESSAGE]", "Show the prompt as it would be sent.", session.context),

@@ -1,0 +1,72 @@
+"""Schedules in plain words: how they are understood, and when they are due."""
+
+from datetime import datetime
+
+import pytest
+
+from assistant.schedule.telling import told
+from assistant.schedule.words import schedule
+
+NOW = datetime(2026, 11, 21, 12, 10)
+"""A Saturday."""
+
+
+@pytest.mark.parametrize(
+    ("words", "understood", "latest", "following"),
+    [
+        ("every 30 minutes", "every 30 minutes", "11-21 12:00", "11-21 12:30"),
+        ("Every half hour", "every 30 minutes", "11-21 12:00", "11-21 12:30"),
+        ("every two hours between 9 and 18 on weekdays",
+         "every 2 hours between 09:00 and 18:00, Monday to Friday", "11-20 18:00", "11-23 10:00"),
+        ("hourly", "every hour", "11-21 12:00", "11-21 13:00"),
+        ("weekdays at 9", "Monday to Friday at 09:00", "11-20 09:00", "11-23 09:00"),
+        ("each Friday", "every Friday at 09:00", "11-20 09:00", "11-27 09:00"),
+        ("On Fridays at 5pm", "every Friday at 17:00", "11-20 17:00", "11-27 17:00"),
+        ("mon, wed & fri at 7:30 and 19.30",
+         "every Monday, Wednesday and Friday at 07:30 and 19:30",
+         "11-20 19:30", "11-23 07:30"),
+        ("Monday to Thursday at noon", "every Monday, Tuesday, Wednesday and Thursday at 12:00",
+         "11-19 12:00", "11-23 12:00"),
+        ("every morning", "every day at 08:00", "11-21 08:00", "11-22 08:00"),
+        ("daily at 8 and 20", "every day at 08:00 and 20:00", "11-21 08:00", "11-21 20:00"),
+        ("at 7:15 every day", "every day at 07:15", "11-21 07:15", "11-22 07:15"),
+        ("every other Tuesday at 18:00", "every 2 weeks on Tuesday at 18:00", "11-17 18:00",
+         "12-01 18:00"),
+        ("every weekend", "every Saturday and Sunday at 09:00", "11-21 09:00", "11-22 09:00"),
+        ("on the 1st of each month", "day 1 of every month at 09:00", "11-01 09:00", "12-01 09:00"),
+        ("every month on the 1st and 15th at 10", "day 1,15 of every month at 10:00", "11-15 10:00",
+         "12-01 10:00"),
+        ("the last day of the month", "the last day of every month at 09:00", "10-31 09:00",
+         "11-30 09:00"),
+        ("first Monday of the month at 14h", "the first Monday of every month at 14:00",
+         "11-02 14:00", "12-07 14:00"),
+        ("the last weekday of each month", "the last working day of every month at 09:00",
+         "10-30 09:00", "11-30 09:00"),
+        ("every year on 3 June", "3 June of every year at 09:00", "06-03 09:00", "06-03 09:00"),
+        ("once a week", "every Monday at 09:00", "11-16 09:00", "11-23 09:00"),
+        ("on 27 November 2026 at 18:40", "once, on 2026-11-27 at 18:40", "", "11-27 18:40"),
+    ],
+)  # fmt: skip
+def test_words_are_understood(words: str, understood: str, latest: str, following: str) -> None:
+    found = schedule(f"{words}: look at it")
+    assert found is not None
+    made, end = found
+    assert (told(made), f"{words}: look at it"[end:]) == (understood, ": look at it")
+    shown = [f"{due:%m-%d %H:%M}" if due else "" for due in (made.latest(NOW), made.following(NOW))]
+    assert shown == [latest, following]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "now and then",
+        "every blue moon",
+        "every 0 minutes",
+        "on 31 February",
+        "at 25:00",
+        "check",
+    ],
+)
+def test_what_says_no_rhythm_is_no_schedule(words: str) -> None:
+    assert schedule(words) is None
