@@ -60,6 +60,11 @@ def book_path(place: Workspace) -> Path:
     return place.private / "reading.json"
 
 
+def spent(place: Workspace) -> int:
+    """The tokens that reading a workspace's sessions has cost this month."""
+    return book.spent(book_path(place))
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """What came of a session: its facts in memory, those that wait, or why it could not be read."""

@@ -1,8 +1,9 @@
-"""What was said in a session that a fact was taken from."""
+"""What a session was read for: the sentences behind a fact, and what the reading cost."""
 
 from collections.abc import Iterator
 
 from assistant.cli.memory.shown import one_line
+from assistant.display import counted
 from assistant.errors import SessionError
 from assistant.memory.base import Origin
 from assistant.workspace.folder import Workspace
@@ -33,3 +34,11 @@ def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
                 continue
         if entry.id in origin.entries:
             yield f"{entry.id} {one_line(f'{who}: {text}', SHOWN)}"
+
+
+def reading_cost(place: Workspace) -> str:
+    """What reading ended chats for facts has cost this month; "" if nothing."""
+    from assistant import afterwards
+
+    tokens = afterwards.spent(place)
+    return f"{counted(tokens, 'token')} this month for reading chats that ended" if tokens else ""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.help import commands
-from assistant.cli.memory.sentences import sentences
+from assistant.cli.memory.sentences import reading_cost, sentences
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
@@ -23,9 +23,6 @@ def register(cli: typer.Typer) -> None:
 @memory_commands.command()
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and who owns the index."""
-    from assistant import afterwards
-    from assistant.session.book import spent
-
     with context.obj.memory() as memory:
         state = memory.status()
     if as_json:
@@ -45,8 +42,8 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     if waiting := state.waiting_for_review:
         wait = counted(waiting, "fact waits", "facts wait")
         typer.echo(f"{wait} for `assistant memory review`")
-    if tokens := spent(afterwards.book_path(context.obj.place())):
-        typer.echo(f"{counted(tokens, 'token')} this month for reading chats that ended")
+    if cost := reading_cost(context.obj.place()):
+        typer.echo(cost)
     if state.daemon:
         rss = state.daemon.rss_bytes / 1e6
         typer.echo(f"daemon: process {state.daemon.pid}, {rss:.0f} MB")

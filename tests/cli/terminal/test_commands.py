@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from assistant import afterwards
 from assistant.config import load
 from assistant.memory.base import Fact, Origin
 from assistant.memory.door import open_memory
+from assistant.session import book
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
 from tests.support.provider import Provider
@@ -38,6 +40,10 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.wait("Ada, next door", gone="Ctrl-C stops")
         tty.say("/export key.md")
         tty.wait("Written to")
+        with book.changing(afterwards.book_path(Workspace(place))) as known:
+            known.tokens[book.month()] = 1234
+        tty.say("/usage")
+        tty.wait("1,234 tokens this month for reading chats that ended")
         tty.say("/new")
         tty.wait("a new session")
         first = next((place / ".assistant/sessions").glob("*.jsonl")).stem

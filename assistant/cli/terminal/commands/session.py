@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from assistant.cli.memory.sentences import reading_cost
 from assistant.cli.sessions.shown import facts, show_sessions
 from assistant.cli.terminal.clipboard import copied
 from assistant.cli.terminal.commands.host import Host
@@ -33,13 +34,15 @@ def compact(host: Host, _: str) -> None:
 
 
 def usage(host: Host, _: str) -> None:
-    """Show tokens and cost of this session."""
+    """Show tokens and cost of this session, and what reading past ones took."""
     used = host.chat.conversation.usage
     cost = "" if used.cost is None else f" · ${used.cost:.4f}"
     typer.echo(
         f"{used.input_tokens:,} tokens in ({used.cached_tokens:,} of the last call cached), "
         f"{used.output_tokens:,} out{cost} · {host.chat.conversation.model.name}"
     )
+    if reading := reading_cost(host.chat.place):
+        typer.echo(reading)
 
 
 def sessions(host: Host, _: str) -> None:
