@@ -19,6 +19,7 @@ from assistant.memory.index.outbox import Outbox
 from assistant.memory.index.postings import InvertedIndex
 from assistant.memory.index.rows import SourceWriter, Stat, StoredChunk, read_chunks
 from assistant.memory.index.vector_cache import VectorCache
+from assistant.memory.index.vocabulary import Vocabulary, make_anew
 from assistant.memory.text.chunks import Chunk
 
 
@@ -47,6 +48,7 @@ class Catalog:
         self.outbox = Outbox(self.database)
         self._layout: Layout | None = None
         self.words = InvertedIndex(self.database)
+        self.vocabulary = Vocabulary(self.database)
         self._generation = int(self.fact("generation") or 0)
 
     def close(self) -> None:
@@ -119,7 +121,7 @@ class Catalog:
     def clear(self) -> None:
         """Remove everything but the cached vectors."""
         with self._changing() as db:
-            for table in ("sources", "sections", "chunks", "outbox"):
+            for table in ("sources", "sections", "chunks", "outbox", "vocabulary"):
                 db.execute(f"DELETE FROM {table}")
             for table in ("words", "headings"):
                 db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
@@ -127,6 +129,8 @@ class Catalog:
     def scrub(self) -> None:
         """Leave no byte of what was deleted: in free pages, in the log, in the inverted index."""
         self.vectors.prune(0)
+        with self.database.transaction() as db:
+            make_anew(db)
         with self.database.using() as db:
             for table in ("words", "headings"):
                 db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")

@@ -14,7 +14,7 @@ from secrets import token_hex
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.text.language import comparable, language_of
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -38,6 +38,7 @@ CREATE INDEX chunks_by_line ON chunks (source, start_line);
 CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}');
 CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance');
 CREATE VIRTUAL TABLE words_in USING fts5vocab(words, 'row');

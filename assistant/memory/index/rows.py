@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from assistant.memory.index import vocabulary
 from assistant.memory.index.columns import pack
 from assistant.memory.index.database import searchable
 from assistant.memory.index.vector_cache import vector_ids, vector_key
@@ -129,6 +130,7 @@ class SourceWriter:
             "INSERT INTO headings (rowid, plain) VALUES (?, ?)",
             [(row, _heading_text(name, heading)) for heading, row in made.items()],
         )
+        vocabulary.add(self._db, ("\n".join(heading) for heading in made))
         return made
 
     def _drop_sections(self, source: int, name: str, keep: set[int]) -> None:
@@ -162,6 +164,7 @@ class SourceWriter:
             "INSERT INTO words (rowid, plain) VALUES (?, ?)",
             ((first + n, searchable(chunk.plain)) for n, chunk in enumerate(chunks)),
         )
+        vocabulary.add(self._db, (chunk.plain for chunk in chunks))
         lengths = self._lengths(first)
         marks = ", ".join("?" * len(COLUMNS))
         self._db.executemany(

@@ -13,6 +13,7 @@ from datetime import date
 
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.postings import Term
+from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.dates import periods
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
@@ -66,13 +67,16 @@ class Question:
     periods: tuple[Period, ...]
 
 
-def read(query: str, catalog: Catalog, today: date) -> Question:
-    """Understand a query of any content and length."""
+def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = None) -> Question:
+    """Understand a query of any content and length; `spelling` corrects it if it must be."""
     text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
-    words = _WORD.findall(text)
     language = language_of(text)
-    found = catalog.words.terms(_telling(text, words, language), language)
+    found = catalog.words.terms(_telling(text, language), language)
+    if spelling and not all(term.document_frequency for term in found):
+        text = spelling.corrected(text, language)
+        found = catalog.words.terms(_telling(text, language), language)
+    words = _WORD.findall(text)
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = [] if language in CAPITALISES_NOUNS else _names(text, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
@@ -91,8 +95,9 @@ def read(query: str, catalog: Catalog, today: date) -> Question:
     )
 
 
-def _telling(text: str, words: list[str], language: str) -> str:
+def _telling(text: str, language: str) -> str:
     if language == "english":
+        words = _WORD.findall(text)
         return " ".join(word for word in words if word.casefold() not in _STOP_WORDS)
     return without_function_words(text, language)
 

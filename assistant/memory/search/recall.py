@@ -30,6 +30,7 @@ from assistant.memory.search.signals import (
     put,
 )
 from assistant.memory.search.similarity import Scanner, understanding
+from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.settings import MemorySettings
 
@@ -121,7 +122,8 @@ class Recaller:
 
     def _listed(self, text: str, query: Query, only: str | None = None) -> "_Listed | None":
         """What is found for a text, best first; None if it asks for nothing."""
-        question = read(text, self.store.catalog, self._today())
+        spelling = Spelling(self.store.catalog, self._embedder)
+        question = read(text, self.store.catalog, self._today(), spelling)
         if not question.words:
             return None
         ranked = self.rank(question, query, only)

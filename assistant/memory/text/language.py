@@ -142,6 +142,11 @@ def language_of(text: str) -> str:
     return max(counts, key=lambda name: counts[name])
 
 
+def is_function_word(word: str, language: str) -> bool:
+    """Whether a word says nothing by itself."""
+    return word.casefold() in _function_words().get(language, ())
+
+
 def without_function_words(text: str, language: str) -> str:
     """What is left of a question without the words that say nothing by themselves."""
     if particles := _PARTICLES.get(language):

@@ -1,0 +1,82 @@
+"""Typing errors in a question: a word that memory does not know gives way to known ones.
+
+A word that the embedding model knows as a whole is spelt right, and asks for what memory lacks. Of
+another language than English it knows few; there only what must be an error is one: a letter left
+out, doubled, or exchanged with the next.
+"""
+
+import re
+
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.vocabulary import SHORTEST, folded
+from assistant.memory.text.language import is_function_word
+
+MEANT = 2
+"""So many known words take the place of one, if they are equally likely."""
+SURE = 7
+"""In a word of so many letters two of them may be taken for others."""
+WORDS = 40
+"""Of a longer question so many unknown words are looked at."""
+_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+
+
+class Spelling:
+    """Corrects questions to one memory's words."""
+
+    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
+        self._catalog = catalog
+        self._embedder = embedder
+
+    def corrected(self, text: str, language: str) -> str:
+        """The text with the words that memory may know in the place of those it does not."""
+        odd = [
+            word
+            for word in dict.fromkeys(_WORD.findall(text))
+            if not is_function_word(word, language) and not self._is_a_word(word)
+        ]
+        meant = {word: self._meant(word, language) for word in odd[:WORDS]}
+        return _WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
+
+    def _is_a_word(self, word: str) -> bool:
+        """Whether the model knows it, or what it is the plural of, and need not spell it out."""
+        shortest = min(self._embedder.count_tokens(each) for each in (word, word.rstrip("s")))
+        return shortest - self._embedder.count_tokens("") <= 1
+
+    def _meant(self, word: str, language: str) -> str:
+        """What a word that memory does not know stands for, if anything."""
+        if self._is_known(word, language):
+            return word
+        odds = {
+            other: (distance, changed)
+            for other, distance in self._catalog.vocabulary.near(folded(word))
+            if _may_be(word, other, distance, changed := _is_changed(folded(word), other), language)
+            and self._is_known(other, language)
+        }
+        best = sorted(other for other in odds if odds[other] == min(odds.values()))
+        return " ".join(each.capitalize() if word[0].isupper() else each for each in best[:MEANT])
+
+    def _is_known(self, word: str, language: str) -> bool:
+        terms = self._catalog.words.terms(word, language)
+        if any(term.document_frequency for term in terms):
+            return True
+        headings = self._catalog.words.in_headings(terms)
+        return any(len(rows) for rows, _ in headings.values())
+
+
+def _may_be(word: str, other: str, distance: int, changed: bool, language: str) -> bool:
+    """Whether one word may be an error for another; short names are near to many others."""
+    if word[0].isupper() and len(word) < SURE - 1:
+        return sorted(folded(word)) == sorted(other)
+    if language == "english":
+        return distance == 1 or not changed or len(word) >= SURE
+    return distance == 1 and not changed
+
+
+def _is_changed(word: str, other: str) -> bool:
+    """Whether a letter was taken for another; more often one is left out, doubled or exchanged."""
+    if len(word) == len(other):
+        return sorted(word) != sorted(other)
+    long, short = sorted((word, other), key=len, reverse=True)
+    letters = iter(long)
+    return not all(letter in letters for letter in short)
