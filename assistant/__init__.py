@@ -14,7 +14,30 @@ The flow, and the room each step lives in::
       → compaction           session/compaction.py   old turns become dated facts and a summary
     → markdown file          memory/writing/         the one writer of memory
 
-Read `conversation.py` first: one turn goes through the whole cycle there.
+Read `conversation.py` first: one turn goes through the whole cycle there. From Python:
+`from assistant import Memory, Assistant`.
 """
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Assistant",
+    "AssistantError",
+    "Forgotten",
+    "Held",
+    "JournalEntry",
+    "Memory",
+    "MemoryStatus",
+    "Passage",
+    "Recall",
+    "Remembered",
+]
+
+
+def __getattr__(name: str) -> object:
+    """The public names, loaded when they are first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("assistant.api"), name)

@@ -3,7 +3,7 @@
 Imports nothing heavy: the command-line client lives on these, the protocol and the wire alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -111,6 +111,9 @@ class Recall:
     near_misses: tuple[Passage, ...] = ()
     abstained: bool = False
     notices: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Passage]:
+        return iter(self.passages)
 
 
 @dataclass(frozen=True, slots=True)
