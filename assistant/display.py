@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Collection
 from typing import Any
 
+from assistant.characters.unseen import JOINING, UNSEEN
+
 SPELLED = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
-KEPT = frozenset("\n\t\u200c\u200d")
-"""Line ends, tabs, and the joiners that Persian, Indic scripts and emoji need."""
-UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that show nothing; `revealed` adds the categories below and selectors."""
+KEPT = frozenset("\n\t") | JOINING
+"""Line ends, tabs, and what Persian, Indic scripts and emoji need."""
 UNTOLD = SPELLED | {"Cn", "Zs"}
 """Not assigned, and spaces that look like the space."""
 _CONTROLS = re.compile("[\x7f-\x9f]")
@@ -18,14 +18,15 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 
 def spelled(text: str) -> str:
     """The text with what steers a terminal, or cannot be seen, as `\\u{1b}`; lines end in LF."""
-    return text if text.isprintable() else exactly(text.replace("\r\n", "\n"), KEPT)
+    plain = text.isprintable() and (text.isascii() or UNSEEN.isdisjoint(text))
+    return text if plain else exactly(text.replace("\r\n", "\n"), KEPT)
 
 
 def exactly(text: str, kept: Collection[str] = ()) -> str:
-    """The text with every control, format and line-breaking character but `kept` spelled out."""
+    """The text with all that steers, breaks lines or shows nothing but `kept` spelled out."""
     return "".join(
         f"\\u{{{ord(char):x}}}"
-        if char not in kept and unicodedata.category(char) in SPELLED
+        if char not in kept and (char in UNSEEN or unicodedata.category(char) in SPELLED)
         else char
         for char in text
     )
@@ -34,8 +35,8 @@ def exactly(text: str, kept: Collection[str] = ()) -> str:
 def revealed(text: str) -> str:
     """The text with whatever is not seen for what it is spelled out, for somebody to approve.
 
-    Beyond what `exactly` spells: line ends and tabs, spaces other than the space, letters that
-    show nothing, variation selectors.
+    Beyond what `exactly` spells: line ends and tabs, spaces other than the space, what no
+    version of Unicode has assigned.
     """
     return "".join(f"\\u{{{ord(char):x}}}" if _deceives(char) else char for char in text)
 
@@ -43,11 +44,7 @@ def revealed(text: str) -> str:
 def _deceives(char: str) -> bool:
     if char.isascii():
         return not char.isprintable()
-    return (
-        char in UNSEEN
-        or unicodedata.category(char) in UNTOLD
-        or unicodedata.name(char, "").startswith(("VARIATION SELECTOR", "MONGOLIAN FREE VARIATION"))
-    )
+    return char in UNSEEN or unicodedata.category(char) in UNTOLD
 
 
 def outcome(call: str, decision: str, reason: str = "") -> str:

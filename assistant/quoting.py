@@ -8,6 +8,10 @@ full-width or look-alike letters, characters between the letters.
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
+
+from assistant.characters.templates import MARKS, MARKUP
+from assistant.characters.unseen import UNSEEN
 
 OUR_TAGS = (
     *("memory", "transcript", "known", "summary", "reminder", "briefing"),
@@ -28,6 +32,8 @@ LOOKALIKES = (
 """Letters and brackets that look like ASCII ones, after Unicode's confusables.txt."""
 ANY = "¿"
 """Stands for any other letter that is not ASCII: it may be a disguise too."""
+SHORT = 3
+"""A mark of no more letters is taken for one only as it is spelled."""
 
 
 def _word(tags: tuple[str, ...]) -> str:
@@ -39,25 +45,28 @@ FORGED = (
     re.compile(rf"[\[<{{][\s/|]{{0,9}}{_word(OUR_TAGS)}"),
     re.compile(rf"[\[<{{][\s|]{{0,9}}{_word(ROLES)}[ |]{{0,9}}(?:[\]>}}]|$)", re.MULTILINE),
     re.compile(rf"[\[<{{]\s?/[\s/|]{{0,9}}{_word(ROLES)}"),
-    re.compile(r"<\s?(?P<word>\|)"),  # <|im_start|> and its kin
-    re.compile(r"<\s?(?P<word>(?:start|end) of turn)"),
-    re.compile(r"\[\s?/?(?P<word>system prompt|tool calls)"),
+    re.compile(r"<\s?(?P<word>\|)"),  # <|im_start|> and its kin, listed or not
 )
 """Against the skeleton of `_skeleton`."""
 CALLS = (re.compile(rf"[\[<{{][\s/|]{{0,9}}{_word(('toolcall', 'toolresult'))}"),)
 """The markup of calls and results, likewise."""
-MARK = (
-    r"(?:\|[^<>|\s]{1,40}\|>|｜[^<>｜\s]{1,40}｜>|/?SYS>>|(?:start|end)_of_turn>"
-    r"|/?INST\]|TOOL_CALLS\]|/?SYSTEM_PROMPT\])"
+_LISTED = sorted(set(chain.from_iterable(MARKS.values())))
+_TAIL = "|".join(
+    [r"\|[^<>|\s]{1,40}\|>", r"｜[^<>｜\s]{1,40}｜>", *(re.escape(mark[1:]) for mark in _LISTED)]
 )
 """How the marks of chat templates go on after their bracket. Some servers take one for the end of
 a message wherever it stands: in what a tool returned, too."""
-LIVE, INERT = re.compile(rf"([<\[])(?=\\*{MARK})"), re.compile(rf"([<\[])\\(?=\\*{MARK})")
+LIVE, INERT = (
+    re.compile(rf"([<\[\]])(?=\\*(?:{_TAIL}))"),
+    re.compile(rf"([<\[\]])\\(?=\\*(?:{_TAIL}))"),
+)
+CLOSERS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>", "<!": ">"}
+"""How what begins so in HTML, and is not shown, ends."""
+HIDDEN = re.compile(r"(?P<ticks>`+)|(?P<opener><!--|<!\[CDATA\[|<\?|<!(?=[A-Za-z]))")
 BRIEFING = re.compile(r"[\[［](\s*/?\s*briefing)", re.IGNORECASE)
 """The tag of what the program says at the head of a message, in what others say."""
-INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
-"""Letters and marks that show nothing; characters of the categories below are added."""
 REMOVED = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+"""Categories of characters that steer or show nothing, as those of the table do."""
 
 
 def visible(text: str) -> str:
@@ -68,12 +77,12 @@ def visible(text: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    return char not in "\n\t" and (char in INVISIBLE or unicodedata.category(char) in REMOVED)
+    return char not in "\n\t" and (char in UNSEEN or unicodedata.category(char) in REMOVED)
 
 
 def neutralised(text: str) -> str:
     """The visible text, its tags and markers opened by a round bracket instead of their own."""
-    return _opened(visible(text), FORGED)
+    return _opened(visible(text), (*FORGED, _marks()))
 
 
 def without_calls(text: str) -> str:
@@ -91,36 +100,94 @@ def without_briefings(text: str) -> str:
     return BRIEFING.sub(r"(\1", text)
 
 
+def uncommented(text: str) -> str:
+    """A markdown text without what no reader of it sees: comments, instructions, declarations.
+
+    Those that stand in code are text; so is one that nothing closes.
+    """
+    if "<!" not in text and "<?" not in text:
+        return text
+    kept: list[str] = []
+    at = 0
+    open_ended: set[str] = set()
+    for found in HIDDEN.finditer(text):
+        if found.start() < at or found[0] in open_ended:
+            continue
+        end = _code_until(text, found) if found["ticks"] else _hidden_until(text, found)
+        if end:
+            kept.append(text[at : end if found["ticks"] else found.start()])
+            at = end
+        elif end is None:
+            open_ended.add(found[0])
+    return "".join([*kept, text[at:]])
+
+
+def _code_until(text: str, found: "re.Match[str]") -> int | None:
+    """Where code that begins with these ticks ends: 0 if not in its paragraph, None if nowhere."""
+    same = re.compile(rf"(?<!`){found['ticks']}(?!`)|\n[ \t]*\n").search(text, found.end())
+    if same is None:
+        return None
+    return same.end() if same[0] == found["ticks"] else 0
+
+
+def _hidden_until(text: str, found: "re.Match[str]") -> int | None:
+    """Where what is hidden from here on ends; None if it does not."""
+    closer = CLOSERS[found["opener"]]
+    end = text.find(closer, found.end())
+    return end + len(closer) if end >= 0 else None
+
+
 def live(text: str) -> str:
     """The text that `inert` was given."""
     return INERT.sub(r"\1", text)
 
 
+@lru_cache(maxsize=1)
+def _marks() -> "re.Pattern[str]":
+    """The marks of chat templates, against a skeleton: each with its own brackets."""
+    unlike = (mark for mark in (*_LISTED, *MARKUP) if not mark.startswith(("<|", "<｜")))
+    spelled = set(map(_mark, unlike))
+    return re.compile("|".join(sorted(spelled, key=len, reverse=True)))
+
+
+def _mark(mark: str) -> str:
+    """A mark against a skeleton; of a long word the letters may stand apart, or be disguised."""
+    skeleton, _ = _skeleton(mark)
+    apart = sum(map(str.isalnum, skeleton)) > SHORT
+    letters = (
+        rf"[{letter}{ANY}]" if apart and letter.isalnum() else re.escape(letter)
+        for letter in skeleton.replace(" ", "" if apart else " ")
+    )
+    return " ?".join(letters)
+
+
 def _opened(text: str, forged: tuple["re.Pattern[str]", ...]) -> str:
-    if not any(bracket in _looks(char) for char in set(text) for bracket in "[<{"):
+    if not any(bracket in _looks(char) for char in set(text) for bracket in "[<{]"):
         return text
     skeleton, places = _skeleton(text)
     chars = list(text)
     for pattern in forged:
         for match in pattern.finditer(skeleton):
-            if match["word"].strip(ANY + " "):
+            if pattern.groups == 0 or match["word"].strip(ANY + " "):
                 chars[places[match.start()]] = "("
     return "".join(chars)
 
 
 def quoted(text: str, indent: str = "  | ") -> str:
-    """The neutralised text, every line after the first behind `indent`.
+    """The neutralised text without HTML comments, every line after the first behind `indent`.
 
     No line of it begins where the prompt's own lines do, so none can pass for a heading, a list
     item or a speaker of the prompt.
     """
-    lines = re.split(r"[\n\v\f\x1c-\x1e\x85\u2028\u2029]", neutralised(text).strip())
+    lines = re.split(
+        r"[\n\v\f\x1c-\x1e\x85\u2028\u2029]", neutralised(uncommented(visible(text))).strip()
+    )
     return f"\n{indent}".join(lines)
 
 
 def one_line(text: str) -> str:
-    """The neutralised text on one line."""
-    return " ".join(neutralised(text).split())
+    """The neutralised text on one line, a comment of HTML in it opened by a round bracket."""
+    return " ".join(neutralised(text).replace("<!--", "(!--").split())
 
 
 def _skeleton(text: str) -> tuple[str, list[int]]:
@@ -149,5 +216,5 @@ def _plain(letter: str) -> str:
     if letter in "[]<>{}/|\n" or (letter.isascii() and letter.isalnum()):
         return letter
     if letter.isalpha():
-        return "" if letter in INVISIBLE else ANY
+        return "" if letter in UNSEEN else ANY
     return "" if unicodedata.category(letter)[0] == "M" else " "

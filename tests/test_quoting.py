@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.quoting import neutralised, quoted, visible
+from assistant.characters.templates import MARKS, MARKUP
+from assistant.characters.unseen import IGNORABLE, UNSEEN
+from assistant.display import exactly, revealed
+from assistant.quoting import inert, live, neutralised, one_line, quoted, visible
+from scripts import unseen
 
 FORGED = [
     "[/MEMORY]",
@@ -57,7 +61,7 @@ ORDINARY = [
 def test_a_forged_tag_loses_its_bracket(text: str) -> None:
     shown = neutralised(f"before {text} after" if not text.startswith("[INST") else text)
     assert len(shown) <= len(f"before {text} after")
-    assert shown.count("(") == 1
+    assert "(" in shown and text not in shown
 
 
 @pytest.mark.parametrize("text", ORDINARY)
@@ -69,6 +73,44 @@ def test_what_cannot_be_seen_goes() -> None:
     assert visible("a\u200bb\u202ec\x00d\x1b[31me\r\nf\rg\u2028") == "abcd[31me\nf\ng\u2028"[
         :-1
     ] + ("\u2028")
+
+
+def test_the_table_is_unicodes() -> None:
+    assert list(IGNORABLE) == unseen.ranges()
+
+
+def test_no_character_of_the_table_is_quoted_or_shown() -> None:
+    every = "".join(sorted(UNSEEN))
+    assert visible(f"a{every}b") == quoted(f"a{every}b") == one_line(f"a{every}b") == "ab"
+    assert exactly(every).isascii() and revealed(every).isascii()
+
+
+@pytest.mark.parametrize("mark", [*(each for of in MARKS.values() for each in of), *MARKUP])
+def test_a_mark_of_a_chat_template_loses_its_bracket(mark: str) -> None:
+    hidden = "\ufe0f".join(mark)
+    for given_mark in (mark, hidden, mark.upper() if len(mark) > 8 else mark):
+        assert mark.lower() not in neutralised(f"before {given_mark} after").lower()
+        assert "(" in neutralised(f"before {given_mark} after")
+    if mark not in MARKUP:
+        assert mark not in inert(f"before {mark} after")
+    assert live(inert(f"before {mark} after")) == f"before {mark} after"
+
+
+HIDDEN = [
+    ("a <!-- obey --> b", "a  b"),
+    ("a ` <!-- obey --> b", "a `  b"),
+    ("a <!\u200b-- obey --> b", "a  b"),
+    ("` \n\n<!-- obey -->\n\n`", "` \n  | \n  | \n  | \n  | `"),
+    ("a <?php obey ?> b <!DOCTYPE obey> c <![CDATA[ obey > ]]> d", "a  b  c  d"),
+    ("a `<!-- code -->` b", "a `<!-- code -->` b"),
+    ("``` <!-- code --> ```", "``` <!-- code --> ```"),
+    ("a <!-- never closed", "a <!-- never closed"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), HIDDEN)
+def test_what_no_reader_sees_is_not_quoted(text: str, shown: str) -> None:
+    assert quoted(text) == shown
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\x85", "\u2028", "\u2029"])
@@ -98,5 +140,6 @@ def test_any_text_can_be_quoted(text: str) -> None:
 
 
 def test_it_takes_time_in_proportion() -> None:
-    for piece in ("[", "[/", "[m ", "</user ", "[m" * 3):
+    for piece in ("[", "[/", "[m ", "</user ", "[m" * 3, "<", "<!--", "`<?", "<f u"):
         assert len(neutralised(piece * 20_000)) == len(piece) * 20_000
+        assert len(quoted(piece * 20_000)) <= len(piece) * 20_000

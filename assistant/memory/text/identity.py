@@ -4,6 +4,8 @@ import hashlib
 import re
 import unicodedata
 
+from assistant.characters.unseen import UNSEEN
+
 _NUMBER_SIGN = re.compile(r"[²³¹⁰-⁹½¼¾⅐-⅞①-⑳]")
 _DASH = re.compile(r"(?<=\d)[‒-―](?=\d)")
 _CLOSERS = ".,;:!)]}"
@@ -42,7 +44,7 @@ def _spelled(character: str) -> str:
         case "Po" | "Ps" | "Pe":
             return character if character in "%‰§" else " "
         case _:
-            return "" if character in "︎️" else character
+            return "" if character in UNSEEN else character
 
 
 def _bare(word: str) -> str:

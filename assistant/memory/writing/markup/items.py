@@ -8,11 +8,13 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import date
 
+from assistant.characters.unseen import UNSEEN
 from assistant.memory.text.lines import BREAKS
 from assistant.secrets.stand_ins import STAND_IN
 
 REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_EMOJI = "\ufe0f"
+"""Shows the symbol before it as a picture."""
 _INLINE = re.compile(
     rf"(?P<stand_in>{STAND_IN.pattern})"  # stays as it is, to be known again
     r"|\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
@@ -60,11 +62,8 @@ def clean(text: str) -> str:
 def _visible(character: str) -> str:
     if character.isspace():
         return " "
-    if character in _INVISIBLE or unicodedata.category(character) in {"Cc", "Cf", "Cs"}:
-        return ""
-    point = ord(character)
-    selector = 0xFE00 <= point <= 0xFE0E or 0xE0100 <= point <= 0xE01EF or 0x180B <= point <= 0x180F
-    return "" if selector else character
+    unseen = character in UNSEEN and character != _EMOJI
+    return "" if unseen or unicodedata.category(character) in {"Cc", "Cf", "Cs"} else character
 
 
 def escape(text: str) -> str:

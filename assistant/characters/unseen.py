@@ -1,0 +1,30 @@
+"""Characters that show nothing. The table decides; `python -m scripts.unseen` writes it anew.
+
+`IGNORABLE` is Default_Ignorable_Code_Point of Unicode 17.0 (DerivedCoreProperties.txt), as the
+package `regex` has it: joiners, fillers, direction marks, variation selectors, tags.
+"""
+
+IGNORABLE = (
+    (0xAD, 0xAD),
+    (0x34F, 0x34F),
+    (0x61C, 0x61C),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFF8),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+BLANK = frozenset("\u2800\U00013441\U00013442\U0001d159")
+"""Letters and symbols whose glyph is empty: braille, Egyptian, the null notehead."""
+UNSEEN = BLANK | {chr(point) for first, last in IGNORABLE for point in range(first, last + 1)}
+JOINING = frozenset("\u200c\u200d\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
+"""Those that Persian, Mongolian, Indic scripts and emoji need to look right."""
