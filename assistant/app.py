@@ -36,6 +36,9 @@ from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
+from assistant.tools.foreign import servers
+from assistant.tools.foreign.pins import Pins
+from assistant.tools.foreign.tools import Foreign
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
@@ -117,6 +120,7 @@ class Chat:
         )
         after.model, after.approver = before.model, before.approver
         before.transcript.close()
+        before.toolbox.close()
         if before.transcript.entries:
             before.begun()
         self.conversation = after
@@ -217,6 +221,7 @@ def _conversation(
     if trusted:
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
     jobs = Jobs()
+    foreign = _foreign(place if trusted else None, chosen, untold, interruption)
     roots = Roots(place, wish.directories, chosen.policy, skills.further(chosen.skills.folders))
     memory = VisibleMemory(kept, roots)
     tools = [
@@ -226,6 +231,7 @@ def _conversation(
         asking_tool(),
         *skill_tools(known),
         *web_tools(chosen.web),
+        *foreign.tools(),
     ]
     untold.extend(_idle(roots, tools))
     if wish.news and trusted:
@@ -240,7 +246,7 @@ def _conversation(
             Policy(roots.rules),
             redactor,
             off_the_record=wish.off_the_record,
-            closing=jobs.close,
+            closing=_all(jobs.close, foreign.close),
             interrupt=interruption.event,
         ),
         transcript=record,
@@ -269,6 +275,25 @@ def _tools(
     yield from writing_tools(roots, redactor)
     yield shell_tool(roots, redactor, interruption.event, settings=chosen.shell, jobs=jobs)
     yield from job_tools(jobs, interruption.event)
+
+
+def _foreign(
+    place: Workspace | None, chosen: Settings, untold: list[str], interruption: Interruption
+) -> Foreign:
+    """The servers of other people's tools, the workspace's own among them if it is trusted."""
+    named = servers.found(chosen.mcpServers, place.root if place else None)
+    untold.extend(named.notices)
+    return Foreign(named.servers, Pins(), untold.append, interruption.event)
+
+
+def _all(*actions: Callable[[], None]) -> Callable[[], None]:
+    """One action that is all of these."""
+
+    def act() -> None:
+        for action in actions:
+            action()
+
+    return act
 
 
 def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:

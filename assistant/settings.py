@@ -13,11 +13,14 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from assistant import config
 from assistant.errors import ConfigError
 
+SERVERS = "mcpServers"
+"""The section of other people's tools; it has the name that other programs have for it."""
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """Levels of thinking, by the names that providers have for them."""
 
@@ -186,6 +189,37 @@ class WebSettings(_Section):
     """How much of a page is read."""
 
 
+class ServerSettings(_Section):
+    """[mcpServers.NAME]: a server of other people's tools, in the Model Context Protocol."""
+
+    type: str | None = None
+    """`stdio` or `http`, as other programs write it; what is used follows from the rest."""
+    command: str | None = None
+    """The command that starts it, which speaks the protocol on standard input and output."""
+    args: tuple[str, ...] = ()
+    """The command's arguments. `${NAME}` is filled in from the environment, here and below."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Variables that it is given; of yours it gets no more than `HOME`, `PATH` and the like."""
+    cwd: str | None = None
+    """The directory it is started in."""
+    url: str | None = None
+    """The address of one that runs already, which speaks the protocol over HTTP."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Headers that it is sent, such as a token."""
+    disabled: bool = False
+    """Leave it out."""
+    start_seconds: float = Field(default=10.0, gt=0)
+    """How long it may take to start, and to name its tools."""
+    timeout_seconds: float = Field(default=60.0, gt=0)
+    """How long a call may take."""
+
+    @model_validator(mode="after")
+    def _reached_in_one_way(self) -> "ServerSettings":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server with a `command` or with a `url`")
+        return self
+
+
 class ContextSettings(_Section):
     """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
 
@@ -259,6 +293,7 @@ class Settings(_Section):
     policy: PolicySettings = PolicySettings()
     shell: ShellSettings = ShellSettings()
     web: WebSettings = WebSettings()
+    mcpServers: dict[str, ServerSettings] = Field(default_factory=dict)
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
     chat: ChatSettings = ChatSettings()
@@ -303,6 +338,10 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
             f"{meant}Run `assistant config show` for those there are",
         )
     said = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if error["loc"][0] == SERVERS:
+        return ConfigError(
+            f"{key} should be {said}{place}", "`assistant config edit` opens the file"
+        )
     return ConfigError(
         f"the setting {key!r} cannot be {error['input']!r}{place}: it should be {said}",
         f"Correct it with `assistant config set {key} VALUE`",
@@ -313,6 +352,8 @@ def names() -> list[str]:
     """The names of all settings; those of a list of tables as of the first one."""
     found = []
     for section, field in Settings.model_fields.items():
+        if section == SERVERS:  # their names are the owner's
+            continue
         listed = LISTED.get(section)
         model, first = (listed, "1.") if listed else (field.annotation, "")
         assert isinstance(model, type) and issubclass(model, BaseModel)

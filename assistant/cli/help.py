@@ -16,7 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("connect", "mcp", "hook"),
-    "Act": ("skills", "agenda"),
+    "Act": ("skills", "agenda", "mcp-servers"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
 """The commands of `assistant`; any other stands under "More"."""

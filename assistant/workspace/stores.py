@@ -46,6 +46,8 @@ STORES = (
           "what writes took out of the files", "always"),
     Store("review", "workspace", (".assistant/review.jsonl",),
           "facts that wait for you", "always"),
+    Store("servers", "state", ("mcp.json",),
+          "what the tools of MCP servers were approved as", "none"),
     Store("index", "workspace", (".assistant/index/**/*",),
           "chunks, words and vectors of the files", "always"),
     Store("vectors", "cache", ("vectors/*/*",),

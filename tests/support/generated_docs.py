@@ -85,9 +85,15 @@ def settings_table() -> str:
         model = field.annotation
         if get_origin(model) is tuple:
             model, section = model.__args__[0], f"{section}[]"
+        elif get_origin(model) is dict:
+            model, section = model.__args__[1], f"{section}.NAME"
         assert isinstance(model, type) and issubclass(model, BaseModel)
         for name, entry in model.model_fields.items():
-            default = "" if entry.is_required() else _literal(entry.default)
+            default = (
+                ""
+                if entry.is_required()
+                else _literal(entry.get_default(call_default_factory=True))
+            )
             meaning = re.sub(r"\s+", " ", entry.description or "")
             rows.append(f"| `{section}.{name}` | {default} | {meaning} |")
     return "\n".join(rows)

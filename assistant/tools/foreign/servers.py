@@ -1,0 +1,107 @@
+"""Which servers of other people's tools there are: the owner's, and those that a folder names.
+
+The owner's stand in the configuration as `[mcpServers.NAME]`. A workspace may bring more in its
+`.mcp.json`; such a one is started only once the owner has agreed to that very entry.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from assistant.disk import storage
+from assistant.errors import StorageError
+from assistant.settings import ServerSettings
+
+FILE = ".mcp.json"
+LARGEST = 1_000_000
+VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server and how it is reached. `origin` is where it is named: a file, or "" for the owner's
+    configuration."""
+
+    name: str
+    settings: ServerSettings
+    origin: str = ""
+
+    @property
+    def key(self) -> str:
+        """What is kept of it is kept under this."""
+        return f"{self.origin}#{self.name}" if self.origin else self.name
+
+    @property
+    def how(self) -> str:
+        """The command or the address, as it was written."""
+        return self.settings.url or " ".join([self.settings.command or "", *self.settings.args])
+
+    @property
+    def entry(self) -> str:
+        """All that is set of it, as the owner is shown it before it is agreed to."""
+        return json.dumps(self.settings.model_dump(exclude_defaults=True), indent=1, sort_keys=True)
+
+    @property
+    def digest(self) -> str:
+        """What is equal for the same entry."""
+        return hashlib.sha256(self.entry.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The servers there are, and one line for each thing that could not be used."""
+
+    servers: tuple[Server, ...] = ()
+    notices: tuple[str, ...] = field(default=())
+
+
+def found(configured: Mapping[str, ServerSettings], root: Path | None) -> Servers:
+    """The owner's servers, then those of the folder's `.mcp.json` whose names are not taken."""
+    own = [Server(name, each) for name, each in configured.items()]
+    entries, notices = _named(root / FILE) if root else ({}, [])
+    theirs = []
+    for name, entry in entries.items():
+        try:
+            settings = ServerSettings.model_validate(_known(entry))
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].removeprefix("Value error, ")
+            notices.append(f"{FILE}: the server {name!r} is not used: {said}")
+            continue
+        if name not in configured:
+            theirs.append(Server(name, settings, str(root)))
+    return Servers((*own, *theirs), tuple(notices))
+
+
+def _named(path: Path) -> tuple[dict[str, Any], list[str]]:
+    try:
+        data = storage.read(path)
+    except FileNotFoundError:
+        return {}, []
+    except StorageError as error:
+        return {}, [f"{FILE} is not used: {error.message}"]
+    try:
+        entries = json.loads(data)["mcpServers"] if len(data) <= LARGEST else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        entries = None
+    if not isinstance(entries, dict):
+        return {}, [f"{FILE} is not used: it is no JSON with an object `mcpServers`"]
+    return entries, []
+
+
+def _known(entry: Any) -> Any:
+    """The fields of an entry that we know: other programs have more."""
+    if not isinstance(entry, dict):
+        return entry
+    return {name: value for name, value in entry.items() if name in ServerSettings.model_fields}
+
+
+def filled(text: str) -> str:
+    """The text with `${NAME}` and `${NAME:-otherwise}` filled in from the environment."""
+    return VARIABLE.sub(lambda match: os.environ.get(match[1], match[2] or ""), text)
