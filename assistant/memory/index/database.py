@@ -13,8 +13,9 @@ from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.text.language import comparable, language_of
+from assistant.memory.text.strings import signed, variants
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -188,5 +189,11 @@ def tokenizing_database() -> sqlite3.Connection:
 
 
 def searchable(text: str, language: str | None = None) -> str:
-    """Text as FTS5 shall see it: stemmed by its language, which is told from it if not given."""
-    return comparable(text, language or language_of(text))
+    """A chunk as FTS5 shall see it: its words, and other ways of writing the strings in it."""
+    return "\n".join([plainly(text, language), *variants(text)])
+
+
+def plainly(text: str, language: str | None = None) -> str:
+    """The words of a text as FTS5 shall see them: stemmed by its language, which is told from it if
+    not given."""
+    return comparable(signed(text), language or language_of(text))

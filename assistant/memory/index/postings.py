@@ -6,14 +6,14 @@ costs 0.5 and BM25 inside FTS5 could be rolled up to one grain only.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.index.columns import Rows
-from assistant.memory.index.database import Database, searchable, tokenizing_database
+from assistant.memory.index.database import Database, plainly, tokenizing_database
 
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
@@ -45,20 +45,28 @@ class InvertedIndex:
         """Forget what was read: the chunks have changed."""
         self._kept.clear()
 
-    def terms(self, query: str, language: str | None = None) -> list[Term]:
-        """The distinct stemmed words of any text, in order, as the index has them.
+    def terms(
+        self, query: str, language: str | None = None, variants: Sequence[str] = ()
+    ) -> list[Term]:
+        """The distinct stemmed words of any text, in order, as the index has them; and those of the
+        `variants` that it has.
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
         with self._database.using() as db:
-            tokenizing = self._tokenizing
-            tokenizing.execute(
-                "INSERT INTO words (rowid, plain) VALUES (1, ?)", (searchable(query, language),)
-            )
-            rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
-            tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
-            words = list(dict.fromkeys(term for (term,) in rows))[:MAX_QUERY_TERMS]
-            return [Term(term, self._frequency(db, term)) for term in words]
+            said = self._tokens(plainly(query, language))
+            words = [Term(term, self._frequency(db, term)) for term in said[:MAX_QUERY_TERMS]]
+            others = set(self._tokens("\n".join(variants)) if variants else ()).difference(said)
+            written = (Term(term, self._frequency(db, term)) for term in sorted(others))
+            return [*words, *(term for term in written if term.document_frequency)]
+
+    def _tokens(self, text: str) -> list[str]:
+        """The distinct tokens of a text, in order."""
+        tokenizing = self._tokenizing
+        tokenizing.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (text,))
+        rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
+        tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        return list(dict.fromkeys(term for (term,) in rows))
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands: row ids of chunks, and how often. Kept until the next change."""

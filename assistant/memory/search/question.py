@@ -21,6 +21,7 @@ from assistant.memory.text.language import (
     without_function_words,
 )
 from assistant.memory.text.period import Period
+from assistant.memory.text.strings import signed, variants
 
 MAX_CHARS = 2000
 """A longer query is cut to its beginning and its end, where the question usually is."""
@@ -72,10 +73,10 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
     text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
     language = language_of(text)
-    found = catalog.words.terms(_telling(text, language), language)
+    found = catalog.words.terms(_telling(text, language), language, variants(text))
     if spelling and not all(term.document_frequency for term in found):
         text = spelling.corrected(text, language)
-        found = catalog.words.terms(_telling(text, language), language)
+        found = catalog.words.terms(_telling(text, language), language, variants(text))
     words = _WORD.findall(text)
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = [] if language in CAPITALISES_NOUNS else _names(text, catalog)
@@ -96,6 +97,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
 
 
 def _telling(text: str, language: str) -> str:
+    text = signed(text)
     if language == "english":
         words = _WORD.findall(text)
         return " ".join(word for word in words if word.casefold() not in _STOP_WORDS)
