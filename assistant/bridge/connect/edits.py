@@ -14,6 +14,9 @@ from assistant.errors import ConfigError
 class Edit(Protocol):
     """A wish about a text."""
 
+    def found(self, text: str) -> Any:
+        """What the text has of it; None for nothing."""
+
     def made(self, text: str) -> str:
         """The text that has it. Raises ValueError for a text that cannot."""
 
@@ -28,6 +31,10 @@ class Entry:
     path: Sequence[str]
     value: Any
 
+    def found(self, text: str) -> Any:
+        there = jsonc.at(text, self.path)
+        return there.value if there else None
+
     def made(self, text: str) -> str:
         return jsonc.put(text, self.path, self.value)
 
@@ -41,6 +48,9 @@ class Default:
 
     path: Sequence[str]
     value: Any
+
+    def found(self, text: str) -> Any:
+        return jsonc.at(text, self.path)
 
     def made(self, text: str) -> str:
         return text if jsonc.at(text, self.path) else jsonc.put(text, self.path, self.value)
@@ -57,6 +67,9 @@ class Hook:
     path: Sequence[str]
     item: Any
     mark: str
+
+    def found(self, text: str) -> Any:
+        return self._found(text) or None
 
     def made(self, text: str) -> str:
         found = self._found(text)
@@ -96,6 +109,14 @@ class Table:
     path: Sequence[str]
     values: dict[str, Any]
 
+    def found(self, text: str) -> Any:
+        import tomlkit
+
+        there: Any = tomlkit.parse(text).unwrap()
+        for key in self.path:
+            there = there.get(key) if isinstance(there, dict) else None
+        return there
+
     def made(self, text: str) -> str:
         import tomlkit
 
@@ -131,6 +152,9 @@ class Whole:
     """A file of our own."""
 
     text: str
+
+    def found(self, text: str) -> Any:
+        return text or None
 
     def made(self, text: str) -> str:
         return self.text

@@ -38,7 +38,7 @@ def connect(
     from assistant.bridge.connect.programs import Launch, named
 
     chosen = named(program)
-    launch = Launch(_command(), context.obj.place().root)
+    launch = Launch(own_command(), context.obj.place().root)
     changes = (changing.unmaking if undo else changing.making)(chosen, launch)
     if not changes:
         state = "is not connected" if undo else "is connected already"
@@ -58,7 +58,7 @@ def connect(
     typer.echo(f"{chosen.title} is connected. {chosen.afterwards}")
 
 
-def _command() -> str:
+def own_command() -> str:
     """The absolute path of this program, since others know no path of the shell's."""
     own = Path(sys.executable).with_name("assistant")
     found = str(own) if own.exists() else shutil.which("assistant")

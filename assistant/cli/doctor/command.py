@@ -49,11 +49,17 @@ def doctor(
 
 
 def _findings(options: Globals, with_model: bool | None) -> "Iterator[Finding]":
-    from assistant.cli.doctor import files, machine, services  # every heavy part of the program
+    from assistant.cli.doctor import (  # every heavy part of the program
+        files,
+        machine,
+        programs,
+        services,
+    )
     from assistant.cli.doctor.check import examined
 
-    for name, check in {**machine.CHECKS, **files.CHECKS, **services.CHECKS}.items():
-        yield examined(name, check, options)
+    for part in (machine, files, services, programs):
+        for name, check in part.CHECKS.items():
+            yield examined(name, check, options)
     if with_model is None and (model := services.model_name()):
         with_model = typer.confirm(f"Send {model} a word, to see whether it answers?", err=True)
     if with_model:

@@ -7,7 +7,10 @@ import pytest
 import tomlkit
 from typer.testing import CliRunner
 
+from assistant.cli.doctor import programs
+from assistant.cli.doctor.check import examined
 from assistant.cli.main import cli
+from assistant.cli.options import Globals
 from assistant.config import state_dir
 from assistant.errors import ConfigError, UsageError
 from assistant.workspace.folder import Workspace
@@ -105,3 +108,23 @@ def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home
     with pytest.raises(UsageError, match="needs a yes"):
         connect(workspace, "claude-code")
     assert not (home / ".claude.json").exists()
+
+
+def test_doctor_tells_what_is_connected_and_whether_it_works(
+    workspace: Workspace, home: Path
+) -> None:
+    def told() -> tuple[str, str]:
+        found = examined("programs", programs.CHECKS["programs"], Globals(workspace.root))
+        return found.state, found.line
+
+    assert told()[0] == "well" and "none is connected" in told()[1]
+    connect(workspace, "cursor", "--yes")
+    assert told() == ("well", "programs: Cursor: connected, and the server answers")
+    (home / ".cursor" / "hooks.json").write_text("{}")
+    assert told()[0] == "remark" and "its hooks are gone" in told()[1]
+    server = home / ".cursor" / "mcp.json"
+    server.write_text(server.read_text().replace("/assistant", "/no-assistant"))
+    state, line = told()
+    assert state == "fault" and "No such file" in line and "assistant connect cursor" in line
+    server.write_text("{,")
+    assert told()[0] == "fault" and "mcp.json" in told()[1]
