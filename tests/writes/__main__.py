@@ -4,11 +4,15 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from assistant.memory.embedding import compile
 from assistant.settings import EmbeddingSettings
 from assistant.workspace.folder import Workspace
+from tests.writes.chats import Chats, live_in_chats
 from tests.writes.world import year
 from tests.writes.year import SWITCHES, Switch, live
 
@@ -28,14 +32,38 @@ def _print(*words: str) -> None:
     sys.stdout.flush()
 
 
+def _print_chats(found: Chats) -> None:
+    """What the chats of a year left behind."""
+    duplicate, _, loop, refused = found.year.rates
+    _print(
+        f"{found.chats} chats, {found.said} facts said: {found.recallable:.1%} are recalled in the "
+        f"next chat, {duplicate:.1%} doubled, {loop:.1%} looped, {refused:.1%} refused;",
+        f"{found.requests / found.chats:.2f} requests a chat to read it",
+    )
+
+
+@contextmanager
+def _workspace() -> Iterator[Workspace]:
+    """An empty memory that goes again."""
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+        yield Workspace(Path(directory).resolve())
+
+
 def main() -> None:
     """Print one row of the table for each composition."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="of the year's sentences")
     parser.add_argument("--without", choices=[*SWITCHES, "each"], help="leave a defence out")
+    parser.add_argument("--chats", action="store_true", help="as chats of one to four turns")
     chosen = parser.parse_args()
     embedder = compile.load(EmbeddingSettings())
+    world = partial(year, chosen.seed, chosen.share)
+    if chosen.chats:
+        with _workspace() as place:
+            _print_chats(live_in_chats(world(), place, embedder))
+        return
     rows = {None: "as it is"} if not chosen.without else {}
     if chosen.without == "each":
         rows |= {None: "as it is"} | {each: CHANGES[each] for each in SWITCHES}
@@ -43,11 +71,9 @@ def main() -> None:
         rows |= {chosen.without: CHANGES[chosen.without]}
     _print(f"{HEAD}\n|{'---|' * 7}")
     for off, name in rows.items():
-        with tempfile.TemporaryDirectory() as directory:
-            (Path(directory) / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
+        with _workspace() as place:
             started = time.monotonic()
-            place = Workspace(Path(directory).resolve())
-            found = live(year(chosen.seed, chosen.share), place, embedder, off)
+            found = live(world(), place, embedder, off)
         duplicate, stale, loop, refused = found.rates
         _print(
             f"| {name} | {found.said} | {found.facts} | {found.duplicates} ({duplicate:.1%}) "

@@ -6,6 +6,7 @@ from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder
 from assistant.settings import EmbeddingSettings
 from assistant.workspace.folder import Workspace
+from tests.writes.chats import Chats, live_in_chats
 from tests.writes.world import year
 from tests.writes.year import SWITCHES, Figures, Switch, live
 
@@ -14,6 +15,8 @@ INVENTED = 1
 """The model's one hallucination is kept, once: nothing tells it from what it has worked out."""
 SUFFERS = {"lookup": 1, "same": 0, "supersede": 1, "echo": 2, "likeness": 3}
 """Which of the four rates a defence keeps down."""
+RECALLABLE = 0.99
+"""The share of what a chat said that the next must know."""
 SAMPLED = ("lookup", "echo")
 """The defences that each run goes without, one at a time."""
 
@@ -38,6 +41,18 @@ def test_it_scores_badly_without_a_defence(
     assert found.rates[SUFFERS[off]] > 0.02, found
 
 
+def test_what_a_short_chat_said_is_known_in_the_next(
+    workspace: Workspace, embedder: Embedder
+) -> None:
+    _assert_left_their_mark(live_in_chats(year(3, SAMPLE / 2), workspace, embedder), 30)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_year_of_short_chats_leaves_its_mark(workspace: Workspace, embedder: Embedder) -> None:
+    _assert_left_their_mark(live_in_chats(year(), workspace, embedder), 300)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_year_with_a_thousand_near_twins_scores_nought(
@@ -46,6 +61,13 @@ def test_a_year_with_a_thousand_near_twins_scores_nought(
     found = live(year(), workspace, embedder)
     assert found.said > 1_300
     _assert_flawless(found)
+
+
+def _assert_left_their_mark(found: Chats, chats: int) -> None:
+    assert found.chats >= chats, found
+    assert found.recallable >= RECALLABLE, found
+    assert (found.year.duplicates, found.year.loops) == (0, 0), found
+    assert found.requests <= found.chats, found  # the longest takes one
 
 
 def _assert_flawless(found: Figures) -> None:

@@ -68,7 +68,7 @@ class Figures:
 
 def live(world: World, place: Workspace, embedder: Embedder, off: Switch | None = None) -> Figures:
     """Go through the year in this workspace, and look at what memory holds at its end."""
-    clock = _Clock(world.day(0))
+    clock = Clock(world.day(0))
     with closing(LocalMemory(place, Settings(), embedder, today=clock.date)) as real:
         talker = Talker(world)
         memory = _composed(real, place, embedder, off)
@@ -81,38 +81,44 @@ def live(world: World, place: Workspace, embedder: Embedder, off: Switch | None 
             talk.settings = ContextSettings(reserve_tokens=1_000)
             for day in range(month * 31, min((month + 1) * 31, DAYS)):
                 clock.today = world.day(day)
-                for message in _messages(world, day):
-                    _take(talk, message)
+                for message in messages(world, day):
+                    take(talk, message)
             _close(talk)
-        return _figures(world, real, place, talker)
+        return figures(world, real, place, talker)
 
 
 @dataclass(slots=True)
-class _Clock:
+class Clock:
+    """A clock that stands at the beginning of a day."""
+
     today: date
 
     def date(self) -> date:
+        """The day."""
         return self.today
 
     def now(self) -> datetime:
+        """Its first moment, here."""
         return datetime.combine(self.today, datetime.min.time()).astimezone()
 
 
 def _close(talk: Conversation) -> None:
     """End a session with a compaction of all that was said."""
-    _take(talk, "That is all for now")
+    take(talk, "That is all for now")
     talk.settings = ContextSettings(keep_recent=0.001)
     for _ in talk.compact():
         pass
     talk.transcript.close()
 
 
-def _take(talk: Conversation, message: str) -> None:
+def take(talk: Conversation, message: str) -> None:
+    """One turn, to its end."""
     last = list(talk.send(message))[-1]
     assert last.name == "turn_finished", last
 
 
-def _messages(world: World, day: int) -> Iterator[str]:
+def messages(world: World, day: int) -> Iterator[str]:
+    """What the owner writes on a day: a few sentences at a time, then questions."""
     said = [each.text for each in world.said if each.day == day]
     for start in range(0, len(said), PER_MESSAGE):
         yield " ".join(said[start : start + PER_MESSAGE])
@@ -122,7 +128,8 @@ def _messages(world: World, day: int) -> Iterator[str]:
 # What memory holds in the end
 
 
-def _figures(world: World, memory: LocalMemory, place: Workspace, talker: Talker) -> Figures:
+def figures(world: World, memory: LocalMemory, place: Workspace, talker: Talker) -> Figures:
+    """What memory holds and answers when the year is over."""
     text = (place.root / MEMORY_FILE).read_text("utf-8")
     facts = [plain(e.text) for e in chunks_of(text, MEMORY_FILE) if e.status == "current"]
     ledger = Ledger(place)
