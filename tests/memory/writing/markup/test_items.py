@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistant.memory.text.parser import PARSER
 from assistant.memory.text.words import plain
 from assistant.memory.writing.markup.insertion import insertion
-from assistant.memory.writing.markup.items import Splice, clean, dated, escape, line_of
+from assistant.memory.writing.markup.items import Splice, clean, dated, escape
 
 HOSTILE = (
     "# heading", "- item", "+ item", "* item", "1. one", "12) twelve", "---", "***", "___", "===",
@@ -32,20 +32,6 @@ facts = st.lists(
     max_size=6,
 ).map("".join)
 
-BLOCKS = (
-    "# Memory", "## Remembered -- 2026-11-21", "## Remembered -- 2026-11-20", " ## indented",
-    "- a fact", "* star", "  nested", "  - nested", "1. one", "a paragraph", "Title\n===", "x\n---",
-    "```", "~~~\ncode\n~~~", "```\n# no heading\n```", "<!-- open", "<!-- c -->", "<div>", "<pre>",
-    "    code", "> quote", "> - quoted", "| a |\n|---|\n| b |", "---", "-", "- ```\n  x", "",
-    "- ~~old~~ (superseded 2026-11-01: new)", "<3", "\ttab", "- a\n\n  b", "   - a",
-)  # fmt: skip
-documents = st.builds(
-    lambda lines, end, last, front: front + end.join(lines).replace("\n", end) + last * end,
-    st.lists(st.sampled_from(BLOCKS), max_size=10),
-    st.sampled_from(["\n", "\n", "\r\n", "\r"]),
-    st.integers(0, 2),
-    st.sampled_from(["", "", "", "---\ntitle: x\n---\n", "---\n"]),
-)
 TITLE = dated("Remembered", date(2026, 11, 21))
 
 
@@ -71,60 +57,6 @@ def test_escaped_text_says_exactly_what_was_given(fact: str) -> None:
         "\u200b\u202e\u2066\u2069\ufeff\x00\x1b\ud800\n\r\u2028\ufe00\U000e0100\u3164"
     ) & set(escape(said))
     assert "[/MEMORY]" not in escape(said)
-
-
-@given(documents, facts)
-@example("```\nopen", "x")
-@example("---\nx\n<!-- open", "# x")
-@example("## Remembered -- 2026-11-21\n\n- a\n\nx\n---\n- b", "x")
-@settings(max_examples=600, deadline=None)
-def test_an_insertion_adds_one_list_item_and_changes_no_other_block(text: str, fact: str) -> None:
-    item = escape(clean(fact))
-    if not item:
-        return
-    before = outline(text)
-    splice = insertion(text, TITLE, item)
-    after = outline(splice.apply(text))
-    assert splice.removed == ""
-    assert splice.reverse(splice.apply(text)) == text
-    same = 0
-    while same < len(before) and before[same] == after[same]:
-        same += 1
-    added = after[same : same + len(after) - len(before)]
-    assert before[same:] == after[same + len(added) :]
-    kinds = [kind for kind, *_ in added]
-    assert kinds.count("list_item_open") == kinds.count("paragraph_open") == 1
-    assert set(kinds) <= {
-        "heading_open", "heading_close", "bullet_list_open", "bullet_list_close", "inline",
-        "list_item_open", "list_item_close", "paragraph_open", "paragraph_close",
-    }  # fmt: skip
-    assert item in [content for *_, content in added]
-
-
-@given(documents)
-@settings(max_examples=200, deadline=None)
-def test_a_second_fact_of_a_day_goes_under_the_heading_that_the_first_made(text: str) -> None:
-    first = insertion(text, TITLE, "first").apply(text)
-    second = insertion(first, TITLE, "second").apply(first)
-    assert second.count(f"## {TITLE}") == first.count(f"## {TITLE}")
-    assert line_of(second, "- second") or line_of(second, "* second") or line_of(second, "+ second")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", "## T\n\n- F\n"),
-        ("# M", "# M\n\n## T\n\n- F\n"),
-        ("# M\r\n", "# M\r\n\r\n## T\r\n\r\n- F\r\n"),
-        ("## T\n\n- a\n\n## Z\n\nz\n", "## T\n\n- a\n- F\n\n## Z\n\nz\n"),
-        ("## T\n\n* a\n  more\n\nwords\n", "## T\n\n* a\n  more\n* F\n\nwords\n"),
-        ("## T\n\n- a", "## T\n\n- a\n- F\n"),
-        ("```\n## T\n```\n", "```\n## T\n```\n\n## T\n\n- F\n"),
-        ("<!--\n## T\n-->\n- x\n", "<!--\n## T\n-->\n- x\n\n## T\n\n- F\n"),
-    ],
-)
-def test_where_a_fact_goes(text: str, expected: str) -> None:
-    assert insertion(text, "T", "F").apply(text) == expected
 
 
 def test_a_splice_is_its_own_way_back() -> None:

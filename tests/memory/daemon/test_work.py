@@ -1,0 +1,97 @@
+"""Requests on a daemon's threads: one change after another, and what nobody wants left undone."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from assistant.errors import DaemonError, LedgerError
+from assistant.memory.daemon.operations import RECALL, REMEMBER, Operation
+from assistant.memory.daemon.work import Work
+from assistant.memory.wanted import Abandoned
+
+
+class Served:
+    """Memory that does what each request brings along, and notes what became of it."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.refreshed = threading.Event()
+
+    def recall(self, query: Callable[[], Any]) -> Any:
+        return query()
+
+    def remember(self, facts: Callable[[], Any]) -> Any:
+        return facts()
+
+    def refresh(self) -> None:
+        self.done.append("refreshed")
+        self.refreshed.set()
+
+    def close(self) -> None:
+        self.done.append("closed")
+
+
+@pytest.fixture
+def served() -> Served:
+    return Served()
+
+
+@pytest.fixture
+def work(served: Served) -> Iterator[Work]:
+    opened = iter([served])  # a second opening would end in StopIteration
+    made: Any = Work(lambda: next(opened), "the.log")
+    yield made
+    made.close()
+
+
+def begin(
+    work: Work, operation: Operation[..., Any], do: Callable[[], Any], wanted: bool = True
+) -> Any:
+    given = "query" if operation is RECALL else "facts"
+    return work.do(operation, {given: do}, lambda: wanted)
+
+
+def test_changes_are_done_in_order_and_readings_beside_them(work: Work) -> None:
+    order: list[int] = []
+    hold = threading.Event()
+    first = begin(work, REMEMBER, lambda: hold.wait(30) and order.append(1))
+    second = begin(work, REMEMBER, lambda: order.append(2))
+    assert begin(work, RECALL, lambda: "found").result(30) == "found"
+    assert order == [] and not second.done()
+    hold.set()
+    first.result(30), second.result(30)
+    assert order == [1, 2]
+
+
+def test_what_is_no_longer_wanted_is_not_done(work: Work) -> None:
+    written: list[str] = []
+
+    def write() -> None:
+        written.append("a fact")
+
+    with pytest.raises(Abandoned):
+        begin(work, REMEMBER, write, wanted=False).result(30)
+    assert written == []
+
+
+def test_a_failure_is_told_as_it_is_and_a_fault_with_its_log(work: Work) -> None:
+    def refuse() -> None:
+        raise LedgerError("this cannot be undone")
+
+    with pytest.raises(LedgerError, match="cannot be undone"):
+        begin(work, REMEMBER, refuse).result(30)
+    with pytest.raises(DaemonError, match=r"recall failed .* ZeroDivisionError") as told:
+        begin(work, RECALL, lambda: 1 / 0).result(30)
+    assert "the.log" in told.value.cure
+
+
+def test_it_is_opened_once_refreshed_ahead_and_closed_at_the_end(
+    work: Work, served: Served
+) -> None:
+    work.freshen()
+    assert served.refreshed.wait(30)
+    begin(work, RECALL, lambda: None).result(30)
+    work.close()
+    assert served.done == ["refreshed", "closed"]

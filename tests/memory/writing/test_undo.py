@@ -1,0 +1,64 @@
+"""An edit is taken back to the byte, or where its lines stand now, or not at all."""
+
+import pytest
+
+from assistant.errors import LedgerError
+from assistant.memory.text.identity import digest
+from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.markup.items import Splice
+from assistant.memory.writing.record.writes import Edit
+from assistant.memory.writing.undo import reversal
+from assistant.workspace.folder import Workspace
+
+TEXT = "# Memory\n\n- one\n- two\n- three\n- four\n"
+
+
+@pytest.fixture
+def added(workspace: Workspace) -> Edit:
+    """A fact written below `two`."""
+    return _edited(workspace, Splice(TEXT.index("- three"), "", "- new\n"))
+
+
+@pytest.fixture
+def removed(workspace: Workspace) -> Edit:
+    """`three` taken away."""
+    return _edited(workspace, Splice(TEXT.index("- three"), "- three\n", ""))
+
+
+def _edited(workspace: Workspace, splice: Splice) -> Edit:
+    (workspace.root / "MEMORY.md").write_text(TEXT)
+    return Draft(workspace).edit("MEMORY.md", splice)
+
+
+def undone(text: str, edit: Edit, gone: str = "") -> str:
+    return reversal(text, digest(text), edit, gone).apply(text)
+
+
+def test_a_file_as_it_was_left_is_restored_to_the_byte(added: Edit, removed: Edit) -> None:
+    assert undone(TEXT.replace("- three", "- new\n- three"), added) == TEXT
+    assert undone(TEXT.replace("- three\n", ""), removed, "- three\n") == TEXT
+
+
+def test_an_added_line_is_found_where_it_stands_now(added: Edit) -> None:
+    moved = "# Memory\n\nWords of the owner's.\n\n- new\n\n- two\n- three\n"
+    assert "new" not in undone(moved, added)
+    assert "Words of the owner's." in undone(moved, added)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (TEXT, "have been changed since"),
+        (f"{TEXT}- new\n\nAnd:\n\n- new\n", "stand there more than once"),
+    ],
+)
+def test_an_added_line_that_is_gone_or_doubled_is_refused(added: Edit, text: str, why: str) -> None:
+    with pytest.raises(LedgerError, match=why):
+        undone(text, added)
+
+
+def test_a_removed_line_goes_back_between_its_neighbours(removed: Edit) -> None:
+    now = "# Memory\n\n- zero\n- one\n- two\n- four\n- five\n"
+    assert undone(now, removed, "- three\n") == now.replace("- four", "- three\n- four")
+    with pytest.raises(LedgerError, match=r"the lines around it in MEMORY\.md have changed"):
+        undone("# Memory\n\n- another\n- life\n", removed, "- three\n")
