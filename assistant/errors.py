@@ -13,6 +13,7 @@
     │   └── DaemonError       the memory daemon does not answer, or will not yield the index
     ├── ModelError            the language model failed; `kind` says how
     ├── TurnError             the model did not fail, and yet there is no answer
+    ├── ImportFailure         what is to be imported cannot be read, or is not to be trusted
     ├── SessionError          a transcript is open elsewhere, missing, or damaged
     └── ToolError             a tool refused or failed; the model sees the message
 
@@ -115,6 +116,10 @@ class ModelError(AssistantError):
 
 class TurnError(AssistantError):
     """The model did not fail, and yet the turn came to no answer."""
+
+
+class ImportFailure(AssistantError):
+    """What is to be imported cannot be read, or is not to be trusted."""
 
 
 class SessionError(AssistantError):

@@ -17,6 +17,7 @@ GROUPS = {
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("connect", "mcp", "hook"),
     "Act": ("skills", "agenda", "mcp-servers"),
+    "Move": ("import", "export"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
 """The commands of `assistant`; any other stands under "More"."""

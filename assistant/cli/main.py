@@ -15,6 +15,7 @@ from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
 from assistant.cli.memory import collections, evaluation, facts, reading, state, upkeep
+from assistant.cli.moving import exporting, importing
 from assistant.cli.options import Globals, at_terminal
 from assistant.cli.sessions import commands as sessions
 from assistant.cli.setup import completion, configuration, daemon, init, secrets
@@ -81,6 +82,8 @@ for module in (
     reading,
     collections,
     evaluation,
+    importing,
+    exporting,
     sessions,
     skills,
     agenda,

@@ -66,6 +66,11 @@ class Workspace:
         return self.private / "history"
 
     @property
+    def imported(self) -> Path:
+        """Digests of what was imported, so that it is once."""
+        return self.private / "imported.json"
+
+    @property
     def evaluations(self) -> Path:
         """The figures of past evaluations of recall, one a line."""
         return self.private / "evaluations.jsonl"

@@ -58,6 +58,8 @@ STORES = (
           "what was typed in the chat", "sessions"),
     Store("reading", "workspace", (".assistant/reading.json",),
           "which sessions were read for facts, and what it cost", "none"),
+    Store("imported", "workspace", (".assistant/imported.json",),
+          "which conversations and facts were imported, by digests", "none"),
     Store("evaluations", "workspace", (".assistant/evaluations.jsonl",),
           "figures of recall", "none"),
     Store("locks", "workspace", (".assistant/*.lock", ".assistant/sessions/*.lock",

@@ -43,17 +43,19 @@ def review(
     refuse: Annotated[
         list[str] | None, typer.Option("--refuse", metavar="ID", help="Drop this one.")
     ] = None,
+    accept_all: Annotated[bool, typer.Option("--accept-all", help="Write all that wait.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read the facts that wait, since a tool or another program may have planted them; decide."""
     place = context.obj.place()
     with context.obj.memory() as memory:
-        for id in accept or ():
+        everything = [held.id for held in memory.waiting()] if accept_all else []
+        for id in [*(accept or ()), *everything]:
             if written := memory.review(id, accept=True):
                 show_written(written)
         for id in refuse or ():
             memory.review(id, accept=False)
-        if accept or refuse:
+        if accept or refuse or accept_all:
             return
         waiting = memory.waiting()
         if as_json:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.display import counted
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust
 
@@ -21,10 +22,17 @@ def init(
     directory: Annotated[
         Path | None, typer.Argument(help="Where; else the default workspace.")
     ] = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="ARCHIVE", help="Restore what `assistant export` wrote."),
+    ] = None,
 ) -> None:
     """Create a workspace; what is there already stays."""
     root = directory or context.obj.directory or workspace.default_root()
-    make(root)
+    if archive is None:
+        make(root)
+    else:
+        _restore(archive, root)
     other = "" if root == workspace.default_root() else f" -w {shlex.quote(str(root))}"
     typer.echo(f"The workspace is at {root}; its files are yours to edit, in any editor.")
     typer.echo(f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks all.")
@@ -40,6 +48,16 @@ def make(root: Path) -> None:
     trust.grant(created.workspace)
     if not created.kept:
         created.workspace.new.touch()
+
+
+def _restore(archive: Path, root: Path) -> None:
+    """Make the workspace that an archive holds, which whoever has it at hand trusts."""
+    from assistant.moving.archive import restore  # behind `--help`
+
+    names = restore(archive, root)
+    created = workspace.create(root)
+    trust.grant(created.workspace)
+    typer.echo(f"Restored {counted(len(names), 'file')} from {archive}.")
 
 
 def trust_workspace(context: typer.Context) -> None:

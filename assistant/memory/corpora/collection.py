@@ -1,11 +1,12 @@
 """A corpus beside the memory files: indexed a little at a time, and recalled from meanwhile.
 
 Nobody waits for all of a large corpus: before a question the new files are indexed that hold most
-of its words, and a thread indexes the rest in slices, between which questions are answered.
+of its words, and a thread indexes the rest, which lets every question go first.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +27,9 @@ FEW = 200
 BEST = 20
 """Else for so many that hold most of its words."""
 SLICE = 0.2
-"""Seconds of indexing at a time while nobody asks."""
+"""Seconds that a question waits for what has changed, if it is not to wait."""
+SPELL = 10.0
+"""Seconds of indexing after which the thread sees what has changed meanwhile."""
 
 
 class Source(Corpus, Protocol):
@@ -60,6 +63,7 @@ class Collection:
         self._recaller = Recaller(index.store, embedder, settings)
         self._hints = Hints(corpus.root)
         self._lock = threading.RLock()
+        self._asked = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._faults: tuple[str, ...] = ()
@@ -77,7 +81,7 @@ class Collection:
         meanwhile.
         """
         words = [word.encode() for word in query.text.lower().split() if len(word) > 2]
-        with self._lock:
+        with self._first():
             if wait:
                 self._refresh(PATIENCE, partial(self._promising, words))
             else:
@@ -92,7 +96,7 @@ class Collection:
 
     def refresh(self) -> None:
         """Index what is new, in the background if that takes longer than a slice."""
-        with self._lock:
+        with self._first():
             if self._corpus.absence() or (not self.left and self._hints.due()):
                 self._refresh(SLICE, list)
 
@@ -124,10 +128,10 @@ class Collection:
             self._thread.start()
 
     def _go_on(self) -> None:
-        """Index the rest, slice by slice."""
+        """Index the rest, as long as nobody asks."""
         while self.left and not self._closing.wait(SLICE / 10):
             with self._lock:
-                self._look(SLICE, self._new)
+                self._look(SPELL, self._unasked)
 
     def _look(self, seconds: float, order: Order) -> None:
         if away := self._corpus.absence():
@@ -137,14 +141,24 @@ class Collection:
             return
         done = self._index.refresh(seconds=seconds, order=order)
         self.left, self._faults = done.left, done.faults
-        if self.left:
-            files = len(self._index.store.catalog.sources())
-            self._progress(f"Indexing {self.name}", files, files + self.left)
 
-    def _new(self, names: list[str]) -> list[str]:
-        """Files that were never indexed first, the newest of them first."""
+    @contextmanager
+    def _first(self) -> Iterator[None]:
+        """The lock, which the thread that indexes lets go of at the next file."""
+        self._asked.set()
+        with self._lock:
+            self._asked.clear()
+            yield
+
+    def _unasked(self, names: list[str]) -> Iterator[str]:
+        """Files that were never indexed first, the last of them first, until somebody asks."""
         known = self._index.store.catalog.sources()
-        return sorted(reversed(names), key=lambda name: name in known)
+        ordered = sorted(reversed(names), key=lambda name: name in known)
+        for number, name in enumerate(ordered, start=len(known)):
+            if self._asked.is_set() or self._closing.is_set():
+                return
+            self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
+            yield name
 
     def _promising(self, words: Sequence[bytes], names: list[str]) -> list[str]:
         """The files that a question waits for; the new ones that hold most of its words first."""

@@ -1,0 +1,25 @@
+"""`export`: one archive of all that a workspace is, to take along."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assistant.display import counted
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command to the tree."""
+    cli.command()(export)
+
+
+def export(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="The zip archive to write.")],
+) -> None:
+    """Write one archive of markdown, sessions and journal; `init --from` restores it."""
+    from assistant.moving import archive  # behind `--help`
+
+    names = archive.export(context.obj.place(), path)
+    typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
+    typer.echo(f"`assistant init --from {path} DIR` makes the same workspace again.")

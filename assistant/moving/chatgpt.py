@@ -1,0 +1,119 @@
+"""ChatGPT's export: conversations as trees of messages, of which one branch is shown; memories as
+messages to its tool `bio`, and as the context that later conversations began with."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from assistant.moving.found import (
+    Found,
+    FoundConversation,
+    FoundFact,
+    LeftOut,
+    Message,
+    instant,
+    named,
+)
+
+NAME = "ChatGPT"
+_MARK = re.compile("\ue200[^\ue201]*\ue201|[\ue000-\uf8ff]")
+"""Citations, in characters of private use."""
+_KNOWN = re.compile(r"^\s*\d+\.\s*\[\d{4}-\d\d-\d\d\]\.?\s*", re.MULTILINE)
+_SHOWN = ("text", "multimodal_text", "code")
+
+
+def is_conversation(item: Mapping[str, Any]) -> bool:
+    """Whether it is a conversation of this export."""
+    return "mapping" in item
+
+
+def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
+    """The conversation that is shown, and what was saved to memory in any branch of it.
+
+    Raises what a malformed item makes it raise.
+    """
+    if item.get("is_do_not_remember"):
+        yield LeftOut("not to be remembered")
+        return
+    mapping = item["mapping"]
+    for node in mapping.values():
+        yield from map(FoundFact, _saved(node.get("message") or {}))
+    messages = tuple(filter(None, (_message(node) for node in _branch(item))))
+    if messages:
+        title = item.get("title")
+        yield FoundConversation(
+            named(item.get("conversation_id") or item.get("id"), mapping),
+            title if isinstance(title, str) else "",
+            instant(item.get("create_time")) or next(filter(None, (m.time for m in messages)), ""),
+            messages,
+        )
+    else:
+        yield LeftOut("nothing said")
+
+
+def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The nodes from the first to the current one; without a current one, to the latest leaf."""
+    mapping = item["mapping"]
+    at = item.get("current_node")
+    if at not in mapping:
+        parents = {node.get("parent") for node in mapping.values()}
+        leaves = [name for name in mapping if name not in parents]
+        at = max(leaves, key=lambda name: _time(mapping[name]), default=None)
+    branch: list[Mapping[str, Any]] = []
+    seen = set()
+    while at in mapping and at not in seen:
+        seen.add(at)
+        branch.append(mapping[at])
+        at = mapping[at].get("parent")
+    return branch[::-1]
+
+
+def _time(node: Mapping[str, Any]) -> float:
+    time = (node.get("message") or {}).get("create_time")
+    return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _message(node: Mapping[str, Any]) -> Message | None:
+    """What of a message was shown, if anything was."""
+    message = node.get("message") or {}
+    role = (message.get("author") or {}).get("role")
+    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    if hidden or role not in ("user", "assistant") or message.get("recipient") not in (None, "all"):
+        return None
+    content = message.get("content") or {}
+    text = _text(content) if content.get("content_type", "text") in _SHOWN else ""
+    return Message(role, text, instant(message.get("create_time"))) if text else None
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    parts = content.get("parts") or [content.get("text") or content.get("result") or ""]
+    told = (part if isinstance(part, str) else _part(part) for part in parts)
+    return _MARK.sub("", "\n".join(filter(None, told))).strip()
+
+
+def _part(part: object) -> str:
+    """A part that is no text, in words."""
+    if not isinstance(part, Mapping):
+        return ""
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    kind = str(part.get("content_type", "")).removesuffix("_asset_pointer").replace("_", " ")
+    return f"[{kind}]" if kind else ""
+
+
+def _saved(message: Mapping[str, Any]) -> Iterable[str]:
+    """What a message puts into memory, or tells of it."""
+    content = message.get("content") or {}
+    if (message.get("author") or {}).get("role") == "assistant" and message.get(
+        "recipient"
+    ) == "bio":
+        yield from filter(None, [_text(content)])
+    snapshot = content.get("model_set_context")
+    if isinstance(snapshot, str):
+        yield from (" ".join(each.split()) for each in _KNOWN.split(snapshot) if each.strip())
+    told = content.get("user_context_message_data") or {}
+    profile = told.get("about_user_message") if isinstance(told, Mapping) else None
+    for text in (profile, content.get("user_profile")):
+        if isinstance(text, str):
+            yield from (line.strip(" \t-*") for line in text.splitlines() if line.strip(" \t-*"))

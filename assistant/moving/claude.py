@@ -1,0 +1,116 @@
+"""Claude's export: conversations as lists or trees of messages, memories as prose, projects."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assistant.moving.found import (
+    Found,
+    FoundConversation,
+    FoundFact,
+    LeftOut,
+    Message,
+    Problem,
+    Speaker,
+    instant,
+    named,
+)
+from assistant.moving.prose import facts_in
+
+NAME = "Claude"
+_SPEAKERS: dict[str, Speaker] = {"human": "user", "user": "user", "assistant": "assistant"}
+PERSONAL = re.compile(
+    r"(?:^|/)(?:users|login_history|light_metadata[^/]*)\.json$|(?:^|/)light_meta"
+)
+"""Who the owner is and from where they logged in: never read."""
+
+
+def is_conversation(item: Mapping[str, Any]) -> bool:
+    """Whether it is a conversation of this export."""
+    return "chat_messages" in item
+
+
+def is_memory(item: Mapping[str, Any]) -> bool:
+    """Whether it is what Claude remembers of an account."""
+    return "conversations_memory" in item or "project_memories" in item
+
+
+def is_project(item: Mapping[str, Any]) -> bool:
+    """Whether it is a project."""
+    return "uuid" in item and ("prompt_template" in item or "docs" in item)
+
+
+def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
+    """A conversation: the branch that leads to its latest message."""
+    messages = tuple(filter(None, map(_message, _branch(item))))
+    if not messages:
+        yield LeftOut("nothing said")
+        return
+    name = item.get("name")
+    yield FoundConversation(
+        named(item.get("uuid"), item["chat_messages"]),
+        name if isinstance(name, str) else "",
+        instant(item.get("created_at")) or messages[0].time,
+        messages,
+    )
+
+
+def memory(item: Mapping[str, Any]) -> Iterator[Found]:
+    """What Claude remembers, a fact a paragraph or list item."""
+    projects = item.get("project_memories")
+    told = [item.get("conversations_memory")]
+    told += projects.values() if isinstance(projects, Mapping) else []
+    for text in told:
+        if isinstance(text, str):
+            yield from map(FoundFact, facts_in(text))
+        elif text is not None:
+            yield Problem("memories", f"one is no text but {type(text).__name__}")
+
+
+def project(item: Mapping[str, Any]) -> Iterator[Found]:
+    """What a project says of itself; its documents are counted."""
+    name, about = item.get("name"), item.get("description")
+    if isinstance(name, str) and isinstance(about, str) and about.strip():
+        yield FoundFact(f"{name}: {' '.join(about.split())}")
+    for _ in item.get("docs") or ():
+        yield LeftOut("a project's documents")
+
+
+def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages from the first to the current one; all, if they are no tree."""
+    messages = item["chat_messages"]
+    by_id = {each["uuid"]: each for each in messages if isinstance(each.get("uuid"), str)}
+    if not any(each.get("parent_message_uuid") in by_id for each in messages):
+        return list(messages)
+    at = item.get("current_leaf_message_uuid")
+    if at not in by_id:
+        parents = {each.get("parent_message_uuid") for each in messages}
+        leaves = [name for name in by_id if name not in parents]
+        at = max(leaves, key=lambda name: str(by_id[name].get("created_at")), default=None)
+    branch: list[Mapping[str, Any]] = []
+    seen = set()
+    while at in by_id and at not in seen:
+        seen.add(at)
+        branch.append(by_id[at])
+        at = by_id[at].get("parent_message_uuid")
+    return branch[::-1]
+
+
+def _message(message: Mapping[str, Any]) -> Message | None:
+    speaker = _SPEAKERS.get(str(message.get("sender")))
+    content = message.get("content") or []
+    texts = [
+        str(part["text"]) for part in content
+        if isinstance(part, Mapping) and part.get("type") == "text" and part.get("text")
+    ]  # fmt: skip
+    text = "\n\n".join(texts).strip() or str(message.get("text") or "").strip()
+    files = [*(message.get("attachments") or ()), *(message.get("files") or ())]
+    text = "\n".join(filter(None, [text, *(_attached(each) for each in files)]))
+    if not text or speaker is None:
+        return None
+    return Message(speaker, text, instant(message.get("created_at")))
+
+
+def _attached(file: object) -> str:
+    name = file.get("file_name") if isinstance(file, Mapping) else None
+    return f"[{name}]" if name else ""

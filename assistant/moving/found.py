@@ -1,0 +1,86 @@
+"""What an export holds, whoever made it: conversations, facts, documents, and what is wrong."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from assistant.memory.text.identity import digest
+
+Speaker = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one of the two said, at a time (ISO 8601, UTC); empty if that is not known."""
+
+    by: Speaker
+    text: str
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConversation:
+    """A conversation under the id that its maker gave it, in its order."""
+
+    id: str
+    title: str
+    time: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFact:
+    """Something that another memory knew."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A markdown file, by its path in what is imported."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that was not taken, and why, in few words."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that could not be read: where it is, and why. The rest was; unless it is `cut`."""
+
+    where: str
+    why: str
+    cut: bool = False
+
+
+Found = FoundConversation | FoundFact | Document | LeftOut | Problem
+Items = Iterator[Found]
+
+
+def instant(value: object) -> str:
+    """A time as exports have it (seconds, or ISO 8601) as ISO 8601, UTC; empty if it is none."""
+    try:
+        if isinstance(value, bool) or value in (None, ""):
+            return ""
+        if isinstance(value, int | float):
+            return _iso(datetime.fromtimestamp(value, UTC))
+        known = datetime.fromisoformat(str(value))
+        return _iso(known if known.tzinfo else known.replace(tzinfo=UTC))
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def named(id: object, content: object) -> str:
+    """The id that a thing has, else one made of what it says: the same each time."""
+    return id if isinstance(id, str) and id else digest(repr(content))[:16]
+
+
+def _iso(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,117 @@
+"""What is imported, as named files to be read: a folder, an archive, or one file. Nothing is
+unpacked to the disk, and nothing is believed of an archive that would not fit the disk if it were.
+"""
+
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from assistant.errors import ImportFailure
+
+LARGE = 64 << 20
+"""Bytes that an archive's member may unpack to whatever it was packed in."""
+DENSEST = 200
+"""A larger one may unpack to so many times its packed size: text comes to 20 at most."""
+MOST = 200_000
+"""Members of an archive."""
+_AGAIN = "Download or copy it again"
+
+
+class Package:
+    """Files by name, read as they are; of a folder also those in the archives right inside it."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises ImportFailure if there is nothing to read, or an archive that is not sound."""
+        self.path = path
+        self._files: dict[str, tuple[Path, str]] = {}
+        if path.is_dir():
+            self._add_folder(path)
+        elif not path.exists():
+            raise ImportFailure(
+                f"there is nothing at {path}", "Name a file, an archive or a folder"
+            )
+        elif zipfile.is_zipfile(path):
+            self._add_archive(path, "")
+        elif path.suffix.casefold() == ".zip":
+            raise ImportFailure(f"{path} is cut off, or no zip archive", _AGAIN)
+        else:
+            self._files[path.name] = (path, "")
+
+    def names(self) -> list[str]:
+        """The files' names, with `/` between folders, in order."""
+        return sorted(self._files)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """A file, to be read from its beginning. Raises ImportFailure if it breaks off."""
+        path, member = self._files[name]
+        try:
+            if not member:
+                with path.open("rb") as file:
+                    yield file
+            else:
+                with zipfile.ZipFile(path) as archive, archive.open(member) as packed:
+                    yield packed
+        except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
+            raise ImportFailure(f"{name} in {path} is damaged: {error}", _AGAIN) from error
+        except OSError as error:
+            raise ImportFailure(f"{path} cannot be read: {error.strerror}", "Check it") from error
+
+    def read(self, name: str, most: int = LARGE) -> bytes:
+        """The whole of a file, up to `most` bytes of it."""
+        with self.open(name) as file:
+            return file.read(most)
+
+    def _add_folder(self, root: Path) -> None:
+        for path in sorted(root.rglob("*")):
+            relative = path.relative_to(root)
+            if any(part.startswith(".") for part in relative.parts[:-1]) and not _ours(relative):
+                continue
+            if path.suffix.casefold() == ".zip" and len(relative.parts) == 1:
+                self._add_archive(path, f"{relative.stem}/")
+            elif path.is_file():
+                self._files[relative.as_posix()] = (path, "")
+
+    def _add_archive(self, path: Path, below: str) -> None:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise ImportFailure(f"{path} is cut off, or no zip archive: {error}", _AGAIN) from error
+        if len(members) > MOST:
+            raise ImportFailure(f"{path} holds {len(members):,} files", "That is no export")
+        for member in members:
+            if not member.is_dir():
+                check_member(path, member)
+                self._files[f"{below}{member.filename}"] = (path, member.filename)
+
+
+def check_member(path: Path, member: zipfile.ZipInfo) -> None:
+    """Raise ImportFailure if a member of an archive is not to be trusted."""
+    parts = PurePosixPath(member.filename.replace("\\", "/"))
+    if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0][1:2]:
+        raise ImportFailure(
+            f"{path} holds a name that leads out of it: {member.filename!r}",
+            "It is no export that you should trust",
+        )
+    if stat.S_ISLNK(member.external_attr >> 16):
+        raise ImportFailure(f"{path} holds a link: {member.filename!r}", "Export it anew")
+    if member.flag_bits & 0x1:
+        raise ImportFailure(f"{path} is encrypted", "Unpack it, and import the folder")
+    packed = max(member.compress_size, 1)
+    if member.file_size > LARGE and member.file_size > DENSEST * packed:
+        raise ImportFailure(
+            f"{member.filename!r} in {path} would unpack from {packed:,} to "
+            f"{member.file_size:,} bytes: a zip bomb",
+            "It is no export that you should trust",
+        )
+
+
+def _ours(relative: Path) -> bool:
+    """Whether a hidden folder is one that another memory keeps its own in."""
+    hidden = [part for part in relative.parts[:-1] if part.startswith(".")]
+    return hidden == [".memsearch"] or hidden == [".openclaw"]

@@ -1,0 +1,24 @@
+"""Markdown that another memory keeps, as facts: a list item or a paragraph each."""
+
+import re
+from collections.abc import Iterator
+
+from assistant.memory.text.chunks import chunks_of
+
+LONGEST = 2000
+"""Characters of a fact; what is longer is no fact but a document."""
+_HEADING_ALONE = re.compile(r"\*\*[^*]+\*\*:?")
+_LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
+"""An entry of a table of contents."""
+
+
+def facts_in(text: str) -> Iterator[str]:
+    """The facts of a markdown text, in its order; what is struck out, and code, is none."""
+    for each in chunks_of(text, "imported.md"):
+        own = each.text.strip()
+        if each.status != "current" or own.startswith(("```", "~~~")) or len(own) > LONGEST:
+            continue
+        if _LINK_ALONE.match(own) or _HEADING_ALONE.fullmatch(own):
+            continue
+        if fact := " ".join(each.plain.split()):
+            yield fact

@@ -1,0 +1,180 @@
+"""What was found, taken over: conversations as sessions, facts to be reviewed, notes as files.
+
+A session's id is made of the id that the conversation had, so that the same export is taken over
+once, and a later one adds what is new. `.assistant/imported.json` has digests of what was taken,
+so that what the owner has since refused or deleted does not come again.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from assistant.disk import locking, storage
+from assistant.memory.base import Fact, Origin
+from assistant.memory.protocol import Keeper
+from assistant.memory.text.identity import digest, fact_key
+from assistant.moving.found import (
+    Document,
+    Found,
+    FoundConversation,
+    FoundFact,
+    Items,
+    LeftOut,
+    Problem,
+)
+from assistant.moving.sessions import Sessions
+from assistant.workspace.folder import Workspace
+
+AT_ONCE = 200
+"""Facts that are given to memory together."""
+Redact = Callable[[str], str]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found of one kind: how many are `new`, have `grown`, or were here already."""
+
+    found: int = 0
+    new: int = 0
+    grown: int = 0
+    known: int = 0
+
+    def count(self, what: str) -> None:
+        """One more, which is `new`, `grown` or `known`."""
+        self.found += 1
+        setattr(self, what, getattr(self, what) + 1)
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import found and did. `left_out` counts what was not taken, by the reason."""
+
+    kind: str
+    conversations: Tally = field(default_factory=Tally)
+    facts: Tally = field(default_factory=Tally)
+    documents: Tally = field(default_factory=Tally)
+    messages: int = 0
+    first: str = ""
+    last: str = ""
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    written: bool = False
+
+    @property
+    def cut(self) -> bool:
+        """Whether the export breaks off."""
+        return any(each.cut for each in self.problems)
+
+
+class Taking:
+    """One import into a workspace; without a `memory` it only says what would be done."""
+
+    def __init__(
+        self, place: Workspace, kind: str, redact: Redact, memory: Keeper | None = None
+    ) -> None:
+        """`redact` takes secrets out of conversations."""
+        self._place = place
+        self._memory = memory
+        self.report = Report(kind, written=memory is not None)
+        self._record = _load(place)
+        self._sessions = Sessions(place, kind, redact, dry=memory is None)
+        self._facts: list[Fact] = []
+        self._seen: set[str] = set()
+
+    def take(self, items: Items, progress: Callable[[int], None]) -> Report:
+        """Take all of it over; `progress` is told how many things there were."""
+        for number, each in enumerate(items, start=1):
+            self._take(each)
+            progress(number)
+        self._give()
+        if self._memory is not None:
+            self._keep_record()
+        return self.report
+
+    def _take(self, found: Found) -> None:
+        report = self.report
+        match found:
+            case FoundConversation():
+                self._conversation(found)
+            case FoundFact(text=text):
+                self._fact(text)
+            case Document():
+                self._document(found)
+            case LeftOut(why=why):
+                report.left_out[why] += 1
+            case Problem():
+                report.problems.append(found)
+
+    def _conversation(self, found: FoundConversation) -> None:
+        report = self.report
+        mark = digest(f"{report.kind}\n{found.id}")[:16]
+        report.conversations.count(self._sessions.take(found, known=mark in self._record))
+        self._record.add(mark)
+        report.messages += len(found.messages)
+        times = sorted(filter(None, [found.time, *(each.time for each in found.messages)]))
+        if times:
+            report.first = min(filter(None, [report.first, times[0]]))
+            report.last = max(report.last, times[-1])
+
+    def _fact(self, text: str) -> None:
+        key = fact_key(text)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        mark = digest(f"fact\n{key}")[:16]
+        if mark in self._record:
+            self.report.facts.count("known")
+            return
+        self._record.add(mark)
+        origin = Origin(self.report.kind.casefold().replace(" ", "-"))
+        self._facts.append(
+            Fact(text, f"Imported from {self.report.kind}", origin=origin, waits=True)
+        )
+        if len(self._facts) == AT_ONCE:
+            self._give()
+
+    def _give(self) -> None:
+        """Have what was found wait for the owner."""
+        facts, self._facts = self._facts, []
+        if self._memory is None:
+            for _ in facts:
+                self.report.facts.count("new")
+            return
+        for done in self._memory.remember(facts) if facts else ():
+            if done.status == "secret":
+                self.report.left_out["facts that hold a secret"] += 1
+            else:
+                self.report.facts.count("known" if done.status == "exists" else "new")
+
+    def _document(self, found: Document) -> None:
+        """A note, as a file of memory; one that was changed here since stays, and is told."""
+        parts = [part for part in PurePosixPath(found.name).parts if part not in ("..", "/")]
+        path = self._place.root.joinpath("memory", "imported", *parts).with_suffix(".md")
+        mark = digest(f"document\n{found.text}")[:16]
+        there = storage.held(path).decode("utf-8", "replace") if path.exists() else None
+        if there == found.text or (there is None and mark in self._record):
+            self.report.documents.count("known")
+        elif there is not None and digest(f"document\n{there}")[:16] not in self._record:
+            self.report.problems.append(Problem(found.name, "it was changed here; yours stays"))
+        else:
+            self.report.documents.count("new" if there is None else "grown")
+            if self._memory is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                storage.replace(path, found.text.encode())
+        self._record.add(mark)
+
+    def _keep_record(self) -> None:
+        path = self._place.imported
+        with locking.lock(path.with_name("imported.lock")):
+            storage.replace(path, json.dumps(sorted(self._record | _load(self._place))).encode())
+
+
+def _load(place: Workspace) -> set[str]:
+    """The digests of what was taken before; none if the record cannot be read."""
+    try:
+        marks: Sequence[object] = json.loads(storage.held(place.imported) or b"[]")
+        return {mark for mark in marks if isinstance(mark, str)}
+    except (ValueError, TypeError):
+        return set()

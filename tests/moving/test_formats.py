@@ -1,0 +1,195 @@
+"""What each maker's export holds, as it is found."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ImportFailure
+from assistant.moving.formats import Export
+from assistant.moving.found import (
+    Document,
+    Found,
+    FoundConversation,
+    FoundFact,
+    LeftOut,
+    Problem,
+)
+from assistant.moving.package import Package
+from tests.moving.exports import chatgpt, claude, folder, node, simple, zipped
+
+HIDDEN = {"is_visually_hidden_from_conversation": True}
+
+
+def found(path: Path) -> list[Found]:
+    return list(Export(Package(path)).items())
+
+
+def said(item: Found) -> list[str]:
+    assert isinstance(item, FoundConversation)
+    return [each.text for each in item.messages]
+
+
+def facts(items: list[Found]) -> list[str]:
+    return [each.text for each in items if isinstance(each, FoundFact)]
+
+
+def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) -> None:
+    tree = chatgpt(
+        "boats",
+        node("a", "root", "user", "Which boat?"),
+        node("b1", "a", "assistant", "A sloop, dropped."),
+        node("b2", "a", "assistant", "A ketch\ue200cite\ue202turn0\ue201."),
+        node("t", "b2", "tool", "search results"),
+        node("h", "t", "assistant", "hidden", metadata=HIDDEN),
+        node("m", "h", "assistant", "Owner has a dog named Rex", recipient="bio"),
+        node("x", "m", "assistant", {"content_type": "thoughts"}),
+        node("c", "x", "user", {"content_type": "multimodal_text", "parts": [
+            {"content_type": "image_asset_pointer"}, {"content_type": "audio_transcription",
+                                                     "text": "Sails?"}]}),
+        node("d", "c", "assistant", {"content_type": "model_editable_context",
+             "model_set_context": "1. [2026-01-15]. Lives in Porto\n2. [2026-02-01]. Plays\nGo"}),
+        node("e", "d", "assistant", "Two.", create_time=None),
+    )  # fmt: skip
+    tree |= {"title": None, "create_time": None}
+    no_current = simple("late", "One", "Two") | {"current_node": None}
+    private = simple("private", "Nothing of this") | {"is_do_not_remember": True}
+    path = zipped(
+        tmp_path / "export.zip",
+        {
+            "conversations-000.json": [tree, {"mapping": None}, no_current],
+            "conversations-001.json": [private, chatgpt("empty")],
+            "user.json": {"email": "a@b.c"},
+        },
+    )
+    items = found(path)
+    boats, late = (each for each in items if isinstance(each, FoundConversation))
+    assert said(boats) == ["Which boat?", "A ketch.", "[image]\nSails?", "Two."]
+    assert (boats.id, boats.title, boats.time[:10]) == ("boats", "", "2023-11-14")
+    assert said(late) == ["One", "Two"]
+    assert facts(items) == ["Owner has a dog named Rex", "Lives in Porto", "Plays Go"]
+    (problem,) = (each for each in items if isinstance(each, Problem))
+    assert problem.where == "conversations-000.json, item 2" and not problem.cut
+    assert [each.why for each in items if isinstance(each, LeftOut)] == [
+        "not to be remembered",
+        "nothing said",
+    ]
+
+
+def test_of_claude_conversations_trees_memories_and_projects(tmp_path: Path) -> None:
+    tree = claude("tree", "Q", "A1", "A2", current_leaf_message_uuid="m1")
+    for message, parent in zip(tree["chat_messages"], ["-", "m0", "m0"], strict=True):
+        message["parent_message_uuid"] = parent
+    memories = [{"conversations_memory": "**Work**\n\nBuilds boats.\n\n- Sails on Sundays\n",
+                 "project_memories": {"p": "The hull is oak."}}]  # fmt: skip
+    project = {"uuid": "p", "name": "Hull", "description": "Oak  hull", "docs": [{}]}
+    whole = tmp_path / "batch"
+    whole.mkdir()
+    zipped(whole / "conversations-000.zip", {"conversations.json": [claude("a", "Hi", "Ho"), tree]})
+    zipped(whole / "memories-000.zip", {"memories/x.json": memories[0]})
+    zipped(whole / "projects-000.zip", {"projects/p.json": project})
+    zipped(whole / "light_metadata-000.zip", {"users.json": [{"memory": "mail address"}]})
+    (whole / "manifest-1.json").write_text('{"data_files": []}')
+    older = {"conversations.json": [claude("a", "Hi", "Ho"), tree], "memories.json": memories,
+             "projects.json": [project]}  # fmt: skip
+    for path in (whole, zipped(tmp_path / "old.zip", older)):
+        items = found(path)
+        talk = [each for each in items if isinstance(each, FoundConversation)]
+        assert [said(each) for each in talk] == [["Hi", "Ho"], ["Q", "A1"]]
+        assert sorted(facts(items)) == [
+            "Builds boats.",
+            "Hull: Oak hull",
+            "Sails on Sundays",
+            "The hull is oak.",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "told"),
+    [
+        (
+            "OpenClaw",
+            {
+                "workspace/SOUL.md": "Be kind.",
+                "workspace/MEMORY.md": "# M\n\n- Has a cat\n- ~~Old~~\n",
+                "workspace/memory/2026-01-02.md": "- Bought oars\n",
+                "agents/main/sessions/s1.jsonl": '{"type":"session","id":"s1","timestamp":'
+                '"2026-01-02T10:00:00Z"}\n{"type":"message","message":{"role":"user","content":'
+                '[{"type":"text","text":"Ahoy"}]}}\nbroken\n',
+            },
+            ["Has a cat", "Bought oars"],
+        ),
+        (
+            "memsearch",
+            {
+                ".memsearch/memory/2026-01-02.md": "## Session 10:00\n\n### 10:01\n"
+                "<!-- session:a turn:b -->\n- Chose Postgres\n"
+            },
+            ["Chose Postgres"],
+        ),
+        (
+            "Claude Code",
+            {
+                "projects/-home-me/memory/MEMORY.md": "- [Tests](tests.md) — how they run\n",
+                "projects/-home-me/memory/tests.md": "---\nname: tests\n---\nRun them with nox.\n",
+                "CLAUDE.md": "- an instruction\n",
+            },
+            ["Run them with nox."],
+        ),
+        ("Codex", {"MEMORY.md": "- Uses uv\n", "memory_summary.md": "- Uses uv, mostly\n"},
+         ["Uses uv", "Uses uv, mostly"]),
+    ],
+)  # fmt: skip
+def test_what_other_programs_noted_is_facts(
+    tmp_path: Path, kind: str, files: dict[str, str], told: list[str]
+) -> None:
+    export = Export(Package(folder(tmp_path / "there", files)))
+    items = list(export.items())
+    assert export.kind == kind
+    assert facts(items) == told
+    if kind == "OpenClaw":
+        assert [said(each) for each in items if isinstance(each, FoundConversation)] == [["Ahoy"]]
+        assert any(isinstance(each, Problem) for each in items)
+
+
+def test_of_mem0_and_of_a_folder_of_markdown(tmp_path: Path) -> None:
+    results = {"results": [{"id": "1", "memory": "Likes tea", "hash": "x"}, {"id": "2"}]}
+    (tmp_path / "mem0.json").write_text(json.dumps(results))
+    items = found(tmp_path / "mem0.json")
+    assert facts(items) == ["Likes tea"] and isinstance(items[1], Problem)
+    notes = {"A.md": "a\n", "B/C.md": "c\n", "A.sync-conflict-20260101-120000-AAAAAAA.md": "x"}
+    assert [
+        each for each in found(folder(tmp_path / "notes", notes)) if isinstance(each, Document)
+    ] == [
+        Document("A.md", "a\n"),
+        Document("B/C.md", "c\n"),
+    ]
+
+
+def test_what_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
+    whole = json.dumps([simple("a", "One"), simple("b", "Two"), simple("c", "Three")])
+    (tmp_path / "conversations.json").write_text(whole[: whole.index("Three")])
+    *items, problem = found(tmp_path / "conversations.json")
+    assert [said(each) for each in items] == [["One"], ["Two"]]
+    assert isinstance(problem, Problem) and problem.cut and "after 2 items" in problem.why
+
+
+def test_an_archive_that_is_not_sound_is_refused(tmp_path: Path) -> None:
+    good = zipped(tmp_path / "good.zip", {"conversations.json": [simple("a", "One")]})
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(good.read_bytes()[:-40])
+    escaping = zipped(tmp_path / "up.zip", {"../../evil.json": []})
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b" " * (80 << 20))
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8")
+    for path, why in (
+        (cut, "cut off, or no zip"),
+        (escaping, "leads out of it"),
+        (bomb, "a zip bomb"),
+        (tmp_path / "photo.jpg", "no export that is known"),
+        (tmp_path / "nowhere", "nothing at"),
+    ):
+        with pytest.raises(ImportFailure, match=why):
+            found(path)

@@ -1,0 +1,126 @@
+"""Exports taken over, once and again; a workspace exported and restored."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ImportFailure, UsageError, WorkspaceError
+from assistant.memory.base import SESSIONS, Fact, Query
+from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.local.memory import LocalMemory
+from assistant.moving import archive
+from assistant.moving.formats import Export
+from assistant.moving.package import Package
+from assistant.moving.taking import Report, Taking
+from assistant.session import listing, transcript
+from assistant.settings import Settings
+from assistant.workspace.folder import Workspace
+from tests.moving.exports import folder, node, simple, zipped
+
+
+@pytest.fixture
+def memory(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+    opened = LocalMemory(workspace, Settings(), embedder)
+    yield opened
+    opened.close()
+
+
+def take(place: Workspace, path: Path, memory: LocalMemory | None = None) -> Report:
+    export = Export(Package(path))
+    return Taking(place, export.kind, str, memory).take(export.items(), lambda _: None)
+
+
+def test_an_export_is_taken_over_once_and_then_what_is_new(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    boat = simple("boat", "Which keel?", "A long one")
+    boat["mapping"] |= dict([node("m", "n1", "assistant", "Owns a ketch", recipient="bio")])
+    first = zipped(tmp_path / "1.zip", {"conversations.json": [boat, simple("tea", "Which tea?")]})
+    dry = take(workspace, first)
+    assert (dry.conversations.new, dry.facts.new, dry.written) == (2, 1, False)
+    assert not workspace.sessions.exists() and memory.waiting() == ()
+    done = take(workspace, first, memory)
+    assert (done.conversations.new, done.facts.new) == (2, 1)
+    assert [each.fact.text for each in memory.waiting()] == ["Owns a ketch"]
+    assert sorted(each.title for each in listing.sessions(workspace.sessions)) == [
+        "About boat",
+        "About tea",
+    ]
+    best = memory.recall(Query("keel", k=1, within=SESSIONS)).passages[0]
+    assert (best.start_line, best.date) == (1, "2023-11-14")
+
+    memory.review(memory.waiting()[0].id, accept=False)
+    tea = next(e.id for e in listing.sessions(workspace.sessions) if e.title == "About tea")
+    (workspace.sessions / f"{tea}.jsonl").unlink()
+    longer = simple("boat", "Which keel?", "A long one", "And the mast?", "Of spruce")
+    longer["mapping"] |= {"m": boat["mapping"]["m"]}
+    again = zipped(
+        tmp_path / "2.zip",
+        {"conversations.json": [longer, simple("tea", "Which tea?"), simple("new", "Hello")]},
+    )
+    for grown, new in ((1, 1), (0, 0)):
+        done = take(workspace, again, memory)
+        assert (done.conversations.grown, done.conversations.new) == (grown, new)
+        assert (done.facts.new, done.facts.known) == (0, 1)  # refused once is refused
+    boats = transcript.read(workspace.sessions, listing.sessions(workspace.sessions)[0].id)
+    assert len({each.id for each in boats}) == len(boats)
+    assert len(listing.sessions(workspace.sessions)) == 2
+
+
+def test_a_conversation_that_went_on_otherwise_is_one_of_its_own(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    for number, said in enumerate((["Q", "One answer"], ["Q", "Another"], ["Q", "Another"])):
+        path = zipped(tmp_path / f"{number}.zip", {"conversations.json": [simple("a", *said)]})
+        take(workspace, path, memory)
+    assert len(listing.sessions(workspace.sessions)) == 2
+
+
+def test_notes_become_files_and_what_was_changed_here_stays(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    notes = folder(tmp_path / "notes", {"Keel.md": "The keel is oak\n", "A/Mast.md": "Spruce\n"})
+    assert take(workspace, notes, memory).documents.new == 2
+    assert memory.recall(Query("keel")).passages[0].source == "memory/imported/Keel.md"
+    assert take(workspace, notes, memory).documents.known == 2
+    (workspace.root / "memory/imported/Keel.md").write_text("The keel is elm\n")
+    folder(notes, {"Keel.md": "The keel is teak\n", "A/Mast.md": "Pine\n"})
+    done = take(workspace, notes, memory)
+    assert (done.documents.grown, done.problems[0].where) == (1, "Keel.md")
+    assert (workspace.root / "memory/imported/Keel.md").read_text() == "The keel is elm\n"
+
+
+def test_a_workspace_is_exported_and_restored_to_the_byte(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    memory.remember([Fact("Ada has the key"), Fact("Maybe", waits=True)])
+    take(workspace, zipped(tmp_path / "1.zip", {"conversations.json": [simple("a", "Hi")]}), memory)
+    folder(workspace.root, {"memory/Tee ü.md": "grün\n", "skills/x/SKILL.md": "do\n"})
+    to = tmp_path / "all.zip"
+    names = archive.export(workspace, to)
+    assert "MEMORY.md" in names and ".assistant/review.jsonl" in names
+    assert not any("index" in name or name.endswith(".lock") for name in names)
+    with pytest.raises(UsageError, match="is there already"):
+        archive.export(workspace, to)
+    there = tmp_path / "there"
+    assert archive.restore(to, there) == names
+    assert all((there / n).read_bytes() == (workspace.root / n).read_bytes() for n in names)
+    with pytest.raises(WorkspaceError, match="is not empty"):
+        archive.restore(to, there)
+
+    changed = tmp_path / "changed.zip"
+    with zipfile.ZipFile(to) as old, zipfile.ZipFile(changed, "w") as new:
+        for each in old.namelist():
+            new.writestr(each, b"other" if each == "MEMORY.md" else old.read(each))
+    for path, why in (
+        (changed, "MEMORY.md in .* is damaged"),
+        (zipped(tmp_path / "x.zip", {"conversations.json": []}), "no archive of a workspace"),
+        (tmp_path / "nowhere.zip", "nothing at"),
+    ):
+        with pytest.raises(ImportFailure, match=why):
+            archive.restore(path, tmp_path / "elsewhere")
+    assert not (tmp_path / "elsewhere").exists()
+    assert json.loads(zipfile.ZipFile(to).read(archive.MANIFEST))["version"] == 1
