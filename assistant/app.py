@@ -10,6 +10,7 @@ from pathlib import Path
 from assistant import afterwards, config, settings
 from assistant.agent.interruption import Interruption
 from assistant.agent.prompt.context import Section
+from assistant.agent.prompt.recipe import parts
 from assistant.conversation import NOTHING, Conversation
 from assistant.errors import SessionError
 from assistant.events import Event
@@ -222,7 +223,9 @@ def _conversation(
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
     jobs = Jobs()
     foreign = _foreign(place if trusted else None, chosen, untold, interruption)
-    roots = Roots(place, wish.directories, chosen.policy, skills.further(chosen.skills.folders))
+    folders = skills.further(chosen.skills.folders)
+    steering = [file for part in parts(chosen.context) for file in part.files]
+    roots = Roots(place, wish.directories, chosen.policy, folders, steering)
     memory = VisibleMemory(kept, roots)
     tools = [
         *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),

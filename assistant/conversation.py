@@ -18,8 +18,12 @@ from assistant.agent.interruption import Interruption
 from assistant.agent.loop import answered, run_turn
 from assistant.agent.pacing import MAX_ROUNDS
 from assistant.agent.prompt.assembly import Prompt
+from assistant.agent.prompt.bootstrap import retire
 from assistant.agent.prompt.context import Section
+from assistant.agent.prompt.prefix import room
+from assistant.agent.prompt.recipe import parts
 from assistant.agent.prompt.request import Requests
+from assistant.agent.prompt.window import UNKNOWN_WINDOW
 from assistant.agent.recalling import Recalling
 from assistant.agent.room import Room
 from assistant.agent.triggered import brought_in
@@ -45,6 +49,7 @@ from assistant.memory.protocol import Memory
 from assistant.messages import Usage
 from assistant.model.base import ChatModel
 from assistant.secrets.redactor import Redactor
+from assistant.session import sent
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -113,6 +118,8 @@ class Conversation:
             self.trusted,
             self.settings.memory_at == "message",
             lambda: self._begun_at,
+            parts(self.settings),
+            lambda: room(self.model.context_window or UNKNOWN_WINDOW),
         )
         self._room = Room(
             self.transcript,
@@ -172,8 +179,11 @@ class Conversation:
             yield from self._notices()
             yield from brought_in(self.skills, self.transcript, self.model)
             yield from self._memory.turn(asked.text)
+            self._keep_prompt(asked)
             reply = yield from self._answer()
             yield StateChanged(State.FINALIZING)
+            if self.trusted and (told := retire(self.workspace, self.transcript)):
+                yield notice(self.transcript, told)
             yield from self._room.compact_if_full()
             yield StateChanged(State.DONE)
             yield TurnFinished(reply.text, usage_of(self._last_turn()))
@@ -202,6 +212,15 @@ class Conversation:
         """What would be sent with this message, section by section; nothing is kept."""
         recall, specs = self._memory.preview(text), self.toolbox.specs()
         return self._prompt.preview(recall, self.model.name, specs, text, attached)
+
+    def _keep_prompt(self, asked: UserEntry) -> None:
+        """Write down what the turn is sent, for `assistant context --session`."""
+        if self.transcript.path is None:
+            return
+        sections = self._prompt.whole(self._memory.found, self.model.name, self.toolbox.specs())
+        parts = tuple(sent.Part(each.title, each.source, each.text) for each in sections)
+        told = sent.Sent(asked.id, self._begun_at.isoformat(), self.model.name, parts)
+        sent.keep(self.transcript.path.parent, self.transcript.session, told)
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""
@@ -282,7 +301,7 @@ class Conversation:
         self.untold.clear()
         untold += self.daily(self._begun_at.date())
         if self._is_new:
-            untold += undecided(self.memory)
+            untold += [*undecided(self.memory), *self._prompt.cuts()]
         self._is_new = False
         for text in untold:
             yield notice(self.transcript, text)

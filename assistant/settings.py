@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -220,8 +221,42 @@ class ServerSettings(_Section):
         return self
 
 
+def _sections(value: Any) -> Any:
+    """Sections as a list of tables, of names, or as the environment holds them."""
+    listed = _listed(value)
+    if not isinstance(listed, list | tuple):
+        return listed
+    return [{"name": each} if isinstance(each, str) else each for each in listed]
+
+
+def _inside(files: tuple[str, ...]) -> tuple[str, ...]:
+    for each in files:
+        path = PurePosixPath(each)
+        if path.is_absolute() or each.startswith("~") or {"..", ".assistant"} & set(path.parts):
+            raise ValueError(f"a file of the workspace, which {each} is not")
+    return files
+
+
+class SectionSettings(_Section):
+    """[[context.sections]]: a section of the prompt."""
+
+    name: str
+    """One of the program's own, or one of yours; `*` stands for all that are not named."""
+    title: str | None = None
+    """Its heading in the prompt."""
+    files: Annotated[Texts, AfterValidator(_inside)] = ()
+    """The files of the workspace that feed it."""
+    budget: int | None = Field(default=None, ge=1)
+    """The most tokens of each of its files."""
+
+
 class ContextSettings(_Section):
     """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
+
+    sections: Annotated[tuple[SectionSettings, ...], BeforeValidator(_sections)] = ()
+    """The sections of the prompt, in order: names, or tables with `name`, `title`, `files` and
+    `budget`. Unset: `identity`, `guardrails`, `profile`, `rules`, `procedures`, `sensitive`,
+    `tools`, `skills`, `bootstrap`."""
 
     compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
     """The share of the room for history at which compaction starts."""

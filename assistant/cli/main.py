@@ -20,6 +20,7 @@ from assistant.cli.options import Globals, at_terminal
 from assistant.cli.sessions import commands as sessions
 from assistant.cli.setup import completion, configuration, daemon, init, secrets
 from assistant.cli.talk import ask, chat, welcome
+from assistant.cli.talk import context as context_command
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
 
@@ -76,6 +77,7 @@ for module in (
     init,
     chat,
     ask,
+    context_command,
     facts,
     state,
     upkeep,

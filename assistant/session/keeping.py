@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from assistant.errors import SessionError
+from assistant.session import sent
 from assistant.session.entries import TitleEntry
 from assistant.session.transcript import SUFFIX, borrow, find, locked
 
@@ -23,6 +24,7 @@ def delete(directory: Path, name: str) -> str:
     try:
         (directory / f"{session}{SUFFIX}").unlink()
         (directory / f"{session}.lock").unlink(missing_ok=True)
+        (directory / f"{session}{sent.SUFFIX}").unlink(missing_ok=True)
     finally:
         lock.release()
     return session

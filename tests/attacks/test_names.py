@@ -6,10 +6,10 @@ import pytest
 
 from assistant.agent.prompt.context import (
     memory_text,
-    stable_sections,
     system_messages,
     turn_sections,
 )
+from assistant.agent.prompt.prefix import stable_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
 from assistant.skills import loading as skills

@@ -1,5 +1,6 @@
 """The prompt of a conversation: its sections, as they are sent and as they are shown."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,14 +8,16 @@ from datetime import datetime
 from assistant.agent.prompt.context import (
     Section,
     briefing,
-    stable_sections,
     system_messages,
     turn_sections,
 )
+from assistant.agent.prompt.prefix import stable_sections
+from assistant.agent.prompt.recipe import Part
 from assistant.agent.prompt.request import shown_messages
 from assistant.memory.base import Recall
 from assistant.messages import Message
 from assistant.model.base import ToolSpec
+from assistant.model.provider.outgoing import wire_tool
 from assistant.secrets.redactor import Redactor
 from assistant.session.transcript import Transcript
 from assistant.session.turns import history, shown_attachment
@@ -27,7 +30,7 @@ class Prompt:
     """Makes the prompt anew for each request.
 
     `begun` tells when the turn began. `briefs`: what changes with a turn stands before the owner's
-    message, not in the system prompt.
+    message, not in the system prompt. `most` says how many characters files may take.
     """
 
     workspace: Workspace
@@ -38,15 +41,19 @@ class Prompt:
     trusted: bool
     briefs: bool
     begun: Callable[[], datetime]
+    recipe: Sequence[Part]
+    most: Callable[[], int]
 
     def sections(self, recall: Recall | None, model: str) -> list[Section]:
         """The prompt, section by section, with what was recalled."""
         stable = stable_sections(
             self.workspace,
+            recipe=self.recipe,
             skills=self.skills,
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
             briefed=self.briefs,
+            most=self.most(),
         )
         turn = turn_sections(
             recall,
@@ -81,14 +88,30 @@ class Prompt:
     ) -> list[Section]:
         """What would be sent with a message, in the order in which it is sent."""
         said = shown_messages(history(self.transcript.entries))
-        tools = "\n".join(f"- {each.name}: {each.description}" for each in specs)
-        earlier = "\n\n".join(f"{each.role}: {each.content}" for each in said)
         given = {title: shown_attachment(title, text) for title, text in attached.items()}
-        before = [Section("Tools", tools), Section("History", earlier)]
-        after = [Section("Message", message), *(Section(*each) for each in given.items())]
+        message_of = Section("Message", message, source="you")
+        after = [message_of, *(Section(*each, source="you") for each in given.items())]
+        return self.whole(recall, model, specs, said, [each for each in after if each.text])
+
+    def whole(
+        self,
+        recall: Recall | None,
+        model: str,
+        specs: Sequence[ToolSpec],
+        said: Sequence[Message] = (),
+        after: Sequence[Section] = (),
+    ) -> list[Section]:
+        """Every section of a request, the tools' schemas among them, in the order it is sent."""
+        tools = "\n".join(json.dumps(wire_tool(each), ensure_ascii=False) for each in specs)
+        earlier = "\n\n".join(f"{each.role}: {each.content}" for each in said)
+        before = [Section("Tools", tools), Section("History", earlier, source="the session")]
         sections = self.sections(recall, model)
         stable = [each for each in sections if each.stable]
         turn = [each for each in sections if not each.stable]
-        ordered = [*before, *turn, *after] if self.briefs else [*turn, *before, *after]
-        shown = [*stable, *(each for each in ordered if each.text)]
+        ordered = [*before, *turn] if self.briefs else [*turn, *before]
+        shown = [*stable, *(each for each in ordered if each.text), *after]
         return [replace(each, text=self.redactor.redact(each.text)) for each in shown]
+
+    def cuts(self) -> list[str]:
+        """What to tell the owner of files that do not stand in the prompt whole."""
+        return [each.cut for each in self.sections(None, "") if each.cut]

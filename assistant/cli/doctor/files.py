@@ -32,7 +32,15 @@ def _workspace(options: Globals) -> str:
 
 
 def _prompt_files(options: Globals) -> str:
-    return _read_all(options, workspace.ALWAYS_FILES)
+    from assistant.agent.prompt.prefix import FILE_LIMIT
+
+    place, read = options.place(), _read_all(options, workspace.ALWAYS_FILES)
+    sizes = {each: len(workspace.read_text(place.root / each)) for each in workspace.ALWAYS_FILES}
+    long = [f"{each} has {size:,} characters" for each, size in sizes.items() if size > FILE_LIMIT]
+    if long:
+        cure = f"The first {FILE_LIMIT:,} of each are in the prompt: shorten it"
+        raise Remark("; ".join(long), cure)
+    return read
 
 
 def _memory_files(options: Globals) -> str:

@@ -38,6 +38,8 @@ class Roots:
     """The workspace and the directories the owner added, and what the owner's rules are there.
 
     What is `kept` can be read as they can, and its change always asks: folders of skills.
+    `steering` names more files of the workspace that steer.
+
     Closed within them are the program's own directories (`.assistant/`, its configuration with
     the secrets, its state with the record of trust, its cache with the models it runs), and the
     places of keys in a home.
@@ -49,7 +51,9 @@ class Roots:
         added: Sequence[Path] = (),
         policy: PolicySettings | None = None,
         kept: Sequence[Path] = (),
+        steering: Sequence[str] = (),
     ) -> None:
+        self._steering = tuple(dict.fromkeys((*STEERING, *steering)))
         self.workspace = workspace
         self._kept = tuple(path.resolve() for path in kept)
         self.directories = (workspace.root, *(path.resolve() for path in added), *self._kept)
@@ -80,7 +84,7 @@ class Roots:
     def guards(self) -> list[Path]:
         """The files and directories, there or not, whose change always asks."""
         return [
-            *(self.workspace.root / name for name in STEERING),
+            *(self.workspace.root / name for name in self._steering),
             *(root / hook for root in self.directories for hook in HOOKS),
             *self._kept,
         ]

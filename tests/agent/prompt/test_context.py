@@ -10,10 +10,10 @@ from assistant.agent.prompt.context import (
     Section,
     clean,
     memory_text,
-    stable_sections,
     system_messages,
     turn_sections,
 )
+from assistant.agent.prompt.prefix import stable_sections
 from assistant.errors import StorageError
 from assistant.memory.base import Passage, Recall
 from assistant.messages import estimate_tokens

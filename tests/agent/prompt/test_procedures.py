@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assistant.agent.prompt.context import stable_sections
+from assistant.agent.prompt.prefix import stable_sections
 from assistant.agent.prompt.procedures import PLACES, PROCEDURES, WHOLE_TOKENS, whole
 from assistant.conversation import Conversation
 from assistant.memory.embedding.onnx import OnnxEmbedder

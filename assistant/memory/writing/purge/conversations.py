@@ -17,6 +17,8 @@ from assistant.memory.writing.purge.words import GONE, Words
 
 SAYING = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of an entry that hold what was said in it."""
+PROMPTS = ".prompts"
+"""The files beside conversations that hold what was sent in them."""
 _PROMPT = re.compile(r"(?=^# )", re.MULTILINE)
 
 
@@ -30,12 +32,13 @@ def conversations(
     """
     for path in sorted(directory.glob("*.jsonl")):
         entries = cited.get(path.stem, ())
-        if _purged(storage.read(path), words, entries) is None:
+        files = [each for each in (path, path.with_suffix(PROMPTS)) if each.exists()]
+        if all(_purged(storage.read(each), words, entries) is None for each in files):
             continue
         held.enter_context(_closed(path))
-        # read again: it may have grown before the lock was held
-        if (data := _purged(storage.read(path), words, entries)) is not None:
-            yield path, data
+        for each in files:  # read again: it may have grown before the lock was held
+            if (data := _purged(storage.read(each), words, entries)) is not None:
+                yield each, data
 
 
 def prompts(path: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
