@@ -23,7 +23,8 @@ def test_context_is_what_goes_over_the_wire_then_and_now(run: Run, place: Path) 
     (place / "BOOTSTRAP.md").write_text("Ask for my name.\n", encoding="utf-8")
     (place / "HOUSE.md").write_text("Shoes off.\n" + "y" * 9_000, encoding="utf-8")
     (place / "assistant.toml").write_text(
-        '[context]\nsections = ["rules", "*", {name = "house", files = ["HOUSE.md"], budget = 50}]\n'
+        '[context]\nsections = ["rules", "*", '
+        '{name = "house", files = ["HOUSE.md"], budget = 50}]\n'
     )
     with Provider("Hello.", "Again.") as provider:
         shown = asked(place, provider.url, "context", "--json", "hello there key")
