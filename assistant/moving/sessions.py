@@ -78,7 +78,7 @@ class Sessions:
             return
         begun = found.time or _NEVER
         version = ".".join(map(str, entry_types.FORMAT))
-        head: list[Entry] = [HeaderEntry(version, path.stem, id="e0", time=begun)]
+        head: list[Entry] = [HeaderEntry(version, path.stem, self._kind, id="e0", time=begun)]
         if title := " ".join(self._redact(found.title).split()):
             head.append(TitleEntry(title, id="e1", time=begun))
         said = _entries(messages, len(head), begun)

@@ -43,6 +43,29 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Nested:
+    """A value that later versions of a program have one step deeper, in a file of that form."""
+
+    path: Sequence[str]
+    value: Any
+    deeper: Sequence[str]
+
+    def found(self, text: str) -> Any:
+        return self._entry(text).found(text)
+
+    def made(self, text: str) -> str:
+        return self._entry(text).made(text)
+
+    def unmade(self, text: str) -> str:
+        return self._entry(text).unmade(text)
+
+    def _entry(self, text: str) -> Entry:
+        holder = jsonc.at(text, self.deeper[:-1])
+        later = holder is not None and not {"type", "command", "enabled"} & set(holder.value)
+        return Entry(self.deeper if later else self.path, self.value)
+
+
+@dataclass(frozen=True, slots=True)
 class Default:
     """A value that a file must have; one that is there already is as good."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assistant.bridge.connect.edits import Default, Edit, Entry, Hook, Table, Whole
+from assistant.bridge.connect.edits import Default, Edit, Entry, Hook, Nested, Table, Whole
 from assistant.bridge.connect.opencode import plugin
 from assistant.errors import UsageError
 
@@ -101,6 +101,7 @@ def _groups(launch: Launch, program: str, events: dict[str, int]) -> list[Edit]:
 
 
 EVENTS = {
+    "SessionStart": PROMPT_SECONDS,
     "UserPromptSubmit": PROMPT_SECONDS,
     "PreCompact": END_SECONDS,
     "SessionEnd": END_SECONDS,
@@ -130,7 +131,7 @@ def _cursor(launch: Launch) -> list[File]:
     home, name = Path.home() / ".cursor", "cursor"
     hooks: list[Edit] = [
         Hook(("hooks", event), {"command": launch.hook_line(event, name)}, _mark(event, name))
-        for event in ("beforeSubmitPrompt", "preCompact", "sessionEnd")
+        for event in ("sessionStart", "beforeSubmitPrompt", "preCompact", "sessionEnd")
     ]
     return [
         File(home / "mcp.json", [Entry(("mcpServers", SERVER), _server(launch, name))]),
@@ -144,7 +145,7 @@ def _opencode(launch: Launch) -> list[File]:
     settings = with_comments if with_comments.exists() else home / "opencode.json"
     server = {"type": "local", "command": [launch.command, *launch.server(name)]}
     return [
-        File(settings, [Entry(("mcp", SERVER), server)]),
+        File(settings, [Nested(("mcp", SERVER), server, ("mcp", "servers", SERVER))]),
         File(home / "plugins" / "assistant.js", [Whole(plugin(launch.hook("EVENT", name)))]),
     ]
 

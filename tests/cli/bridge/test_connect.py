@@ -84,7 +84,7 @@ def test_another_workspace_takes_the_place_and_the_first_copy_stays(
     server = tomlkit.parse(config.read_text())["mcp_servers"]["assistant"]
     assert str(other.root) in server["args"] and str(workspace.root) not in config.read_text()
     hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
-    assert [len(groups) for groups in hooks.values()] == [1, 1, 1]
+    assert [len(groups) for groups in hooks.values()] == [1, 1, 1, 1]
     (copy,) = (state_dir() / "connections" / "codex").glob("*config.toml")
     assert copy.read_text() == "# mine\n"
     connect(other, "codex", "--undo", "--yes")
