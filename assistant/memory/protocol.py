@@ -25,6 +25,7 @@ from assistant.memory.base import (
     Remembered,
     ServerCollection,
 )
+from assistant.memory.chart import Chart
 
 
 class Memory(Protocol):
@@ -113,6 +114,9 @@ class Keeper(Memory, Protocol):
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
         """What current facts say of these days (ISO, both included), the earliest first."""
+
+    def chart(self) -> Chart:
+        """All facts, those that were struck out too, laid out by their meanings."""
 
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""

@@ -53,6 +53,8 @@ STORES = (
           "chunks, words and vectors of the files", "always"),
     Store("vectors", "cache", ("vectors/*/*",),
           "what embedding cost, by digests of the texts", "always"),
+    Store("map", "workspace", (".assistant/map.html", ".assistant/map.png"),
+          "the page that `memory map` drew", "always"),
     Store("sessions", "workspace", (".assistant/sessions/*.jsonl",
           ".assistant/sessions/*.prompts"),
           "conversations, and the prompts they were held with", "sessions"),

@@ -22,6 +22,7 @@ LIFE = (
     ("forget", "The spare key is with Bo", "--yes"),
     ("memory", "undo"),
     ("eval",),
+    ("memory", "map"),
     ("ask", "who has the spare key?"),
     ("chat",),
     ("trust",),

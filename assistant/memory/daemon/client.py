@@ -100,6 +100,7 @@ class DaemonMemory:
     log = _asks(operations.LOG)
     pairs = _asks(operations.PAIRS)
     due = _asks(operations.DUE)
+    chart = _asks(operations.CHART)
     rebuild = _asks(operations.REBUILD)
     collections = _asks(operations.COLLECTIONS)
     remove_collections = _asks(operations.REMOVE_COLLECTIONS)

@@ -104,6 +104,7 @@ STATUS = Operation(Keeper.status, lambda memory: memory.status)
 LOG = Operation(Keeper.log, lambda memory: memory.log)
 PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
 DUE = Operation(Keeper.due, lambda memory: memory.due)
+CHART = Operation(Keeper.chart, lambda memory: memory.chart)
 REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
 COLLECTIONS = Operation(Keeper.collections, lambda memory: memory.collections)
 REMOVE_COLLECTIONS = Operation(
@@ -112,6 +113,6 @@ REMOVE_COLLECTIONS = Operation(
 
 _ALL: tuple[Operation[..., Any], ...] = (
     RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, PURGE, UNDO, REVIEW, RESTORE, STATUS, LOG,
-    PAIRS, DUE, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
+    PAIRS, DUE, CHART, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
 )  # fmt: skip
 OPERATIONS = {each.name: each for each in _ALL}

@@ -84,7 +84,11 @@ class Answers:
 
     def _recorded(self, passage: Passage) -> Passage:
         """With what the journal knows of it."""
-        entry = self._ledger.recorded(plain(passage.text))
+        return self.recorded(passage, plain(passage.text))
+
+    def recorded(self, passage: Passage, words: str) -> Passage:
+        """A passage that says these words, with what the journal knows of it."""
+        entry = self._ledger.recorded(words)
         if entry is None:
             return passage
         return replace(

@@ -31,11 +31,13 @@ from assistant.memory.base import (
     no_notices,
     no_progress,
 )
+from assistant.memory.chart import Chart
 from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
+from assistant.memory.local.charting import chart
 from assistant.memory.local.collections import Collections
 from assistant.memory.local.freshness import Freshness, Notices
 from assistant.memory.local.redaction import Redaction
@@ -209,6 +211,10 @@ class LocalMemory:
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
         return self._fresh.read(lambda: self._diary.due(first, last))
+
+    def chart(self) -> Chart:
+        catalog = self._fresh.read(lambda: self._index.store.catalog)
+        return chart(catalog, self._answers.recorded)
 
     def rebuild(self) -> MemoryStatus:
         with self._fresh.lock:

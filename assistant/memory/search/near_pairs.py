@@ -39,7 +39,7 @@ def near_pairs(
     """The nearest pairs of current facts with their cosine, nearest first, at most `limit`."""
     layout = catalog.layout()
     current = np.flatnonzero(~layout.superseded)
-    vectors = _vectors(catalog, layout, current)
+    vectors = read_vectors(catalog, layout, current)
     cells = [np.arange(len(current))] if len(current) <= small else _cells(vectors)
     found: Found = {}
     done = 0
@@ -51,8 +51,9 @@ def near_pairs(
     return list(_named(catalog, layout.rowid[current], best[:limit], found))
 
 
-def _vectors(catalog: Catalog, layout: Layout, current: Rows) -> Vectors:
-    numbers = layout.vector[current]
+def read_vectors(catalog: Catalog, layout: Layout, places: Rows) -> Vectors:
+    """The vectors of these places in the layout, read batch by batch."""
+    numbers = layout.vector[places]
     parts = [
         catalog.vectors.read(numbers[start : start + BATCH].tolist())
         for start in range(0, len(numbers), BATCH)

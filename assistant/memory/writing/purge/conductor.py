@@ -167,6 +167,9 @@ class _Plan:
                 return ()  # these have steps of their own
             case "review":
                 return self._review.without(self.words.stand_in)
+            case "map":
+                drawn = place.private.glob("map.*")
+                return ((path, b"") for path in drawn if path.stat().st_size)
             case "sessions":
                 return conversations(place.sessions, self.words, self.purging.cited, held)
             case "prompts":

@@ -1,0 +1,70 @@
+"""What has become of memory since a day: learnt, changed, forgotten. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+from assistant.errors import UsageError
+from assistant.memory.base import JournalEntry
+from assistant.memory.chart import Chart
+from assistant.memory.text.superseding import successor
+from assistant.memory.text.words import plain
+
+Kind = Literal["learnt", "changed", "forgotten"]
+ORDER: Sequence[Kind] = ("learnt", "changed", "forgotten")
+AGO = re.compile(r"(\d{1,5})\s*(d|days?|w|weeks?)")
+DATES = "Give a day such as 2026-11-01, today, yesterday, 7d or 2w"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a fact on a day (ISO); `now` is what took its place, as far as is known."""
+
+    day: str
+    kind: Kind
+    text: str
+    place: str
+    now: str = ""
+
+
+def since(chart: Chart, log: Sequence[JournalEntry], day: date) -> list[Change]:
+    """The changes from a day on, oldest first."""
+    changes = [*_of_facts(chart), *_forgotten(log)]
+    return sorted(
+        (each for each in changes if each.day >= day.isoformat()),
+        key=lambda each: (each.day, ORDER.index(each.kind)),
+    )
+
+
+def _of_facts(chart: Chart) -> Iterator[Change]:
+    for each in chart.facts:
+        passage = each.passage
+        if passage.status == "superseded" and each.until:
+            instead = successor(passage.text)
+            now = plain(instead) if instead else ""
+            yield Change(each.until, "changed", each.words, passage.citation, now)
+        elif passage.date:
+            yield Change(passage.date, "learnt", each.words, passage.citation)
+
+
+def _forgotten(log: Iterable[JournalEntry]) -> Iterator[Change]:
+    for entry in log:
+        if entry.action == "forget" and not entry.undone:
+            said = entry.text or "(forgotten for good)"
+            yield Change(entry.time[:10], "forgotten", said, entry.source)
+
+
+def day_of(text: str, today: date) -> date:
+    """The day that a text names. Raises UsageError if it names none."""
+    said = text.strip().lower()
+    named = {"today": 0, "yesterday": 1}
+    try:
+        if said in named:
+            return today - timedelta(days=named[said])
+        if ago := AGO.fullmatch(said.removesuffix("ago").strip()):
+            return today - timedelta(days=int(ago[1]) * (7 if ago[2][0] == "w" else 1))
+        return date.fromisoformat(said)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{text!r} is no day", DATES) from error

@@ -1,0 +1,70 @@
+"""`memory map` and `memory diff`, by the command itself."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assistant.config import load
+from assistant.errors import UsageError
+from assistant.memory.base import Fact
+from assistant.memory.door import open_memory
+from assistant.upkeep.changes import day_of
+from assistant.workspace.folder import Workspace
+from tests.cli.conftest import Run
+from tests.upkeep.map.browser import BROWSER
+
+
+def changed(place: Path) -> None:
+    """A memory that has learnt, changed and forgotten something today."""
+    memory = open_memory(Workspace(place), load())
+    tea, _ = memory.remember([Fact("Mia drinks tea"), Fact("The dog is called Rex")])
+    memory.remember([Fact("Mia drinks coffee", replaces=tea.id)])
+    memory.forget(memory.locate("The dog is called Rex").passages)
+    memory.close()
+
+
+def test_a_memory_is_drawn_and_what_changed_is_told(place: Path, run: Run, tmp_path: Path) -> None:
+    changed(place)
+    assert run("ask", "who has the spare key?").returncode == 0
+    told = run("memory", "diff", "--since", "today")
+    lines = [line.split("  ")[0] for line in told.stdout.splitlines()[1:]]
+    assert lines == ["+ Mia drinks coffee", "~ Mia drinks tea", "", "- The dog is called Rex"]
+    assert told.stderr == f"Since {date.today()}: 1 learnt, 1 changed, 1 forgotten.\n"
+    assert json.loads(run("memory", "diff", "--since", "2999-01-01", "--json").stdout) == []
+    assert run("memory", "diff", "--since", "soon").returncode == 2
+
+    page = tmp_path / "page.html"
+    drawn = run("memory", "map", "--to", str(page), *(["--png"] if BROWSER else []))
+    assert drawn.returncode == 0 and str(page) in drawn.stdout
+    assert "Mia drinks coffee" in page.read_text() and "/*DATA*/" not in page.read_text()
+    if BROWSER:
+        assert page.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    data = json.loads(run("memory", "map", "--json").stdout)
+    facts = {fact["t"]: fact for fact in data["facts"]}
+    assert facts["The spare key is with Ada, next door"]["c"] == 1
+    assert facts["Mia drinks tea"]["s"] == 1 and facts["Mia drinks tea"]["b"] == "Mia drinks coffee"
+    assert [event["a"] for event in data["events"]][:2] == ["forget", "supersede"]
+
+    assert run("memory", "map").returncode == 0
+    assert run("forget", "Mia drinks coffee", "--yes", "--purge").returncode == 0
+    assert "coffee" not in (place / ".assistant" / "map.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-11-01", "2026-11-01"),
+        ("yesterday", "2026-11-20"),
+        ("7d", "2026-11-14"),
+        ("2 weeks ago", "2026-11-07"),
+    ],
+)
+def test_a_day_is_named_in_words(text: str, day: str) -> None:
+    assert day_of(text, date(2026, 11, 21)).isoformat() == day
+
+
+def test_what_is_no_day_is_refused() -> None:
+    with pytest.raises(UsageError, match="Give a day such as"):
+        day_of("the day after", date(2026, 11, 21))
