@@ -102,7 +102,8 @@ class Recall:
     """The passages found, best first, and their tokens together.
 
     `abstained` means that what matched was too weak to be worth its tokens. `notices` say what
-    could not be looked at.
+    could not be looked at; `behind` are the files that were not looked at as they are now, since
+    they are being indexed.
     """
 
     query: str
@@ -111,6 +112,7 @@ class Recall:
     near_misses: tuple[Passage, ...] = ()
     abstained: bool = False
     notices: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Passage]:
         return iter(self.passages)

@@ -20,10 +20,13 @@ def open_local(
     progress: Progress = no_progress,
     notify: Notify = no_notices,
     let_go: Callable[[], None] | None = None,
+    *,
+    resident: bool = False,
 ) -> "LocalMemory":
     """Memory in this process, which must own the index (`owner.py`); the files are not read yet.
 
-    `let_go` is called when it is closed. Raises EmbedderError, StorageError.
+    `let_go` is called when it is closed; `resident` says that it stays. Raises
+    EmbedderError, StorageError.
     """
     with ThreadPoolExecutor(1) as loader:
         loading = loader.submit(compile.load, settings.embedding, progress)
@@ -31,4 +34,13 @@ def open_local(
 
         embedder = loading.result()
     redactor = Standing()
-    return LocalMemory(workspace, settings, embedder, progress, notify, let_go, redactor=redactor)
+    return LocalMemory(
+        workspace,
+        settings,
+        embedder,
+        progress,
+        notify,
+        let_go,
+        redactor=redactor,
+        resident=resident,
+    )

@@ -101,6 +101,8 @@ def recall_json(found: Recall, within: str = "") -> dict[str, Any]:
     }
     if found.notices:
         value["notices"] = list(found.notices)
+    if found.behind:
+        value["behind"] = list(found.behind)
     if found.abstained:
         value["abstained"] = True
     if found.near_misses:

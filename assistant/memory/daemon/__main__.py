@@ -63,7 +63,7 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
             watcher,  # heavy: while the daemon already listens
         )
 
-        memory = opening.open_local(workspace, settings, progress, notify)
+        memory = opening.open_local(workspace, settings, progress, notify, resident=True)
         watcher.watch(workspace, server.touch, settings.daemon.polling)  # ends with the process
         return memory
 

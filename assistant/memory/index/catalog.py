@@ -8,6 +8,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,10 @@ class Catalog:
         self.database = Database(path, cache, check=check)
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
-        self._layout: Layout | None = None
-        self.words = InvertedIndex(self.database)
+        self._layouts: dict[int, Layout] = {}
         self.vocabulary = Vocabulary(self.database)
         self._generation = int(self.fact("generation") or 0)
+        self.words = InvertedIndex(self.database, lambda: self.generation)
 
     def close(self) -> None:
         """Close the database."""
@@ -60,8 +61,18 @@ class Catalog:
 
     @property
     def generation(self) -> int:
-        """Grows with every change of the chunks."""
-        return self._generation
+        """Grows with every change of the chunks; in a snapshot, of what it shows."""
+        snapshot = self.database.snapshot
+        return snapshot.generation if snapshot else self._generation
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether what this thread sees is the latest there is."""
+        return self.generation == self._generation
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Let this thread see one state of the catalog, beside whoever writes."""
+        return self.database.reading()
 
     def fact(self, key: str) -> str | None:
         """What was kept of the whole under a name."""
@@ -141,10 +152,16 @@ class Catalog:
     def layout(self) -> Layout:
         """Where every chunk stands; kept until the next change. 3 ms at 100,000 after one."""
         with self.database.using() as db:
-            if self._layout is None or self._layout.generation != self._generation:
+            generation = self.generation
+            layout = self._layouts.get(generation)
+            if layout is None:
                 rows = db.execute("SELECT name, layout FROM sources ORDER BY name").fetchall()
-                self._layout = unpack(self._generation, rows)
-            return self._layout
+                layout = unpack(generation, rows)
+                latest = {
+                    number: each for number, each in self._layouts.items() if number > generation
+                }
+                self._layouts = {generation: layout, **latest}
+            return layout
 
     def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
         """The chunks of these rows, in this order; a row that is gone is left out."""
@@ -195,7 +212,6 @@ class Catalog:
                 "INSERT OR REPLACE INTO meta VALUES ('generation', ?)", (self._generation + 1,)
             )
         self._generation += 1
-        self.words.clear()
         self.outbox.recount()
 
     def _among(self, column: str, values: Sequence[Any]) -> list[StoredChunk]:

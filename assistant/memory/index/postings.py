@@ -6,7 +6,8 @@ costs 0.5 and BM25 inside FTS5 could be rolled up to one grain only.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,18 +33,17 @@ class Term:
 class InvertedIndex:
     """The words of a catalog's database. Raises CatalogDamaged and StorageError."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, generation: Callable[[], int]) -> None:
+        """`generation` names the state that the calling thread sees."""
         self._database = database
+        self._generation = generation
         self._tokenizing = tokenizing_database()
-        self._kept: dict[str, Postings] = {}
+        self._kept: tuple[int, dict[str, Postings]] = (0, {})
+        self._turn = threading.Lock()
 
     def close(self) -> None:
         """Let go of what it opened itself."""
         self._tokenizing.close()
-
-    def clear(self) -> None:
-        """Forget what was read: the chunks have changed."""
-        self._kept.clear()
 
     def terms(
         self, query: str, language: str | None = None, variants: Sequence[str] = ()
@@ -53,43 +53,55 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
+        said = self._tokens(plainly(query, language))
+        others = set(self._tokens("\n".join(variants)) if variants else ()).difference(said)
         with self._database.using() as db:
-            said = self._tokens(plainly(query, language))
-            words = [Term(term, self._frequency(db, term)) for term in said[:MAX_QUERY_TERMS]]
-            others = set(self._tokens("\n".join(variants)) if variants else ()).difference(said)
-            written = (Term(term, self._frequency(db, term)) for term in sorted(others))
+            kept = self._of_now()
+            words = [Term(term, _frequency(db, term, kept)) for term in said[:MAX_QUERY_TERMS]]
+            written = (Term(term, _frequency(db, term, kept)) for term in sorted(others))
             return [*words, *(term for term in written if term.document_frequency)]
-
-    def _tokens(self, text: str) -> list[str]:
-        """The distinct tokens of a text, in order."""
-        tokenizing = self._tokenizing
-        tokenizing.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (text,))
-        rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
-        tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
-        return list(dict.fromkeys(term for (term,) in rows))
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands: row ids of chunks, and how often. Kept until the next change."""
         with self._database.using() as db:
-            return {term.text: self._chunks_with(db, term.text) for term in terms}
+            kept = self._of_now()
+            return {term.text: _chunks_with(db, term.text, kept) for term in terms}
 
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands in headings: numbers of sections, and how often."""
         with self._database.using() as db:
             return {term.text: _read(db, "headings_at", term.text) for term in terms}
 
-    def _chunks_with(self, db: sqlite3.Connection, term: str) -> Postings:
-        if term not in self._kept:
-            self._kept[term] = _read(db, "words_at", term)
-            while len(self._kept) > MAX_QUERY_TERMS:
-                del self._kept[next(iter(self._kept))]
-        return self._kept[term]
+    def _tokens(self, text: str) -> list[str]:
+        """The distinct tokens of a text, in order."""
+        with self._turn:
+            tokenizing = self._tokenizing
+            tokenizing.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (text,))
+            rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
+            tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        return list(dict.fromkeys(term for (term,) in rows))
 
-    def _frequency(self, db: sqlite3.Connection, term: str) -> int:
-        if term in self._kept:
-            return len(self._kept[term][0])
-        row = db.execute("SELECT doc FROM words_in WHERE term = ?", (term,)).fetchone()
-        return int(row[0]) if row else 0
+    def _of_now(self) -> dict[str, Postings]:
+        """What is kept of the state that this thread sees; of an older one nothing is."""
+        now = self._generation()
+        with self._turn:
+            if now > self._kept[0] or len(self._kept[1]) > MAX_QUERY_TERMS:
+                self._kept = (now, {})
+            return self._kept[1] if now == self._kept[0] else {}
+
+
+def _chunks_with(db: sqlite3.Connection, term: str, kept: dict[str, Postings]) -> Postings:
+    found = kept.get(term)
+    if found is None:
+        found = kept[term] = _read(db, "words_at", term)
+    return found
+
+
+def _frequency(db: sqlite3.Connection, term: str, kept: dict[str, Postings]) -> int:
+    if (found := kept.get(term)) is not None:
+        return len(found[0])
+    row = db.execute("SELECT doc FROM words_in WHERE term = ?", (term,)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:

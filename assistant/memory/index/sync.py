@@ -7,22 +7,25 @@ may not tell. What an edit costs depends on what it changed: a chunk's id does n
 
 import contextlib
 import errno
+import logging
 import math
 import os
+import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from assistant.disk import storage
-from assistant.errors import MemoryFailure
+from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.backlog import Backlog
-from assistant.memory.index.catalog import Source
+from assistant.memory.index.aside import Aside, Dropped
+from assistant.memory.index.backlog import SLICE, Backlog
+from assistant.memory.index.catalog import Catalog, Source
 from assistant.memory.index.corpus import Corpus, decoded
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.rows import Stat
@@ -33,9 +36,14 @@ from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 from assistant.settings import IndexSettings
 
+logger = logging.getLogger(__name__)
+
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
+PATIENCE, SHORTLY = 5.0, 0.02
+"""Seconds that an answer waits for another thread that brings the index up; for one that is writing
+a large file into it."""
 LARGEST = 256 << 20
 """Bytes of the largest file that is read."""
 OnChange = Callable[[str, str, str], None]
@@ -78,10 +86,13 @@ class Synchronizer:
         redactor: Callable[[], Redactor] = Redactor,
         read: Read = decoded,
         refine: Refine | None = None,
+        *,
+        aside: bool = False,
     ) -> None:
         """Open or make the index; nothing is read of the files yet. Raises StorageError.
 
-        What `redactor` knows for a secret is not indexed.
+        What `redactor` knows for a secret is not indexed. `aside`: where there is an index already,
+        nobody waits for a large file, which is indexed in the background.
         """
         self._corpus = corpus
         self._text = read
@@ -91,6 +102,9 @@ class Synchronizer:
         self._on_change = on_change
         self._redactor = redactor
         self._lock = threading.RLock()
+        self._aside = Aside(self._index_aside) if aside else None
+        self._committing = False
+        self._changes: list[tuple[str, str, str]] = []
         self._faults: dict[str, tuple[Stat | None, str]] = {}
         self._odd: tuple[str, ...] = ()
         self._whole = False
@@ -112,29 +126,38 @@ class Synchronizer:
         notices. Raises StorageError when the index cannot be written.
         """
         with self._lock:
-            if self.store.deleted:
-                self._reopen(DELETED)
-            deadline = time.monotonic() + seconds
-            try:
-                changed, embedded, left = self._reconcile(progress, deadline, order)
-            except CatalogDamaged:
-                self.recover()
-                changed, embedded, left = self._reconcile(progress, deadline, order)
-            self.store.dense.deliver()
-            faults = self.faults()
-            notices = (*self.store.notices, *faults)
-            self.store.notices.clear()
-            return Refreshed(tuple(changed), embedded, notices, faults, left)
+            done = self._refreshed(progress, seconds, order)
+        self._observe()
+        return done
+
+    def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
+        """Do the same; None if another thread is at it and does not come to an end."""
+        if not self._lock.acquire(timeout=SHORTLY if self._committing else PATIENCE):
+            return None
+        try:
+            done = self._refreshed(progress, math.inf, list)
+        finally:
+            self._lock.release()
+        self._observe()
+        return done
+
+    def behind(self) -> tuple[str, ...]:
+        """The files that the index does not have as they are, and is about to."""
+        return self._aside.names if self._aside else ()
 
     def faults(self) -> tuple[str, ...]:
         """What is wrong now, one line each: files that cannot be indexed, a server that fails."""
         files = (message for _, message in self._faults.values())
         return (*self._odd, *files, *filter(None, [self.store.dense.trouble]))
 
-    def recover(self) -> None:
-        """Throw the index away after damage; the next `refresh` makes it again."""
+    def recover(self, damaged: Catalog | None = None) -> None:
+        """Throw the index away after damage; the next `refresh` makes it again.
+
+        To no effect if it is not the one that was found `damaged` any more.
+        """
         with self._lock:
-            self._reopen(DAMAGED, discard=True)
+            if damaged is None or damaged is self.store.catalog:
+                self._reopen(DAMAGED, discard=True)
 
     def rebuild(self, progress: Progress = no_progress) -> Refreshed:
         """Make the index again from the files; cached vectors are used."""
@@ -161,6 +184,8 @@ class Synchronizer:
 
     def close(self) -> None:
         """Let go of the index; a second time does nothing."""
+        if self._aside is not None:
+            self._aside.close()
         with self._lock:
             self.store.close(prune=self._whole)
 
@@ -170,6 +195,26 @@ class Synchronizer:
         self._known = self.store.catalog.sources()
 
     # Files to catalog
+
+    def _refreshed(self, progress: Progress, seconds: float, order: Order) -> Refreshed:
+        if self.store.deleted:
+            self._reopen(DELETED)
+        deadline = time.monotonic() + seconds
+        try:
+            changed, embedded, left = self._reconcile(progress, deadline, order)
+        except CatalogDamaged:
+            self.recover()
+            changed, embedded, left = self._reconcile(progress, deadline, order)
+        self.store.dense.deliver()
+        faults = self.faults()
+        notices = (*self.store.notices, *faults)
+        self.store.notices.clear()
+        return Refreshed(tuple(changed), embedded, notices, faults, left)
+
+    def _observe(self) -> None:
+        """Show what changed, holding no lock: whoever is shown it may wait for a write."""
+        while self._changes and self._on_change is not None:
+            self._on_change(*self._changes.pop(0))
 
     def _reconcile(
         self, progress: Progress, deadline: float, order: Order
@@ -205,6 +250,8 @@ class Synchronizer:
                 return False
             if name in self._faults and self._faults[name][0] == stat:
                 return False
+            if self._aside and self._known and self._aside.takes(name, stat, known):
+                return False
             stat, data = _read(path)
         except FileNotFoundError:
             return False  # deleted since it was listed: the next refresh sees it gone
@@ -226,6 +273,12 @@ class Synchronizer:
         except ValueError as error:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
+        chunks = self._embedded(name, text, progress)
+        self._commit(name, stat, digest, chunks, text)
+        return True
+
+    def _embedded(self, name: str, text: str, progress: Progress) -> list[Chunk]:
+        """The chunks of a text, whose vectors are cached."""
         chunks = []
         with contextlib.closing(Backlog(self.store.catalog.vectors, self._embedder)) as backlog:
             found = self._chunks(text, name)
@@ -233,13 +286,42 @@ class Synchronizer:
             for chunk in masked(refined, text, self._redactor()):
                 backlog.add(chunk.plain)
                 chunks.append(chunk)
+                if len(chunks) % SLICE == 0:
+                    progress(f"Reading {name}", len(chunks), 0)
             backlog.work_off(partial(progress, f"Indexing {name}"))
             backlog.add_headings(standing(name, path) for path in {c.heading for c in chunks})
+        return chunks
+
+    def _commit(
+        self, name: str, stat: Stat, digest: str, chunks: Sequence[Chunk], text: str
+    ) -> None:
         self.store.catalog.replace_source(name, stat, digest, chunks, self._embedder.fingerprint)
         self._faults.pop(name, None)
-        if self._on_change is not None:
-            self._on_change(name, text, digest)
-        return True
+        self._changes.append((name, text, digest))
+
+    def _index_aside(self, name: str) -> None:
+        """Index a large file; only where it is written at last, others wait."""
+        stat = None
+        try:
+            stat, data = _read(f"{self._corpus.root}/{name}")
+            text, digest = self._text(name, data), sha256(data).hexdigest()
+            chunks = self._embedded(name, text, self._go_on)
+            with self._lock:
+                self._committing = True
+                self._commit(name, stat, digest, chunks, text)
+                self._known = self.store.catalog.sources()
+        except (OSError, ValueError) as error:
+            self._fault(name, stat, f"cannot be indexed ({error})")
+        except (AssistantError, Dropped, sqlite3.ProgrammingError) as error:  # others meet it too
+            logger.warning("%s is not indexed aside: %s", name, type(error).__name__)
+        finally:
+            self._committing = False
+        self._observe()
+
+    def _go_on(self, what: str, done: int, total: int) -> None:
+        """Raise Dropped once the index is being closed."""
+        if self._aside is not None and self._aside.is_closing():
+            raise Dropped
 
     def _touch(self, known: Source, stat: Stat) -> None:
         now = time.time_ns()

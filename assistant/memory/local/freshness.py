@@ -11,6 +11,7 @@ from assistant.memory.index.sync import Refreshed, Synchronizer
 
 KEPT_NOTICES = 10
 """The latest events that `status` tells of."""
+UNKNOWN = "files that changed"
 _T = TypeVar("_T")
 
 
@@ -21,21 +22,24 @@ class Notices:
         self._notify = notify
         self._happened: deque[str] = deque(maxlen=KEPT_NOTICES)
         self._faults: tuple[str, ...] = ()
+        self._turn = threading.RLock()
 
     def take(self, done: Refreshed) -> None:
         """Tell each notice when it is new; a fault is kept only while it lasts."""
-        for notice in done.notices:
-            if notice not in (*self._happened, *self._faults, *done.faults):
-                self._notify(notice)
-                self._happened.append(notice)
-        self.see(done.faults)
+        with self._turn:
+            for notice in done.notices:
+                if notice not in (*self._happened, *self._faults, *done.faults):
+                    self._notify(notice)
+                    self._happened.append(notice)
+            self.see(done.faults)
 
     def see(self, faults: tuple[str, ...]) -> None:
         """Tell each fault when it is new; one that is left out is over."""
-        for fault in faults:
-            if fault not in self._faults:
-                self._notify(fault)
-        self._faults = faults
+        with self._turn:
+            for fault in faults:
+                if fault not in self._faults:
+                    self._notify(fault)
+            self._faults = faults
 
     def add(self, notice: str) -> None:
         """Keep something for `status` that nobody need be told at once."""
@@ -47,7 +51,7 @@ class Notices:
 
 
 class Freshness:
-    """Keeps the index up with the files. Safe to use from several threads, one at a time."""
+    """Keeps the index up with the files. Safe to use from several threads at once."""
 
     def __init__(
         self,
@@ -62,15 +66,19 @@ class Freshness:
         self._notices = notices
         self._progress = progress
         self.lock = threading.RLock()
-        """Held by whoever writes or reads."""
+        """Held by whoever writes; whoever reads waits for nobody."""
 
-    def refresh(self) -> None:
-        """Bring the index up to the files."""
-        with self.lock:
-            begin, self._begin = self._begin, None
-            if begin is not None:
-                begin()
-            self._notices.take(self._index.refresh(self._progress))
+    def refresh(self) -> bool:
+        """Bring the index up to the files; whether it is, and nobody else was at it."""
+        if self._begin is not None:
+            with self.lock:
+                begin, self._begin = self._begin, None
+                if begin is not None:
+                    begin()
+        done = self._index.refresh_unless_busy(self._progress)
+        if done is not None:
+            self._notices.take(done)
+        return done is not None
 
     def rebuild(self) -> None:
         """Make the index again."""
@@ -79,13 +87,20 @@ class Freshness:
 
     def read(self, read: Callable[[], _T]) -> _T:
         """What `read` finds in an index that says what the files say, made anew if damaged."""
-        with self.lock:
-            self.refresh()
-            try:
+        return self.look(read)[0]
+
+    def look(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
+        """The same, and the files that the index does not have as they are: it is being brought up
+        to them, and what it said before is read meanwhile."""
+        whole = self.refresh()
+        catalog = self._index.store.catalog
+        try:
+            with catalog.reading():
                 found = read()
-            except CatalogDamaged:
-                self._index.recover()
-                self.refresh()
+        except CatalogDamaged:
+            self._index.recover(catalog)
+            whole = self.refresh()
+            with self._index.store.catalog.reading():
                 found = read()
-            self._notices.see(self._index.faults())
-            return found
+        self._notices.see(self._index.faults())
+        return found, self._index.behind() or (() if whole else (UNKNOWN,))

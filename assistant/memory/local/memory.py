@@ -1,7 +1,7 @@
 """The one door to memory, in the process that owns the index.
 
 Before each answer the index is brought up to the files; after each write too, so that a fact can
-be recalled when `remember` returns. Operations run one at a time.
+be recalled when `remember` returns. Writes are made one at a time; what reads waits for none.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +76,10 @@ class LocalMemory:
         let_go: Callable[[], None] | None = None,
         today: Callable[[], date] = date.today,
         redactor: Callable[[], Redactor] = Redactor,
+        *,
+        resident: bool = False,
     ) -> None:
+        """`resident`: it stays, so that nobody need wait until a large file is indexed."""
         self._embedder = embedder
         self._progress = progress
         self._let_go = let_go
@@ -85,7 +88,9 @@ class LocalMemory:
         self._redaction = Redaction(workspace, redactor)
         self._ledger = Ledger(workspace, today, self._redaction.text, self._wait_for)
         self._review = Review(workspace, self._ledger)
-        self._index = Synchronizer(workspace, embedder, settings.index, self._observe, redactor)
+        self._index = Synchronizer(
+            workspace, embedder, settings.index, self._observe, redactor, aside=resident
+        )
         self._library = Library(workspace, settings, embedder, redactor, progress)
         self._purge = Purge(self._ledger, self._review, self._scrub)
         self._fresh = Freshness(self._index, self._notices, progress, self._finish)
@@ -98,12 +103,13 @@ class LocalMemory:
     def recall(self, query: Query) -> Recall:
         if query.within not in ("", FACTS):
             return self._library.recall(query)
-        found = self._fresh.read(lambda: self._recaller.recall(query))
+        found, behind = self._fresh.look(lambda: self._recaller.recall(query))
         answer = self._answers.recall(query, found)
+        if behind:
+            answer = replace(answer, behind=behind, notices=(*answer.notices, _lagging(behind)))
         if query.verbatim:
-            with self._fresh.lock:
-                own = tuple(map(self._redaction.verbatim, answer.passages))
-                answer = replace(answer, passages=own)
+            own = tuple(map(self._redaction.verbatim, answer.passages))
+            answer = replace(answer, passages=own)
         return answer if query.within else self._library.beside(query, answer)
 
     def remember(
@@ -162,8 +168,7 @@ class LocalMemory:
             return undone
 
     def waiting(self) -> tuple[Held, ...]:
-        with self._fresh.lock:
-            return self._review.waiting()
+        return self._review.waiting()
 
     def review(
         self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
@@ -201,8 +206,7 @@ class LocalMemory:
         return replace(self._fresh.read(look), notes=notes)
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        with self._fresh.lock:
-            return self._ledger.log(limit)
+        return self._ledger.log(limit)
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
         catalog = self._fresh.read(lambda: self._index.store.catalog)
@@ -296,6 +300,10 @@ class LocalMemory:
 
 def _is_doubtful(fact: Fact) -> bool:
     return fact.waits or fact.origin.kind in DOUBTFUL
+
+
+def _lagging(behind: Sequence[str]) -> str:
+    return f"{', '.join(behind)}: being indexed; this is from what memory held before"
 
 
 def _telling(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:

@@ -1,7 +1,6 @@
 """The cosine of one question with the chunks that are looked at, and with no others.
 
-A small memory is scanned whole, in the time that an index takes to be asked; of a large one the
-index gives the nearest, and the vectors of others are read from the catalog. The question is
+The index gives the nearest, and the vectors of others are read from the catalog. The question is
 embedded and the index asked on a thread of their own, as neither holds Python's lock for long.
 """
 
@@ -17,10 +16,13 @@ from numpy.typing import NDArray
 from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.columns import Layout, Rows
+from assistant.memory.index.database import Snapshot
 from assistant.memory.index.store import IndexStore
 
 SCANNED = 2000
-"""A memory of so many chunks is scanned whole."""
+"""Of a memory of so many chunks the vectors stay at hand, once it was scanned whole."""
+ASIDE = 4
+"""Questions that are compared at once."""
 KNOWN_LETTERS = 4.0
 """Letters that a piece of a word has, at the mean, in a language the model knows."""
 LEAST_KNOWN = 0.1
@@ -97,7 +99,7 @@ class Scanner:
         self._store = store
         self._embedder = embedder
         self._kept: tuple[Layout, Vectors] | None = None
-        self._aside = ThreadPoolExecutor(1, "similarity")
+        self._aside = ThreadPoolExecutor(ASIDE, "similarity")
 
     @contextlib.contextmanager
     def compare(
@@ -107,11 +109,21 @@ class Scanner:
 
         Who asks for a cosine waits, and meets what went wrong; at the end nothing runs any more.
         """
-        compared = self._aside.submit(self._compared, question, layout, limit, exact)
+        snapshot = self._store.catalog.database.snapshot
+        compared = self._aside.submit(self._aside_of, snapshot, question, layout, limit, exact)
         try:
             yield Similarity(self._store.catalog, layout, compared)
         finally:
             wait([compared])
+
+    def _aside_of(
+        self, snapshot: Snapshot | None, question: str, layout: Layout, limit: int, exact: bool
+    ) -> _Compared:
+        """Compare in the state of the memory that whoever asks sees."""
+        if snapshot is None:
+            return self._compared(question, layout, limit, exact)
+        with self._store.catalog.database.reading(snapshot):
+            return self._compared(question, layout, limit, exact)
 
     def _compared(self, text: str, layout: Layout, limit: int, exact: bool) -> _Compared:
         question = self._embedder.embed([text])[0]

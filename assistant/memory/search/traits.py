@@ -1,5 +1,6 @@
 """The traits of a memory's chunks as columns, read as far as candidates need them."""
 
+import threading
 from datetime import date
 
 import numpy as np
@@ -19,6 +20,7 @@ class TraitColumns:
 
     def __init__(self, catalog: Catalog, layout: Layout) -> None:
         self._catalog = catalog
+        self._turn = threading.Lock()
         self.layout = layout
         self._read = np.zeros(len(layout), dtype=np.bool_)
         self._asks = np.zeros(len(layout), dtype=np.float32)
@@ -31,6 +33,10 @@ class TraitColumns:
         missing = positions[~self._read[positions]]
         if not len(missing):
             return
+        with self._turn:
+            self._take(missing)
+
+    def _take(self, missing: Rows) -> None:
         rows = self.layout.rowid[missing].tolist()
         place = dict(zip(rows, missing.tolist(), strict=True))
         for stored in self._catalog.chunks(rows):

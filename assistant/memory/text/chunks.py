@@ -5,6 +5,7 @@ What a piece of a file says is remembered, so that an edit costs the parsing of 
 
 import hashlib
 import sys
+import threading
 import unicodedata
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -101,6 +102,7 @@ class Chunker:
         self._max_chars = max_chars
         self._remembered: OrderedDict[tuple[str, _Section, str], _Piece] = OrderedDict()
         self._room = REMEMBERED_CHARS
+        self._turn = threading.Lock()
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
         """The chunks of a file's text, in order, as they are parsed."""
@@ -121,13 +123,18 @@ class Chunker:
         first = 0
         while first < len(parts):
             last = first + 1
-            piece = self._piece(parts[first], source, section)
+            piece = self._once(parts[first], source, section)
             while piece.open and last < len(parts):
                 last += last - first
-                piece = self._piece("".join(parts[first:last]), source, section)
+                piece = self._once("".join(parts[first:last]), source, section)
             yield piece
             section = piece.section
             first = last
+
+    def _once(self, text: str, source: str, section: "_Section") -> "_Piece":
+        """A piece, by one thread at a time: files may be parsed side by side."""
+        with self._turn:
+            return self._piece(text, source, section)
 
     def _piece(self, text: str, source: str, section: "_Section") -> "_Piece":
         key = (source, section, text)
