@@ -10,6 +10,7 @@
 A write without ``done`` was never acknowledged and is not shown.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,18 +58,24 @@ class _State:
 class Journal:
     """The journal of one workspace, kept in step with what other processes append.
 
-    Call `refresh` before reading; append, mend and rewrite only under the ledger's lock.
+    Call `refresh` before reading, which any thread may; append, mend and rewrite only under the
+    ledger's lock.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._state = _State()
+        self._turn = threading.RLock()
 
     def refresh(self, *, mend: bool = False) -> None:
         """Read the lines added since the last call; with `mend`, cut off a torn last one.
 
         Raises StorageError, naming the line, if one in the middle is damaged.
         """
+        with self._turn:
+            self._refresh(mend=mend)
+
+    def _refresh(self, *, mend: bool) -> None:
         try:
             status = self._path.stat()
         except FileNotFoundError:
@@ -204,7 +211,8 @@ class Journal:
 
     def acknowledged(self) -> list[Write]:
         """The acknowledged writes, oldest first."""
-        return [write for name, write in self._state.writes.items() if name in self._state.done]
+        done = self._state.done
+        return [write for write in list(self._state.writes.values()) if write.id in done]
 
     def of_request(self, request: str) -> dict[int, Write]:
         """The acknowledged writes of a client's request, by their place in its batch."""
@@ -243,7 +251,7 @@ class Journal:
 
     def gone(self) -> list[Write]:
         """The acknowledged writes whose facts were last seen to be gone, and can be reversed."""
-        found = (self._state.writes[name] for name in self._state.gone)
+        found = (self._state.writes[name] for name in list(self._state.gone))
         return [write for write in found if self.is_done(write) and self.reversible(write)]
 
     def entry(self, write: Write) -> JournalEntry:
