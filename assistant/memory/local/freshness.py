@@ -92,15 +92,20 @@ class Freshness:
     def look(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
         """The same, and the files that the index does not have as they are: it is being brought up
         to them, and what it said before is read meanwhile."""
-        whole = self.refresh()
+        behind = self._brought_up()
         catalog = self._index.store.catalog
         try:
             with catalog.reading():
                 found = read()
         except CatalogDamaged:
             self._index.recover(catalog)
-            whole = self.refresh()
+            behind = self._brought_up()
             with self._index.store.catalog.reading():
                 found = read()
         self._notices.see(self._index.faults())
-        return found, self._index.behind() or (() if whole else (UNKNOWN,))
+        return found, behind
+
+    def _brought_up(self) -> tuple[str, ...]:
+        """Bring the index up to the files; those that it is behind with, as of now."""
+        whole = self.refresh()
+        return self._index.behind() or (() if whole else (UNKNOWN,))
