@@ -277,7 +277,9 @@ class Synchronizer:
         self._commit(name, stat, digest, chunks, text)
         return True
 
-    def _embedded(self, name: str, text: str, progress: Progress) -> list[Chunk]:
+    def _embedded(
+        self, name: str, text: str, progress: Progress, *, aside: bool = False
+    ) -> list[Chunk]:
         """The chunks of a text, whose vectors are cached."""
         chunks = []
         with contextlib.closing(Backlog(self.store.catalog.vectors, self._embedder)) as backlog:
@@ -286,8 +288,8 @@ class Synchronizer:
             for chunk in masked(refined, text, self._redactor()):
                 backlog.add(chunk.plain)
                 chunks.append(chunk)
-                if len(chunks) % SLICE == 0:
-                    progress(f"Reading {name}", len(chunks), 0)
+                if aside and len(chunks) % SLICE == 0:
+                    self._go_on()
             backlog.work_off(partial(progress, f"Indexing {name}"))
             backlog.add_headings(standing(name, path) for path in {c.heading for c in chunks})
         return chunks
@@ -305,7 +307,7 @@ class Synchronizer:
         try:
             stat, data = _read(f"{self._corpus.root}/{name}")
             text, digest = self._text(name, data), sha256(data).hexdigest()
-            chunks = self._embedded(name, text, self._go_on)
+            chunks = self._embedded(name, text, self._go_on, aside=True)
             with self._lock:
                 self._committing = True
                 self._commit(name, stat, digest, chunks, text)
@@ -318,7 +320,7 @@ class Synchronizer:
             self._committing = False
         self._observe()
 
-    def _go_on(self, what: str, done: int, total: int) -> None:
+    def _go_on(self, *_: object) -> None:
         """Raise Dropped once the index is being closed."""
         if self._aside is not None and self._aside.is_closing():
             raise Dropped
