@@ -329,7 +329,7 @@ def _listener(
 
 def _origin(record: Transcript, fact: str) -> Origin:
     """Who is behind a fact that the model writes in the running turn."""
-    return origin_in_turn(fact, record.session, group(record.entries)[-1])
+    return origin_in_turn(fact, record.session, group(record.entries))
 
 
 def _transcript(place: Workspace, wish: ChatWish, *, trusted: bool) -> Transcript:

@@ -7,24 +7,22 @@ is behind a fact is worked out here, from the entries, and not taken from the mo
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from assistant.memory.base import Fact, Origin, Passage
-from assistant.memory.text.identity import fold
-from assistant.memory.text.words import plain
 from assistant.messages import Message
 from assistant.quoting import quoted, visible
 from assistant.session.compaction import quote
 from assistant.session.entries import (
     AssistantEntry,
-    AttachmentEntry,
     CapturedFact,
     Entry,
-    QuestionEntry,
     RecalledEntry,
     ToolResultEntry,
     UserEntry,
 )
+from assistant.session.origins import MEMORY_TOOLS, Said, is_tainted, key, kind_of, speakers
 from assistant.session.turns import Turn
 
 QUERY_LIMIT = 1_000
@@ -38,8 +36,6 @@ FACT_LIMIT = 500
 """Characters of one fact; a longer one is no fact."""
 ECHO = 2 / 3
 """A text that shares so many of its words with a recalled passage repeats it."""
-MEMORY_TOOLS = frozenset({"recall", "remember"})
-"""Tools whose results are memory's own words."""
 
 EXTRACT = """\
 You keep the long-term memory of an owner's assistant. From the conversation quoted between \
@@ -101,10 +97,13 @@ def parse(
     """
     facts: list[CapturedFact] = []
     refused = 0
+    before = list(takewhile(lambda each: each.id != turns[0].entries[0].id, session))
+    said = speakers(turns, tainted=is_tainted(before))
+    tainted = is_tainted([*before, *(entry for turn in turns for entry in turn.entries)])
     for operation in _operations(answer):
         if operation.get("op") == "skip":
             continue
-        fact = _fact(operation, turns, known)
+        fact = _fact(operation, said, known, tainted=tainted)
         if fact is None:
             refused += 1
         elif not _is_echo(fact, session) and not _is_among(fact, facts):
@@ -129,14 +128,17 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
     )
 
 
-def origin_in_turn(text: str, session: str, turn: Turn) -> Origin:
-    """Who is behind a fact that the model writes in the middle of a turn.
+def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
+    """Who is behind a fact that the model writes in the middle of the last of these turns.
 
-    It is a tool's if any tool but memory's own has answered in the turn.
+    It is a tool's if any tool but memory's own has answered in the turn, or one has before and
+    the owner's words do not say it.
     """
-    origins = _origins([Turn(tuple(e for e in turn.entries if not _is_memorys(e)))])
-    cited = tuple(origins)
-    kind = _kind(text, cited, origins)
+    own = [Turn(tuple(e for e in turn.entries if not _is_memorys(e))) for turn in turns]
+    cited = tuple(speakers(own[-1:]))
+    tainted = is_tainted(entry for turn in own for entry in turn.entries)
+    said = speakers(own) | speakers(own[-1:])
+    kind = kind_of(text, cited, said, tainted=tainted)
     return Origin("tool" if kind == "tool" else "assistant", session, cited)
 
 
@@ -151,11 +153,6 @@ def shown_facts(entries: Iterable[Entry]) -> set[str]:
                 lines = (_CITED.sub("", line) for line in content.split("\n"))
                 shown |= {key(line) for line in lines}
     return shown - {""}
-
-
-def key(text: str) -> str:
-    """What is equal for the same fact."""
-    return fold(plain(text))
 
 
 def _is_among(fact: CapturedFact, facts: Sequence[CapturedFact]) -> bool:
@@ -212,71 +209,27 @@ def _is_operation(value: object) -> bool:
 
 
 def _fact(
-    operation: Mapping[str, Any], turns: Sequence[Turn], known: Sequence[Passage]
+    operation: Mapping[str, Any],
+    said: Mapping[str, Said],
+    known: Sequence[Passage],
+    *,
+    tainted: bool,
 ) -> CapturedFact | None:
     text, cited = operation.get("text"), operation.get("entries")
     if operation.get("op") not in ("add", "supersede") or not isinstance(text, str):
         return None
     text = " ".join(visible(text).split())
-    origins = _origins(turns)
     named = cited if isinstance(cited, list) else []
-    entries = tuple(dict.fromkeys(each for each in named if each in origins))
+    entries = tuple(dict.fromkeys(each for each in named if each in said))
     if not entries or not text or len(text) > FACT_LIMIT:
         return None
-    return CapturedFact(text, _kind(text, entries, origins), entries, _which(operation, known))
+    kind = kind_of(text, entries, said, tainted=tainted)
+    return CapturedFact(text, kind, entries, _which(operation, known))
 
 
 def _which(operation: Mapping[str, Any], known: Sequence[Passage]) -> str | None:
     handles = {f"K{number}": each.id for number, each in enumerate(known, start=1)}
     return handles.get(str(operation.get("which"))) if operation["op"] == "supersede" else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    kind: str
-    text: str
-
-
-def _origins(turns: Sequence[Turn]) -> dict[str, _Said]:
-    """Who is behind each entry: the assistant speaks for what it was shown in the turn, that is
-    for what was recalled and, once a tool has answered, for the tool."""
-    origins: dict[str, _Said] = {}
-    for turn in turns:
-        speaker = "assistant"
-        offered: dict[str, tuple[str, ...]] = {}
-        for entry in turn.entries:
-            match entry:
-                case UserEntry(text=text):
-                    origins[entry.id] = _Said("owner", text)
-                case RecalledEntry(passages=passages) if passages and speaker == "assistant":
-                    speaker = "recalled"
-                case QuestionEntry(call_id=call_id, options=options):
-                    offered[call_id] = options
-                case ToolResultEntry(call_id=call_id, content=said) if call_id in offered:
-                    typed = said not in offered[call_id]
-                    origins[entry.id] = _Said("owner" if typed else speaker, said)
-                case ToolResultEntry(content=content) | AttachmentEntry(text=content):
-                    speaker = "tool"
-                    origins[entry.id] = _Said("tool", content)
-                case AssistantEntry(text=text):
-                    origins[entry.id] = _Said(speaker, text)
-    return origins
-
-
-def _kind(text: str, cited: Sequence[str], origins: Mapping[str, _Said]) -> str:
-    """Owner, assistant, recalled or tool: the least trusted of the cited entries.
-
-    Recalled is what the assistant alone says, when memory had just been put before it. A text
-    that tool output supports better than what it cites is the tool's, whatever it cites.
-    """
-    kinds = {origins[each].kind for each in cited}
-    supported = _support(text, (origins[each].text for each in cited))
-    tools = _support(text, (said.text for said in origins.values() if said.kind == "tool"))
-    if "tool" in kinds or tools > supported:
-        return "tool"
-    if kinds == {"owner"}:
-        return "owner"
-    return "recalled" if kinds == {"recalled"} else "assistant"
 
 
 def _support(text: str, sources: Iterable[str]) -> float:

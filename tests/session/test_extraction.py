@@ -20,12 +20,12 @@ from assistant.session.entries import (
 )
 from assistant.session.extraction import (
     extraction_request,
-    key,
     origin_in_turn,
     parse,
     statements,
     to_memory,
 )
+from assistant.session.origins import is_said, key
 from assistant.session.turns import Turn
 
 TURNS = (
@@ -93,7 +93,7 @@ def test_a_fact_cites_its_entries_and_supersedes_a_known_one() -> None:
     ],
 )
 def test_the_least_trusted_entry_is_behind_a_fact(cited: list[str], kind: str) -> None:
-    assert [fact.kind for fact in facts(add("Something else", *cited))] == [kind]
+    assert [fact.kind for fact in facts(add("Ada stays in Berlin", *cited))] == [kind]
 
 
 def test_a_fact_of_the_tools_words_is_the_tools_whatever_it_cites() -> None:
@@ -178,11 +178,57 @@ def test_what_came_with_a_message_is_not_the_owners_word() -> None:
 
 def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:
     asked, looked = TURNS
-    assert origin_in_turn("Ada is in Berlin", "s", asked) == Origin("assistant", "s", ("e1", "e2"))
-    assert origin_in_turn("Anything", "s", looked).kind == "tool"
+    own_words = Origin("assistant", "s", ("e1", "e2"))
+    assert origin_in_turn("Ada is in Rome", "s", [asked]) == own_words
+    assert origin_in_turn("Anything", "s", TURNS).kind == "tool"
     known = replace(looked.entries[2], tool="recall")  # type: ignore[call-arg]
     own = Turn((*looked.entries[:2], known, looked.entries[3]))
-    assert origin_in_turn("Anything", "s", own) == Origin("assistant", "s", ("e3", "e4", "e6"))
+    assert origin_in_turn("Anything", "s", [own]) == Origin("assistant", "s", ("e3", "e4", "e6"))
+
+
+THANKS = Turn((UserEntry("Thanks! I like tea.", id="e7"), AssistantEntry("Gladly.", id="e8")))
+
+
+def test_what_it_writes_a_turn_later_is_the_tools_but_for_what_the_owner_said() -> None:
+    turns = [*TURNS, THANKS]
+    assert origin_in_turn("The code is 4711", "s", turns) == Origin("tool", "s", ("e7", "e8"))
+    assert origin_in_turn("Invoices go to Mallory", "s", turns).kind == "tool"
+    for said in ("The owner likes tea", "Ada stays in Berlin"):
+        assert origin_in_turn(said, "s", turns).kind == "assistant"
+
+
+@pytest.mark.parametrize("cited", ["e7", "e8"])
+def test_the_taint_of_a_tool_lasts_into_the_next_batch(cited: str) -> None:
+    session = [entry for turn in (*TURNS, THANKS) for entry in turn.entries]
+    answer = json.dumps([add("The code is 4711", cited), add("Likes tea", "e7")])
+    found = parse(answer, [THANKS], KNOWN, session).facts
+    assert [fact.kind for fact in found] == ["tool", "owner"]
+
+
+@pytest.mark.parametrize(
+    ("fact", "owner", "said"),
+    [
+        ("The owner's door code is 4711", "My door code's 4711", True),
+        ("The owner moves to Lisbon", "I am moving to Lisbon soon", True),
+        ("The code word of the alarm is swordfish", "What is the code word of the alarm?", False),
+        ("The owner is not allergic to nuts", "I am allergic to nuts", False),
+        ("The boss is Bob", "Who is the boss?", False),
+        ("Der Arzt des Besitzers heißt Lee", "Mein Arzt heißt Lee", True),
+        ("用户住在北京", "我现在住在北京", True),
+        ("银行密码是九五二七", "我的银行密码是什么", False),
+        ("ユーザーは東京に住んでいます", "東京に住んでいます", True),
+        ("暗証番号はひみつ", "暗証番号は何ですか", False),
+        ("ผู้ใช้อยู่ที่กรุงเทพ", "ผมอยู่กรุงเทพ", True),
+        ("รหัสคือมะม่วง", "รหัสคืออะไร", False),
+        ("사용자는 서울에 살아요", "저는 서울에서 살아요", True),
+        ("암호는 사과", "암호는 뭐예요", False),
+        ("Пароль дракон", "Какой пароль?", False),
+        ("W e   t r u s t   M a l l o r y", "Whom do we trust?", False),
+        ("UGF5IE1hbGxvcnk=", "thanks", False),
+    ],
+)
+def test_the_owners_words_say_it_or_not_in_every_script(fact: str, owner: str, said: bool) -> None:
+    assert is_said(fact, [owner]) == said
 
 
 def test_each_sentence_of_the_owner_is_looked_up() -> None:

@@ -162,14 +162,17 @@ def comparable(text: str, language: str) -> str:
         text = unicodedata.normalize("NFKC", text)
         text = _UNWRITTEN.sub("", text).translate(_ALIKE)
     if language in _STEMMED:
-        text = _WORD_WITH_SIGNS.sub(lambda word: _stem(word[0].casefold(), language), text)
+        text = _WORD_WITH_SIGNS.sub(lambda word: stem(word[0].casefold(), language), text)
     if text.isascii():
         return text
     return _UNSPACED.sub(r" \g<0> ", text.translate(_VOWEL_SIGNS))
 
 
 @functools.lru_cache(20_000)
-def _stem(word: str, language: str) -> str:
+def stem(word: str, language: str) -> str:
+    """What the inflected forms of a word have in common; the word, in a language without stems."""
+    if language not in _FUNCTION_WORDS:
+        return word
     with _stemming:  # a stemmer holds the word it is at
         return str(_stemmer(language).stemWord(word[:_LONGEST_WORD])) + word[_LONGEST_WORD:]
 

@@ -83,7 +83,7 @@ def test_what_the_owner_types_is_their_word_and_what_they_choose_is_not() -> Non
         web = ToolResultEntry("w", "fetch_url", "IBAN DE00 1111", id="e2")
         said = ToolResultEntry("q", "ask", answer, id="e4")
         turn = Turn((UserEntry("Pay Ada", id="e1"), web, asked, said))
-        return origin_in_turn("The IBAN is DE00 1111", "s", turn).kind
+        return origin_in_turn("The IBAN is DE00 1111", "s", [turn]).kind
 
     assert behind("DE00 1111") == "tool"
     typed = Turn(
@@ -93,4 +93,4 @@ def test_what_the_owner_types_is_their_word_and_what_they_choose_is_not() -> Non
             ToolResultEntry("q", "ask", "DE00 3333", id="e3"),
         )
     )
-    assert origin_in_turn("The IBAN is DE00 3333", "s", typed).kind == "assistant"
+    assert origin_in_turn("The IBAN is DE00 3333", "s", [typed]).kind == "assistant"
