@@ -45,6 +45,13 @@ you your
 _STOP_WORDS = frozenset(_STOP_LIST.split())
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
+_LATEST = re.compile(
+    r"\b(?:latest|newest|most recent(?:ly)?|last|current(?:ly)?|now|nowadays|at the moment"
+    r"|these days|by now|at present|neueste[nrs]?|letzte[nrs]?|aktuelle?[nrs]?|jetzt|zuletzt"
+    r"|último|última|actual(?:mente)?|ahora|más reciente|dernier|dernière|actuel(?:le)?|maintenant"
+    r"|последн\w+|сейчас|текущ\w+|теперь)\b|最新|最近|目前|现在|今の|現在|최신|최근|지금|الأخير|الآن|अभी|नवीनतम",
+    re.IGNORECASE,
+)
 _CALENDAR = {*calendar.month_name, *calendar.day_name}
 
 
@@ -54,7 +61,8 @@ class Question:
 
     `terms` are its distinct words, stop words left out, rarest first; `searched` those of them
     whose postings are read. `words` are all its words, folded. `names` are the terms of the names
-    in it; `unknown_names` is the share of them that no chunk holds.
+    in it; `unknown_names` is the share of them that no chunk holds. `telling` are the words that
+    are about something, folded. `latest`: how it is now, or was last, is asked for.
     """
 
     text: str
@@ -63,6 +71,8 @@ class Question:
     terms: tuple[Term, ...]
     searched: tuple[Term, ...]
     words: frozenset[str]
+    telling: frozenset[str]
+    latest: bool
     names: frozenset[str]
     unknown_names: float
     periods: tuple[Period, ...]
@@ -90,6 +100,8 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         terms=terms,
         searched=affordable(terms),
         words=frozenset(word.casefold() for word in words),
+        telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
+        latest=bool(_LATEST.search(text)),
         names=frozenset(term.text for term in names),
         unknown_names=_share_unknown(names, catalog),
         periods=tuple(periods(text, today)),

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
-from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
+from assistant.memory.search.novelty import with_room
 from assistant.memory.search.question import Question, read
 from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
@@ -128,7 +129,10 @@ class Recaller:
             return None
         ranked = self.rank(question, query, only)
         most = 2 * (query.k or self._settings.k) + SPARE
-        found = arrange(self._scored(ranked, most, query.as_of), question.words)
+        scored = self._scored(ranked, most, query.as_of)
+        found = arrange(scored, question.telling, latest=question.latest)
+        if not question.latest:
+            found = with_room(found, self._vectors(ranked, found, scored))
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
         if not (self._settings.abstain if query.abstain is None else query.abstain):
             return _Listed(listed, [], False)
@@ -143,6 +147,14 @@ class Recaller:
         free = query.k is not None or bool(question.periods)
         worth = 0 if weak else plausible(found, free=free, solid=solid)
         return _Listed(listed[:worth], listed[worth:], weak and bool(found))
+
+    def _vectors(
+        self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]
+    ) -> Vectors:
+        """The vectors of what was found among what was scored."""
+        numbers = ranked.layout.vector[ranked.positions[: len(scored)]].tolist()
+        of = {each.chunk.id: number for each, number in zip(scored, numbers, strict=True)}
+        return self.store.catalog.vectors.read([of[each.chunk.id] for each in found])
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question with every signal; `only` is the one source asked."""
@@ -197,12 +209,13 @@ class Recaller:
     def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self.store.catalog.chunks(rows)
-        weights = [self._weights if turn else self._alone for turn in ranked.turns()[:limit]]
-        found = zip(stored, ranked.scores[:limit], ranked.matrix[:limit], weights, strict=True)
-        return [
-            Scored(_as_of(each.chunk, as_of), float(score), ranking.shares(row, used))
-            for each, score, row, used in found
+        turns = ranked.turns()[:limit].tolist()
+        shares = [
+            ranking.shares(row, self._weights if turn else self._alone)
+            for row, turn in zip(ranked.matrix[:limit], turns, strict=True)
         ]
+        chunks = [_as_of(each.chunk, as_of) for each in stored]
+        return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
 
 def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:

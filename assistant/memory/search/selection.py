@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from assistant.memory.text import superseding
 from assistant.memory.text.chunks import Chunk
@@ -15,6 +16,13 @@ contradict each other. Cosines tell it worse: MiniLM gives "Lives in Berlin" and
 0.46, and unrelated facts as much."""
 CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
+LATEST_SCORES = 4.0
+"""So if the latest is asked for."""
+OPENING = 3
+"""Texts that begin with so many of the same words, and half of their words, say two things of the
+same."""
+DATED_WITHIN = 24
+"""An entry of a log says its day within so many characters."""
 TWINS_APART = 20
 """Twins stand at most so many places apart."""
 IMPLAUSIBLE = 10.0
@@ -28,15 +36,17 @@ STEP = 0.001
 """The least difference between two scores that makes an order."""
 
 _WORD = re.compile(r"\w+")
+_DATED_ENTRY = re.compile(r"\d{4}")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A chunk with its score and what each signal adds to it."""
+    """A chunk with its score and what each signal adds to it; whether it is a turn of a talk."""
 
     chunk: Chunk
     score: float
     shares: dict[str, float]
+    turn: bool = False
 
     def moved(self, reason: str, score: float) -> "Scored":
         """The same with another score; the difference is a share of its own."""
@@ -44,12 +54,13 @@ class Scored:
         return replace(self, score=score, shares={**self.shares, reason: change})
 
 
-def arrange(found: Iterable[Scored], asked: Set[str]) -> list[Scored]:
+def arrange(found: Iterable[Scored], asked: Set[str], *, latest: bool = False) -> list[Scored]:
     """Best first: each fact once, a successor above what it superseded, the later twin first.
 
-    `asked` are the words of the question, folded.
+    `asked` are the telling words of the question, folded; who asks for the `latest` is told it
+    first though an earlier one fits better.
     """
-    return _later_first(_successors_above(_once(found)), asked)
+    return _later_first(_successors_above(_once(found)), asked, latest)
 
 
 def plausible(found: Sequence[Scored], *, free: bool = True, solid: bool = True) -> int:
@@ -150,17 +161,22 @@ def _put_over(placed: list[Scored], number: int, below: int) -> None:
         placed[number] = placed[number].moved("successor", least)
 
 
-def _later_first(found: list[Scored], asked: Set[str]) -> list[Scored]:
+def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
-    words = [set(_words(each.chunk.plain)) for each in found]
+    words = [_words(each.chunk.plain) for each in found]
     held = [_held(each.chunk, asked) for each in found]
+    close = LATEST_SCORES if latest else CLOSE_SCORES
     for above, first in enumerate(found):
         for below in range(above + 1, min(above + TWINS_APART, len(found))):
             second = found[below]
-            if second.score < first.score - CLOSE_SCORES:
+            if second.score < first.score - close:
                 break
-            later = held[above] == held[below] and _is_later(second.chunk, first.chunk)
-            if later and _are_twins(words[above], words[below]):
+            if not _is_later(second.chunk, first.chunk):
+                continue
+            twins = held[above] == held[below] and _are_twins(
+                words[above], words[below], said=first.turn or second.turn
+            )
+            if twins or (latest and _in_one_log(first.chunk, second.chunk)):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
 
@@ -171,14 +187,34 @@ def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
     return asked & {*_words(chunk.plain), *_words(" ".join(chunk.heading))}
 
 
-def _are_twins(words: set[str], others: set[str]) -> bool:
-    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
+def _are_twins(words: Sequence[str], others: Sequence[str], *, said: bool) -> bool:
+    """Whether two texts say the same of the same, but for numbers; or, unless they are `said` in a
+    talk, begin alike and go on to say something else of it."""
+    one, other = ({word for word in each if not word.isdigit()} for each in (words, others))
+    if 2 * len(one & other) >= TWINS * (len(one) + len(other)) > 0:
+        return True
+    begun = zip(words, others, strict=False)
+    opening = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], begun))
+    return not said and opening >= OPENING and 2 * opening >= min(len(words), len(others))
+
+
+def _in_one_log(chunk: Chunk, other: Chunk) -> bool:
+    """Whether both are entries of one list that dates its entries itself."""
+    same = (chunk.source, chunk.heading) == (other.source, other.heading)
+    return same and not chunk.date and bool(_day(chunk) and _day(other))
 
 
 def _is_later(chunk: Chunk, other: Chunk) -> bool:
     """By the day of recording; within one day and file by the place, as facts are appended."""
     if "superseded" in (chunk.status, other.status):
         return False
-    if chunk.date != other.date:
-        return (chunk.date or "") > (other.date or "")  # ISO dates sort as text
+    if _day(chunk) != _day(other):
+        return _day(chunk) > _day(other)  # ISO dates sort as text
     return chunk.source == other.source and chunk.ordinal > other.ordinal
+
+
+def _day(chunk: Chunk) -> str:
+    """When it was recorded; of what nothing dates, the day it begins with, as in a log."""
+    if chunk.date or not chunk.mentions or not _DATED_ENTRY.search(chunk.plain[:DATED_WITHIN]):
+        return chunk.date or ""
+    return chunk.mentions[0] if len(chunk.mentions[0]) == len("2026-05-08") else ""

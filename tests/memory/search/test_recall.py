@@ -257,8 +257,10 @@ def test_a_source_has_places_of_its_own_or_is_left_out(facts: Recaller) -> None:
     found = facts.recall(Query("who is my dentist?"))
     (source,) = {each.source for each in found.passages}
     assert facts.recall(Query("who is my dentist?", without=(source,))).passages == ()
-    first = facts.recall(Query("who is my dentist?", own=(source, 1), without=(source,)))
+    first = facts.recall(Query("who is my dentist?", own=(source, 1), k=1))
     assert [each.id for each in first.passages] == [found.passages[0].id]
+    hidden = facts.recall(Query("who is my dentist?", own=(source, 1), without=(source,)))
+    assert hidden.passages == ()
 
 
 MANUALS = """# {0} {1}

@@ -1,8 +1,12 @@
 """From scored chunks to the list that is returned."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
+from assistant.memory.search.novelty import with_room
 from assistant.memory.search.selection import Scored, arrange
 from assistant.memory.text.chunks import Chunk, passage
 
@@ -113,6 +117,61 @@ def test_of_facts_that_disagree_the_later_comes_first() -> None:
     found = arrange([old, new], {"which", "colour"})
     assert plains(found) == ["My favourite colour is green", "My favourite colour is blue"]
     assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gap", "latest"),
+    [
+        (
+            "Firmware 2.1.8 runs on the heat pump",
+            "Firmware 2.2.0 runs on the heat pump",
+            1.0,
+            False,
+        ),
+        (
+            "My favourite beer is a Westmalle",
+            "My favourite beer is alcohol-free, by Lervig",
+            1.0,
+            False,
+        ),
+        ("My salary is 3,420 before tax", "My salary is 3,905 before tax", 3.0, True),
+    ],
+)
+def test_the_later_of_two_answers_comes_first(old: str, new: str, gap: float, latest: bool) -> None:
+    early, late = scored(old, 9.0, date="2019-01-03"), scored(new, 9.0 - gap, date="2026-05-01")
+    assert plains(arrange([early, late], set(), latest=latest)) == [new, old]
+
+
+def test_what_says_something_else_is_not_put_off_for_its_age() -> None:
+    old, new = (
+        scored("Good: Osteria", 4.0, date="2019-01-03"),
+        scored("Tea", 3.0, date="2026-05-01"),
+    )
+    assert plains(arrange([old, new], set(), latest=True)) == ["Good: Osteria", "Tea"]
+
+
+def test_the_latest_entry_of_a_log_comes_first() -> None:
+    days = ("2025-12-04", "2026-05-19", "2026-03-02")
+    entries = [scored(f"{day}: {n}.9 before breakfast", 5.0 - n) for n, day in enumerate(days)]
+    log = [
+        replace(each, chunk=replace(each.chunk, mentions=(day,)))
+        for each, day in zip(entries, days, strict=True)
+    ]
+    assert plains(arrange(log, set(), latest=True))[0].startswith("2026-05-19")
+
+
+def test_another_wording_gives_room_and_another_name_or_number_does_not() -> None:
+    said = [
+        "Mr Ode keeps our key",
+        "Our key is with Mr Ode",
+        "The key of Mrs Ames: 12",
+        "Bees swarm",
+    ]
+    found = [scored(each, 9.0 - n, ordinal=n) for n, each in enumerate(said)]
+    alike = np.array([[1, 0], [0.9, 0.4], [0.9, 0.4], [0, 1]], dtype=np.float32)
+    placed = with_room(found, alike)
+    assert plains(placed) == [said[0], said[2], said[3], said[1]]
+    assert sum(placed[-1].shares.values()) == pytest.approx(placed[-1].score)
 
 
 def test_within_a_day_and_a_file_the_later_is_the_one_below() -> None:
