@@ -12,6 +12,7 @@ from assistant.agent.interruption import Interruption
 from assistant.agent.prompt.context import Section
 from assistant.agent.prompt.recipe import parts
 from assistant.conversation import NOTHING, Conversation
+from assistant.delegation.tool import delegating_tool
 from assistant.errors import SessionError
 from assistant.events import Event
 from assistant.memory.base import Origin, Progress, no_progress
@@ -240,7 +241,7 @@ def _conversation(
     if wish.news and trusted:
         untold.extend(book.take_news(afterwards.book_path(place), datetime.now().astimezone()))
     untold.extend(known.notices)
-    return Conversation(
+    conversation = Conversation(
         workspace=place,
         model=select.create(chosen),
         memory=memory,
@@ -267,6 +268,8 @@ def _conversation(
         begun=_listener(place, chosen, record, trusted=trusted),
         daily=_diary(place, kept, record, trusted=trusted),
     )
+    conversation.toolbox.add(delegating_tool(conversation, chosen.delegation))
+    return conversation
 
 
 def _tools(
@@ -301,10 +304,11 @@ def _all(*actions: Callable[[], None]) -> Callable[[], None]:
 
 def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:
     """What to tell the owner of rules that are about no tool: they hold nothing."""
-    names = [each.name for each in tools]
+    later = ("recall", "search_sessions", "remember", "delegate", LOADER)
+    names = [*(each.name for each in tools), *later]
     return [
         f"The rule {rule!r} in [policy] names no tool there is, so it does nothing"
-        for rule in roots.rules.idle([*names, "recall", "search_sessions", "remember", LOADER])
+        for rule in roots.rules.idle(names)
     ]
 
 

@@ -114,13 +114,17 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write."""
+    """A dangerous call waits for the owner; `detail` is what is shown, a diff for a write.
+
+    `who` is the subtask whose call it is; empty for the conversation's own.
+    """
 
     name: ClassVar[str] = "approval_requested"
     call_id: str
     tool: str
     compact: str
     detail: str = ""
+    who: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,23 @@ class QuestionAsked:
     question: str
     options: tuple[str, ...] = ()
     several: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskMoved:
+    """A subtask of a call has begun, does something, or has come to its end.
+
+    `state` is `running`, `done`, `failed` or `stopped`; `doing` is what it does, or why it ended.
+    """
+
+    name: ClassVar[str] = "subtask_moved"
+    call_id: str
+    number: int
+    title: str
+    session: str
+    state: str
+    doing: str = ""
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +271,7 @@ Event = (
     | ApprovalRequested
     | ApprovalDecided
     | QuestionAsked
+    | SubtaskMoved
     | MessageJoined
     | Reminded
     | Notice

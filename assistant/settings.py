@@ -190,6 +190,17 @@ class WebSettings(_Section):
     """How much of a page is read."""
 
 
+class DelegationSettings(_Section):
+    """[delegation]: what a subtask of `delegate` may take."""
+
+    rounds: int = Field(default=15, ge=1)
+    """Requests to the model, before it is told to come to an end."""
+    tokens: int = Field(default=200_000, ge=1)
+    """Tokens of all its requests and answers; then it is stopped."""
+    at_once: int = Field(default=4, ge=1)
+    """Subtasks that run at the same time; the others wait."""
+
+
 class ServerSettings(_Section):
     """[mcpServers.NAME]: a server of other people's tools, in the Model Context Protocol."""
 
@@ -328,6 +339,7 @@ class Settings(_Section):
     policy: PolicySettings = PolicySettings()
     shell: ShellSettings = ShellSettings()
     web: WebSettings = WebSettings()
+    delegation: DelegationSettings = DelegationSettings()
     mcpServers: dict[str, ServerSettings] = Field(default_factory=dict)
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()

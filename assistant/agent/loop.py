@@ -10,6 +10,7 @@ from dataclasses import replace
 from assistant.agent import pacing
 from assistant.agent.answering import Agent, Waits, ask, stop_if_cancelled
 from assistant.agent.pacing import LOOPED, REMINDERS, Reminder
+from assistant.errors import AssistantError
 from assistant.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -114,7 +115,8 @@ def _run_call(agent: Agent, call: ToolCall) -> Turning:
     question = verdict.question if not looped else None
     answer = (yield from _asked(agent, call, question)) if question else None
     yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
-    result = ToolResult(LOOPED, error=True) if looped else answer or agent.toolbox.run(verdict)
+    result = ToolResult(LOOPED, error=True) if looped else answer
+    result = result or (yield from _run(agent, verdict))
     yield _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
     if looped and (kind := pacing.next_about_loop(_turn(agent))):
         yield _remind(agent, kind)
@@ -131,6 +133,17 @@ def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]
     agent.transcript.append(ApprovalEntry(call.id, decision.kind, decision.reason))
     yield ApprovalDecided(call.id, call.name, verdict.compact, decision.kind, decision.reason)
     return agent.toolbox.settle(verdict, decision)
+
+
+def _run(agent: Agent, verdict: Verdict) -> Generator[Event, None, ToolResult]:
+    """Carry out a verdict, showing what it does if it has something to show."""
+    if verdict.work is None:
+        return agent.toolbox.run(verdict)
+    try:
+        result = yield from verdict.work(verdict.call.id)
+    except AssistantError as error:
+        return ToolResult(agent.redact(str(error)), error=True)
+    return agent.toolbox.cleaned(result)
 
 
 def _asked(agent: Agent, call: ToolCall, question: Question) -> Generator[Event, None, ToolResult]:

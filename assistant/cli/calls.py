@@ -1,7 +1,8 @@
 """A tool's call as one line for a person: what it was given, and what came of it. Pure."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 SHOWN = 60
@@ -14,6 +15,15 @@ VERBS = {
 }
 
 
+SUBTASK = re.compile(r"^## \d+\. (.* — (?:done|failed|stopped) \(session .*\))$", re.MULTILINE)
+"""What stands over each reply in the result of `delegate`."""
+
+
+def tree(lines: Sequence[str]) -> list[str]:
+    """The lines as branches."""
+    return [f"{'└' if each is lines[-1] else '├'} {each}" for each in lines]
+
+
 def work(
     tool: str, arguments: Mapping[str, Any], compact: str, content: str, *, error: bool
 ) -> str:
@@ -23,6 +33,8 @@ def work(
     if tool == "remember" and not error:
         done, _, place = compact.partition(" ")
         return f'{VERBS.get(done, done)} "{_short(arguments.get("fact", ""))}" {place}'.rstrip()
+    if tool == "delegate" and (heads := SUBTASK.findall(content)):
+        return "\n".join([f"delegate: {compact}", *tree(heads)])
     if tool == "ask" and not error:
         return f"you answered: {compact}"
     given = call(tool, arguments)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 4)
+FORMAT = (1, 5)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -28,13 +28,15 @@ class _Entry:
 class HeaderEntry(_Entry):
     """The first line: which format, and which session.
 
-    `origin` names the program that the conversation was held with, if it was another one.
+    `origin` names the program that the conversation was held with, if it was another one;
+    `parent` is the session that had this one done, if it is a subtask's.
     """
 
     type: ClassVar[str] = "header"
     version: str
     session: str
     origin: str = ""
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,16 @@ class QuestionEntry(_Entry):
     question: str
     options: tuple[str, ...] = ()
     several: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubtasksEntry(_Entry):
+    """A call has subtasks done, in these sessions; once they are through, what they cost."""
+
+    type: ClassVar[str] = "subtasks"
+    call_id: str
+    sessions: tuple[str, ...]
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +264,7 @@ Entry = (
     | AssistantEntry
     | ApprovalEntry
     | QuestionEntry
+    | SubtasksEntry
     | ToolResultEntry
     | RecalledEntry
     | ReminderEntry
@@ -271,7 +284,7 @@ _TYPES: dict[str, type[Any]] = {
 
 def usage_of(entries: Iterable[Entry]) -> Usage:
     """What the model calls behind some entries cost together."""
-    kinds = (AssistantEntry, CaptureEntry, CompactionEntry)
+    kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
     return sum((each.usage for each in entries if isinstance(each, kinds)), start=NO_USAGE)
 
 
@@ -344,6 +357,7 @@ _NESTED: dict[str, Callable[[Any], Any]] = {
     "facts": _many(CapturedFact),
     "captures": tuple,
     "options": tuple,
+    "sessions": tuple,
     "signed": lambda values: tuple(dict(value) for value in values),
     "usage": _one(Usage),
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 from assistant.errors import SessionError
 from assistant.session import sent
 from assistant.session.entries import TitleEntry
-from assistant.session.transcript import SUFFIX, borrow, find, locked
+from assistant.session.transcript import SUFFIX, borrow, find, locked, subtask_ids
 
 
 def rename(directory: Path, name: str, title: str) -> str:
@@ -18,13 +18,17 @@ def rename(directory: Path, name: str, title: str) -> str:
 
 
 def delete(directory: Path, name: str) -> str:
-    """Remove a session's file for good; returns its id. Raises SessionError if it is open."""
+    """Remove a session's file for good, and its subtasks'; returns its id.
+
+    Raises SessionError if it is open.
+    """
     session = find(directory, name)
     lock = locked(directory, session)
     try:
-        (directory / f"{session}{SUFFIX}").unlink()
-        (directory / f"{session}.lock").unlink(missing_ok=True)
-        (directory / f"{session}{sent.SUFFIX}").unlink(missing_ok=True)
+        for each in (*subtask_ids(directory, session), session):
+            (directory / f"{each}{SUFFIX}").unlink()
+            (directory / f"{each}.lock").unlink(missing_ok=True)
+            (directory / f"{each}{sent.SUFFIX}").unlink(missing_ok=True)
     finally:
         lock.release()
     return session

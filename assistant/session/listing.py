@@ -24,6 +24,7 @@ from assistant.session.entries import (
     CaptureEntry,
     CompactionEntry,
     Entry,
+    SubtasksEntry,
     TitleEntry,
     UserEntry,
 )
@@ -121,7 +122,7 @@ class _Line(msgspec.Struct):
     tool_calls: Sequence[object] = ()
 
 
-PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type)
+PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type, SubtasksEntry.type)
 _DECODER = msgspec.json.Decoder(_Line)
 
 

@@ -21,6 +21,8 @@ from assistant.session import turns
 from assistant.session.entries import Entry
 
 SUFFIX = ".jsonl"
+SUBTASK = "."
+"""Between the id of a session and the number of a subtask of it."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 """Of the end of a session's id: no characters that look alike."""
 
@@ -43,6 +45,7 @@ class Transcript:
         *,
         borrowed: bool = False,
         origin: str = "",
+        parent: str = "",
     ) -> None:
         self.session = session
         self.path = path
@@ -51,6 +54,7 @@ class Transcript:
         self._size = path.stat().st_size if path and entries else 0
         self._lock = lock
         self._borrowed = borrowed
+        self._parent = parent
         self._origin = origin
 
     @property
@@ -86,7 +90,7 @@ class Transcript:
                 self._claim()
                 version = ".".join(map(str, entry_types.FORMAT))
                 header = entry_types.HeaderEntry(
-                    version, self.session, self._origin, time=entries[0].time
+                    version, self.session, self._origin, self._parent, time=entries[0].time
                 )
                 new.append(_stamped(header, 0))
             first = len(self._entries) + len(new)
@@ -184,6 +188,14 @@ def _new_id() -> str:
     return f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
 
 
+def subtask(directory: Path, session: str) -> Transcript:
+    """The session of a subtask, `PARENT.NUMBER`, new or reopened. Raises SessionError."""
+    path = directory / f"{session}{SUFFIX}"
+    if path.exists() and path.stat().st_size:
+        return reopen(directory, session)
+    return Transcript(session, path, parent=session.rpartition(SUBTASK)[0])
+
+
 def off_the_record() -> Transcript:
     """A session that lives in this process alone."""
     return Transcript("off-the-record")
@@ -212,7 +224,7 @@ def reopen(directory: Path, name: str) -> Transcript:
                 "is gone; they do not count"
             )
         transcript = Transcript(session, path, entries, notices, lock)
-        if not turns.awaiting_owner(transcript.entries):
+        if not turns.resumable(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):
                 transcript.append(result)
         return transcript
@@ -239,7 +251,7 @@ def read(directory: Path, name: str) -> tuple[Entry, ...]:
 
 def find(directory: Path, name: str) -> str:
     """The id of the one session that begins or ends with `name`. Raises SessionError."""
-    ids = session_ids(directory)
+    ids = session_ids(directory) if SUBTASK not in name else subtask_ids(directory)
     if name in ids:
         return name
     found = [each for each in ids if name and (each.startswith(name) or each.endswith(name))]
@@ -255,8 +267,13 @@ def find(directory: Path, name: str) -> str:
 
 
 def session_ids(directory: Path) -> list[str]:
-    """The ids of the sessions there are, oldest first."""
-    return sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
+    """The ids of the sessions there are, oldest first; those of subtasks aside."""
+    return sorted(path.stem for path in directory.glob(f"*{SUFFIX}") if SUBTASK not in path.stem)
+
+
+def subtask_ids(directory: Path, session: str = "*") -> list[str]:
+    """The ids of the subtasks of a session, or of all."""
+    return sorted(path.stem for path in directory.glob(f"{session}{SUBTASK}*{SUFFIX}"))
 
 
 def is_open(directory: Path, session: str) -> bool:

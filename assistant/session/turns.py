@@ -21,6 +21,7 @@ from assistant.session.entries import (
     QuestionEntry,
     ReminderEntry,
     SkillEntry,
+    SubtasksEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -232,6 +233,13 @@ def awaiting_owner(entries: Sequence[Entry]) -> bool:
     if not calls or not asked or asked[-1].call_id != calls[0].id:
         return False
     return isinstance(asked[-1], QuestionEntry) or not asked[-1].decision
+
+
+def resumable(entries: Sequence[Entry]) -> bool:
+    """Whether the first unanswered call can be taken up again: it never ran, or its subtasks have
+    sessions of their own."""
+    begun = {entry.call_id for entry in entries if isinstance(entry, SubtasksEntry)}
+    return awaiting_owner(entries) or any(c.id in begun for c in unanswered(entries)[:1])
 
 
 def open_question(entries: Sequence[Entry]) -> QuestionEntry | None:

@@ -5,11 +5,12 @@ the arguments and works out what the call would do, changing nothing; `Plan.run`
 nothing else, and refuses if what it was planned on has changed since.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from assistant.events import Event
 from assistant.model.base import ToolSpec
 
 CORE = "core"
@@ -68,7 +69,8 @@ class Plan:
     `places`, the real absolute paths of files. `detail` makes what an approval shows, a diff for
     a write. A plan that is given `secrets`, named by their stand-ins, asks. A `guarded` plan
     touches what steers or remembers: a rule that names no pattern does not let it run unasked.
-    A plan with a `question` is not run: what the owner answers is its result.
+    A plan with a `question` is not run: what the owner answers is its result. One with `work` is
+    run by that, given the call's id, and shows what it does.
     """
 
     run: Callable[[], ToolResult]
@@ -79,6 +81,7 @@ class Plan:
     places: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     question: Question | None = None
+    work: Callable[[str], Generator[Event, None, ToolResult]] | None = None
 
 
 def always() -> bool:

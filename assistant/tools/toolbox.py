@@ -6,7 +6,7 @@ it; `run` it. None of them raises for a mistake of the model's: it gets an error
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from assistant.errors import AssistantError, ToolError
+from assistant.events import Event
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
@@ -56,6 +57,11 @@ class Verdict:
         """What the owner is to be asked, if the call may run and is a question."""
         return self.plan.question if self.action == "run" and self.plan else None
 
+    @property
+    def work(self) -> Callable[[str], Generator[Event, None, ToolResult]] | None:
+        """What runs it, given its id, if it may run and shows what it does."""
+        return self.plan.work if self.action == "run" and self.plan else None
+
 
 class Toolbox:
     """Tools under a policy: those that it denies altogether are not offered.
@@ -85,6 +91,23 @@ class Toolbox:
     def close(self) -> None:
         """End what the tools have begun and not ended."""
         self._closing()
+
+    def add(self, tool: Tool) -> None:
+        """Offer one more."""
+        self._tools[tool.name] = tool
+
+    def without(
+        self, names: Collection[str], more: Iterable[Tool], interrupt: threading.Event
+    ) -> "Toolbox":
+        """The same tools under the same policy, less those of these names, and with more."""
+        kept = [each for each in self._tools.values() if each.name not in names]
+        return Toolbox(
+            [*kept, *more],
+            self._policy,
+            self._redactor,
+            off_the_record=self._off_the_record,
+            interrupt=interrupt,
+        )
 
     def specs(self) -> list[ToolSpec]:
         """What the model is offered in this round."""
@@ -126,6 +149,10 @@ class Toolbox:
         except Exception as error:  # the border: whatever a tool raises, the model is told
             told = self._told(error)
             return ToolResult(told, error=True, compact=_first_line(told))
+        return self.cleaned(result)
+
+    def cleaned(self, result: ToolResult) -> ToolResult:
+        """A result without secrets, and no longer than the model is given."""
         clean = partial(cleansed, self._redactor)
         return replace(result, content=cut(clean(result.content)), compact=clean(result.compact))
 

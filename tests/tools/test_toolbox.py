@@ -225,7 +225,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         asking_tool(),
         *web_tools(WebSettings(fetch=True, search="brave")),
     ]
-    assert documented == {each.name for each in tools} | {"load_tools"}
+    assert documented == {each.name for each in tools} | {"load_tools", "delegate"}
 
 
 @pytest.mark.parametrize("rule", ["echo", "echo:*", "ec*", "{echo,other}"])

@@ -14,6 +14,7 @@ from assistant.cli.terminal.dialogue import Dialogue, Line, Look
 from assistant.cli.terminal.question import answer
 from assistant.cli.terminal.rows import barred
 from assistant.cli.terminal.screen.linewise import LineDialogue
+from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.tools.policy import Decision
 
@@ -47,7 +48,7 @@ def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
     columns, rows = dialogue.size
     lines = list(in_full(request, columns))
     page = max(LEAST_ROWS, rows - ROWS_BESIDE)
-    dialogue.show([Line(f"May {request.tool} do this?", "title"), *lines[:page]])
+    dialogue.show([Line(_title(request), "title"), *lines[:page]])
     dialogue.settle()
     for start in range(page, len(lines), page):
         refusal = _read_on(dialogue, len(lines) - start)
@@ -85,6 +86,11 @@ def decided(answer: str) -> Decision:
 def in_full(request: ApprovalRequested, columns: int) -> Iterator[Line]:
     """What a call would do, in rows of so many columns."""
     return (Line(row, _look(line)) for row, line in barred(request.detail, columns))
+
+
+def _title(request: ApprovalRequested) -> str:
+    who = f"“{revealed(request.who)}” asks: may" if request.who else "May"
+    return f"{who} {request.tool} do this?"
 
 
 def _look(line: str) -> Look:

@@ -1,11 +1,11 @@
 """One turn on the screen: the reply grows and then stands, all else is a quiet line beside it."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assistant import events
-from assistant.cli.calls import call, work
+from assistant.cli.calls import call, tree, work
 from assistant.cli.terminal.markdown import finished_blocks, newest
 from assistant.cli.terminal.palette import BAD, FAINT, faint, said, styled
 from assistant.cli.terminal.screen.base import Screen
@@ -14,6 +14,8 @@ from assistant.display import spelled
 from assistant.events import Event, State
 
 THINKING = "thinking"
+MARKS = {"running": "⋯", "done": "✓", "failed": "✗", "stopped": "✗"}
+"""Before a subtask, by its state."""
 STEPS = {"facts": "looking for facts", "summary": "summarising"}
 
 
@@ -26,6 +28,7 @@ class TurnView:
         self._thought = ""
         self._running: dict[str, tuple[Mapping[str, Any], float]] = {}
         self._refused: set[str] = set()
+        self._subtasks: dict[int, events.SubtaskMoved] = {}
         self.recalled = 0
         """Passages that went into the prompt."""
 
@@ -47,6 +50,9 @@ class TurnView:
                 self._screen.does(spelled(call(event.tool, event.arguments)))
             case events.ToolFinished():
                 self._finish(event)
+            case events.SubtaskMoved():
+                self._subtasks[event.number] = event
+                self._screen.grow(_branches(list(self._subtasks.values())))
             case events.MessageJoined(text, interrupting):
                 self.flush()
                 if interrupting:
@@ -94,6 +100,7 @@ class TurnView:
 
     def _finish(self, event: events.ToolFinished) -> None:
         self.flush()
+        self._subtasks.clear()
         arguments, began = self._running.pop(event.call_id, ({}, time.monotonic()))
         if event.call_id in self._refused:  # the line on the owner's decision says it
             return
@@ -104,3 +111,14 @@ class TurnView:
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [f"{mark} {first}", *(f"  {row}" for row in rest)]
         self._screen.put("\n".join(styled(row, colour) for row in rows), "line")
+
+
+def _branches(subtasks: Sequence[events.SubtaskMoved]) -> str:
+    """What each subtask does, as a tree."""
+    lines = [
+        f"{MARKS[each.state]} {each.title} · {each.tokens:,} tokens"
+        + (f" · {each.doing}" if each.doing else "")
+        for each in subtasks
+    ]
+    shown = "\n".join(tree([spelled(line).replace("`", "'") for line in lines]))
+    return f"```\n{shown}\n```"
