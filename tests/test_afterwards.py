@@ -180,3 +180,21 @@ def test_off_the_record_nothing_is_read(place: Path) -> None:
         ask(place, provider.url, "chat", "--otr", stdin=f"{SAID}\n")
         ask(place, provider.url, "memory", "capture")
         assert not any(map(is_reading, provider.requests))
+
+
+def test_what_was_said_to_a_coding_agent_is_read_and_waits(place: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    record.write_text(
+        json.dumps({"type": "user", "message": {"content": SAID}})
+        + "\n"
+        + json.dumps({"type": "assistant", "message": {"content": "Noted."}})
+    )
+    told = json.dumps({"session_id": "s", "transcript_path": str(record)})
+    with Provider(answering(operations(*FACTS))) as provider:
+        said = ask(place, provider.url, "hook", "SessionEnd", "--for", "claude-code", stdin=told)
+        assert said == ""
+        settled(place, provider)
+        waiting = json.loads(ask(place, provider.url, "memory", "review", "--json"))
+    assert [each["fact"]["text"] for each in waiting] == [*FACTS]
+    assert {each["fact"]["origin"]["kind"] for each in waiting} == {"claude-code"}
+    assert remembered(place) == []

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,5 +161,27 @@ def test_the_files_are_resources_unless_they_may_be_somebody_elses(
             ):
                 answer = await client.call_tool(tool, arguments)
                 assert answer.is_error and "assistant trust" in said(answer)
+
+    asyncio.run(scenario())
+
+
+def test_what_the_owner_denies_or_hides_is_not_shown(
+    connect: Connect, workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = home / ".config" / "assistant" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[policy]\ndeny = ["recall:MEMORY.md", "read_file:MEMORY.md"]\n')
+    monkeypatch.setenv("HOUSE_TOKEN", "blue-heron-77-otto")
+    (workspace.root / "USER.md").write_text("# About me\n\n- My token is blue-heron-77-otto\n")
+
+    async def scenario() -> None:
+        async with connect() as client:
+            assert "Ada" not in said(await client.call_tool("recall", {"query": "spare key"}))
+            assert (await client.call_tool("read", {"path": "MEMORY.md"})).is_error
+            uris = [str(each.uri) for each in (await client.list_resources()).resources]
+            assert uris == ["memory://USER.md"]
+            for tool in ("read", "context"):
+                answer = said(await client.call_tool(tool, {"path": "USER.md"}))
+                assert "My token is" in answer and "heron" not in answer
 
     asyncio.run(scenario())

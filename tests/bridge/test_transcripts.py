@@ -10,8 +10,7 @@ from assistant.bridge.hooks.events import Event, answer, happened, named
 from assistant.bridge.hooks.transcripts import objects, said
 from assistant.session import listing, transcript
 from assistant.session.adopting import adopt
-from assistant.session.entries import CapturedFact, InterruptedEntry, UserEntry
-from assistant.session.extraction import to_memory
+from assistant.session.entries import InterruptedEntry, UserEntry
 from assistant.workspace.folder import Workspace
 
 CLAUDE = [
@@ -89,16 +88,6 @@ def test_a_conversation_is_one_session_however_often_it_is_taken_over(
     assert listing.latest(workspace.sessions) is None  # no chat goes on with it
     assert adopt(workspace.sessions, "codex", "abc", first) != done
     assert adopt(workspace.sessions, "codex", "none", []) is None
-
-
-def test_facts_of_another_programs_conversation_wait(workspace: Workspace) -> None:
-    done = adopt(workspace.sessions, "claude-code", "abc", said(CLAUDE))
-    assert done
-    record = transcript.borrow(workspace.sessions, done.session)
-    fact = CapturedFact("Deploys are at noon", "owner", ("e1",))
-    new = to_memory(fact, record.session, record.origin)
-    assert (new.waits, new.origin.kind) == (True, "claude-code")
-    assert not to_memory(fact, record.session).waits
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[1]", b'{"prompt": {"a": 1}}', b"[" * 99999])

@@ -63,10 +63,13 @@ def forgetting(desk: Desk) -> Callable[..., Any]:
     ) -> Annotated[CallToolResult, Forgotten]:
         """Remove a fact, once the owner has said yes; they are asked."""
         if not isinstance(consent, AcceptedElicitation) or not consent.data.forget:
-            kept = Forgotten(status="kept", place=passage.citation)
+            kept = Forgotten(status="kept", id=passage.id, place=passage.citation)
             return result(f"The owner said no: {passage.citation} stands.", kept)
         gone = desk.memory().forget([passage])
         said = f"Forgotten: {passage.citation}. The owner can `assistant memory undo`."
-        return result(said, Forgotten(status="forgotten", place=passage.citation, undo=gone.entry))
+        receipt = Forgotten(
+            status="forgotten", id=passage.id, place=passage.citation, undo=gone.entry
+        )
+        return result(said, receipt)
 
     return forget

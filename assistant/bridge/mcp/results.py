@@ -42,6 +42,7 @@ class Forgotten(_Result):
     """What was removed; `undo` names the write."""
 
     status: Literal["forgotten", "kept"]
+    id: str
     place: str
     undo: str = ""
 
