@@ -190,11 +190,11 @@ class Assistant:
         return self._chat.conversation.transcript.session
 
     def send(self, message: str, attached: Mapping[str, str] | None = None) -> "Iterator[Event]":
-        """One turn: its events as they come, the last of them turn_finished or turn_failed.
+        """One turn: its events as they come, the last of them TurnFinished or TurnFailed.
 
         `attached` are texts that go with the message, by their titles: data, not the owner's word.
-        Each event has a `name` (`text_delta`, `tool_started`, …). To stop early, close the
-        iterator. Raises UsageError for an empty message, or if this thread's turn still runs.
+        The events are those of `assistant.events`. To stop early, close the iterator. Raises
+        UsageError for an empty message, or if this thread's turn still runs.
         """
         if self._speaker == threading.get_ident():
             raise UsageError("the last turn still runs", "Iterate it to its end, or close it")

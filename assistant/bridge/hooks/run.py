@@ -2,8 +2,8 @@
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from assistant import config
 from assistant.bridge.hooks.events import Event, Happened, answer, happened, named
@@ -12,14 +12,27 @@ from assistant.workspace.folder import Workspace
 
 MOST_BYTES = 64 << 20
 """Of input; an event that says more is none."""
-PROMPT_SECONDS, OTHER_SECONDS = 2.0, 10.0
-"""How long an event may take when nothing is warm; somebody waits for a prompt."""
+PROMPT_SECONDS, OTHER_SECONDS, PATIENT_SECONDS = 2.0, 10.0, 3600.0
+"""How long an event may take when nothing is warm: somebody waits for a prompt, and nobody for what
+a process of its own does."""
 Work = Callable[[], str]
 
 
-def seconds_for(event: str) -> float:
-    """How long an event may take."""
-    return PROMPT_SECONDS if named(event) is Event.PROMPT else OTHER_SECONDS
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A hook as it was called: for which event and program, and how quiet memory shall be."""
+
+    event: str
+    program: str = ""
+    quiet: Quiet | None = None
+    patient: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long it may take."""
+        if self.patient:
+            return PATIENT_SECONDS
+        return PROMPT_SECONDS if named(self.event) is Event.PROMPT else OTHER_SECONDS
 
 
 def within(seconds: float, work: Work) -> tuple[str, BaseException | None]:
@@ -39,33 +52,49 @@ def within(seconds: float, work: Work) -> tuple[str, BaseException | None]:
     return (told[0], None) if told else ("", failed[0])
 
 
-def answered(find: Callable[[], Workspace], event: str, program: str, quiet: Quiet | None) -> str:
+def answered(find: Callable[[], Workspace], call: Call) -> str:
     """What a program is told at an event; standard input says more of it."""
-    at = happened(event, _input(), program)
-    if quiet is not None and (at is None or not at.prompt):
-        keep_quiet(quiet, at.conversation if at else "")
+    told = _input()
+    at = happened(call.event, told, call.program)
+    if call.quiet is not None and (at is None or not at.prompt):
+        keep_quiet(call.quiet, at.conversation if at else "")
         return ""
     if at is None:
         return ""
-    if quiet is Quiet.SESSION:
-        keep_quiet(quiet, at.conversation)
-    return "" if quiet else _done(find(), config.load(), at)
-
-
-def _done(place: Workspace, raw: Mapping[str, Any], at: Happened) -> str:
-    if at.event is Event.PROMPT:
-        from assistant.bridge.hooks.prompting import worth_knowing
-
-        told = "" if is_quiet(at.conversation) else worth_knowing(place, raw, at.prompt)
-        return answer(at, told) if told else ""
-    if at.event is Event.START:
-        from assistant.memory.door import open_memory
-
-        open_memory(place, dict(raw)).close()  # so that it is warm at the first prompt
+    if call.quiet is Quiet.SESSION:
+        keep_quiet(call.quiet, at.conversation)
+    if call.quiet:
         return ""
+    match at.event:
+        case Event.PROMPT:
+            return _prompted(find(), at)
+        case Event.START:
+            return _warmed(find())
+    return _taken_over(find(), at, told, patient=call.patient)
+
+
+def _prompted(place: Workspace, at: Happened) -> str:
+    from assistant.bridge.hooks.prompting import worth_knowing
+
+    told = "" if is_quiet(at.conversation) else worth_knowing(place, config.load(), at.prompt)
+    return answer(at, told) if told else ""
+
+
+def _warmed(place: Workspace) -> str:
+    from assistant.memory.door import open_memory
+
+    open_memory(place, config.load()).close()
+    return ""
+
+
+def _taken_over(place: Workspace, at: Happened, told: bytes, *, patient: bool) -> str:
+    from assistant.bridge.hooks import later
     from assistant.bridge.hooks.taking_over import take_over
 
-    take_over(place, raw, at)
+    if later.is_long(at, told) and not patient:
+        later.begin(place, at, told)
+    else:
+        take_over(place, config.load(), at)
     return ""
 
 

@@ -32,6 +32,7 @@ def hook(
             help="Give nothing from memory to the next prompt, or to its whole conversation.",
         ),
     ] = None,
+    patient: Annotated[bool, typer.Option("--patient", hidden=True)] = False,
 ) -> None:
     """Answer an event of a coding agent, told as JSON on standard input; `connect` sets it up.
 
@@ -41,8 +42,8 @@ def hook(
 
     options: Globals = context.obj
     kept = next((each for each in Quiet if each == quiet), None)
-    seconds = run.seconds_for(event)
-    said, failed = run.within(seconds, lambda: run.answered(options.place, event, program, kept))
+    call = run.Call(event, program, kept, patient)
+    said, failed = run.within(call.seconds, lambda: run.answered(options.place, call))
     if failed is not None and options.debug:
         typer.echo(f"assistant: {type(failed).__name__}: {failed}", err=True)
     if said:
