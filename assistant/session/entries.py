@@ -1,14 +1,11 @@
-"""The entries of a transcript, and their JSON: one frozen value a line.
+"""The entries of a transcript: one frozen value a line of its file.
 
-Every entry has an `id`, unique in its session, a `time` (ISO 8601, UTC) and a `type`. A field that
-holds its default is left out of the JSON. Types that this version does not know are read as
-`OtherEntry`: kept in the file, ignored in the history.
+Every entry has an `id`, unique in its session, a `time` (ISO 8601, UTC) and a `type`.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, fields
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from assistant.messages import Signed, ToolCall, Usage
 
@@ -277,101 +274,8 @@ Entry = (
     | OtherEntry
 )
 
-_TYPES: dict[str, type[Any]] = {
-    kind.type: kind for kind in get_args(Entry) if kind is not OtherEntry
-}
-
 
 def usage_of(entries: Iterable[Entry]) -> Usage:
     """What the model calls behind some entries cost together."""
     kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
     return sum((each.usage for each in entries if isinstance(each, kinds)), start=NO_USAGE)
-
-
-def encode(entry: Entry) -> bytes:
-    """The entry as one line of JSON with its line end.
-
-    A lone surrogate, which UTF-8 cannot hold, is written as its JSON escape.
-    """
-    values: dict[str, Any] = {"type": entry.type, "id": entry.id, "time": entry.time}
-    for field in fields(entry):
-        value = getattr(entry, field.name)
-        if field.name not in values and value != field.default:
-            values[field.name] = _plain(value)
-    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def decode(line: bytes) -> Entry:
-    """The entry of one line. Raises ValueError that says what is wrong with it."""
-    values = json.loads(line)
-    if not isinstance(values, dict) or not all(
-        isinstance(values.get(name), str) for name in ("type", "id", "time")
-    ):
-        raise ValueError("it is no object with a type, an id and a time")
-    kind = _TYPES.get(values["type"])
-    if kind is None:
-        return OtherEntry(values, id=values["id"], time=values["time"])
-    entry: Entry = kind(
-        **{
-            field.name: _value(values["type"], field, values[field.name])
-            for field in fields(kind)
-            if field.name in values or _required(values["type"], field)
-        }
-    )
-    return entry
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, ToolCall):
-        call = {"id": value.id, "name": value.name, "arguments": dict(value.arguments)}
-        return call | ({"fault": value.fault} if value.fault else {})
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
-
-
-def _required(kind: str, field: "Field[Any]") -> bool:
-    if field.default is MISSING:
-        raise ValueError(f"a {kind} entry needs {field.name!r}")
-    return False
-
-
-def _known(kind: type[Any], values: Any) -> Any:
-    known = {field.name for field in fields(kind)}
-    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return kind(**{name: value for name, value in (values | lists).items() if name in known})
-
-
-def _one(kind: type[Any]) -> Callable[[Any], Any]:
-    return lambda values: _known(kind, values)
-
-
-def _many(kind: type[Any]) -> Callable[[Any], Any]:
-    return lambda values: tuple(_known(kind, value) for value in values)
-
-
-_NESTED: dict[str, Callable[[Any], Any]] = {
-    "tool_calls": _many(ToolCall),
-    "passages": _many(CitedPassage),
-    "facts": _many(CapturedFact),
-    "captures": tuple,
-    "options": tuple,
-    "sessions": tuple,
-    "signed": lambda values: tuple(dict(value) for value in values),
-    "usage": _one(Usage),
-}
-_PLAIN: dict[Any, type] = {str: str, bool: bool, int: int, float: float}
-
-
-def _value(kind: str, field: "Field[Any]", value: Any) -> Any:
-    nested = _NESTED.get(field.name)
-    if nested is not None:
-        try:
-            return nested(value)
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"{field.name!r} of a {kind} entry is malformed") from error
-    plain = _PLAIN.get(field.type, str)
-    if not isinstance(value, plain):
-        raise ValueError(f"{field.name!r} of a {kind} entry is not of type {plain.__name__}")
-    return value

@@ -16,8 +16,8 @@ from typing import TypeVar
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import SessionError
+from assistant.session import codec, turns
 from assistant.session import entries as entry_types
-from assistant.session import turns
 from assistant.session.entries import Entry
 
 SUFFIX = ".jsonl"
@@ -136,7 +136,7 @@ class Transcript:
         if self.path is not None:
             if self._lock is None and not self._borrowed:
                 self._lock = locked(storage.private_directory(self.path.parent), self.session)
-            data = b"".join(map(entry_types.encode, entries))
+            data = b"".join(map(codec.encode, entries))
             storage.append(self.path, data)
             self._entries.extend(entries)
             self._size += len(data)
@@ -310,7 +310,7 @@ def _readable(data: bytes) -> tuple[list[Entry], int]:
     end = 0
     for line in data.split(b"\n")[:-1]:
         try:
-            found.append(entry_types.decode(line))
+            found.append(codec.decode(line))
         except (ValueError, RecursionError):
             break
         end += len(line) + 1
@@ -322,7 +322,7 @@ def _parse(path: Path, data: bytes) -> list[Entry]:
     parsed: list[Entry] = []
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:
-            parsed.append(entry_types.decode(line))
+            parsed.append(codec.decode(line))
         except (ValueError, RecursionError) as error:
             raise SessionError(
                 f"line {number} of {path} cannot be read: {error}",

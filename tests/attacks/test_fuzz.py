@@ -21,7 +21,7 @@ from assistant.model.xml.calls import Block, parse
 from assistant.model.xml.filter import CallFilter
 from assistant.model.xml.form import render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
-from assistant.session import entries
+from assistant.session import codec
 from assistant.tools.files import patch
 from tests.attacks.cases import ATTACKS
 from tests.attacks.obedient import CLOSING, look
@@ -97,7 +97,7 @@ def protocol(text: str) -> None:
 
 def transcripts(text: str) -> None:
     with contextlib.suppress(ValueError):
-        entries.decode(text.encode("utf-8", "surrogatepass"))
+        codec.decode(text.encode("utf-8", "surrogatepass"))
 
 
 def quoting(text: str) -> None:

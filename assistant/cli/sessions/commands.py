@@ -70,12 +70,12 @@ def show(
 ) -> None:
     """Show what was said in a session; with --json its entries, one a line."""
     from assistant.cli.sessions.shown import told
-    from assistant.session import entries, transcript
+    from assistant.session import codec, transcript
 
     said = transcript.read(context.obj.place().sessions, session)
     if as_json:
         for entry in said:
-            typer.echo(entries.encode(entry).decode(), nl=False)
+            typer.echo(codec.encode(entry).decode(), nl=False)
         return
     for line in told(said, thoughts=thoughts):
         typer.echo(line)
