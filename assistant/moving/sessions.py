@@ -9,8 +9,7 @@ from assistant.disk import storage
 from assistant.errors import SessionError
 from assistant.memory.text.identity import digest
 from assistant.moving.found import FoundConversation, Message
-from assistant.session import entries as entry_types
-from assistant.session import transcript
+from assistant.session import codec, transcript
 from assistant.session.entries import AssistantEntry, Entry, HeaderEntry, TitleEntry, UserEntry
 from assistant.workspace.folder import Workspace
 
@@ -83,7 +82,7 @@ class Sessions:
             head.append(TitleEntry(title, id="e1", time=begun))
         said = _entries(messages, len(head), begun)
         storage.private_directory(self._directory)
-        storage.replace(path, b"".join(map(entry_types.encode, [*head, *said])))
+        storage.replace(path, b"".join(map(codec.encode, [*head, *said])))
         path.chmod(storage.PRIVATE_FILE)
 
     def _append(self, path: Path, messages: Sequence[Message]) -> Done:
@@ -93,7 +92,7 @@ class Sessions:
         with held:
             there = transcript.read(self._directory, path.stem)
             said = _entries(messages, len(there), there[-1].time)
-            storage.append(path, b"".join(map(entry_types.encode, said)))
+            storage.append(path, b"".join(map(codec.encode, said)))
         return "grown"
 
 
