@@ -10,7 +10,14 @@ from assistant.errors import SessionError
 from assistant.memory.text.identity import digest
 from assistant.moving.found import FoundConversation, Message
 from assistant.session import codec, transcript
-from assistant.session.entries import AssistantEntry, Entry, HeaderEntry, TitleEntry, UserEntry
+from assistant.session.entries import (
+    FORMAT,
+    AssistantEntry,
+    Entry,
+    HeaderEntry,
+    TitleEntry,
+    UserEntry,
+)
 from assistant.workspace.folder import Workspace
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC).isoformat(timespec="milliseconds")
@@ -76,7 +83,7 @@ class Sessions:
         if self._dry:
             return
         begun = found.time or _NEVER
-        version = ".".join(map(str, entry_types.FORMAT))
+        version = ".".join(map(str, FORMAT))
         head: list[Entry] = [HeaderEntry(version, path.stem, self._kind, id="e0", time=begun)]
         if title := " ".join(self._redact(found.title).split()):
             head.append(TitleEntry(title, id="e1", time=begun))
