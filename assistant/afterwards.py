@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from assistant.model.base import ChatModel
     from assistant.settings import Settings
 
+UNATTENDED = ("heartbeat", "event")
+"""Sessions that their owner took no part in: no facts are taken from them."""
 LOOK_SECONDS = 1.0
 """How often the process looks whether a session has ended."""
 COMMAND = ("-m", "assistant.cli.main", "memory", "capture", "--wait")
@@ -160,6 +162,8 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     from assistant.session.turns import group
 
     record = transcript.borrow(place.sessions, session)
+    if record.origin in UNATTENDED:
+        return None
     turns = group(record.entries)
     model = _model(chosen, record.entries)
     if not model.extracts or not capture.is_left(turns, record.entries):

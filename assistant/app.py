@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from assistant import afterwards, config, settings
 from assistant.agent.interruption import Interruption
 from assistant.agent.prompt.context import Section
-from assistant.agent.prompt.recipe import parts
+from assistant.agent.prompt.recipe import alone, parts
+from assistant.agent.prompt.rules import BEAT
 from assistant.conversation import NOTHING, Conversation
 from assistant.delegation.tool import delegating_tool
 from assistant.errors import SessionError
@@ -25,6 +27,7 @@ from assistant.model.provider.litellm_library import warm_up
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import book, listing, transcript
+from assistant.session.beats import take_news as beats_told
 from assistant.session.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.session.turns import group
@@ -55,7 +58,7 @@ from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge
 from assistant.upkeep.tidy_by_model import relations
 from assistant.workspace import trust
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 Asker = Callable[[Sequence[str]], Sequence[str | None]]
 """Makes a question of each fact, or None."""
@@ -67,7 +70,8 @@ class ChatWish:
 
     `resume` is a session's id; `latest` goes on with the one begun last. `yes` lets dangerous
     tools run unasked. `directories` are open to tools besides the workspace. `news`: say what past
-    sessions were read for.
+    sessions were read for, and what was looked after meanwhile. Nobody is there to talk with if the
+    `purpose` is a task of the heartbeat, or an event.
     """
 
     resume: str | None = None
@@ -77,6 +81,7 @@ class ChatWish:
     yes: bool = False
     directories: Sequence[Path] = ()
     news: bool = False
+    purpose: Literal["", "heartbeat", "event"] = ""
 
 
 @dataclass(slots=True)
@@ -175,7 +180,7 @@ def open_chat(
         conversation = _conversation(place, wish, chosen, memory, record, untold, trusted=trusted)
         if approver is not None:
             conversation.approver = ApproveAll(approver) if wish.yes else approver
-        if not wish.off_the_record:
+        if not wish.off_the_record and not wish.purpose:
             conversation.untold += findings.take(place)
         opened.pop_all()
     return Chat(place, chosen, memory, conversation, wish)
@@ -220,25 +225,28 @@ def _conversation(
 ) -> Conversation:
     redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
     known = Skills()
-    if trusted:
+    if trusted and wish.purpose != "heartbeat":
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
     jobs = Jobs()
     foreign = _foreign(place if trusted else None, chosen, untold, interruption)
     folders = skills.further(chosen.skills.folders)
     steering = [file for part in parts(chosen.context) for file in part.files]
     roots = Roots(place, wish.directories, chosen.policy, folders, steering)
-    memory = VisibleMemory(kept, roots)
+    beats = wish.purpose == "heartbeat"
+    memory = VisibleMemory(kept, roots, (HEARTBEAT_FILE,) if beats else ())
+    origin = partial(_unattended if wish.purpose else _origin, record)
     tools = [
-        *(memory_tools(memory, roots, origin_of=partial(_origin, record)) if trusted else ()),
+        *(memory_tools(memory, roots, origin_of=origin) if trusted else ()),
         *_tools(roots, redactor, interruption, jobs, chosen),
         *scratch_tools(scratch),
-        asking_tool(),
+        *(() if beats else (asking_tool(),)),
         *skill_tools(known),
         *web_tools(chosen.web),
         *foreign.tools(),
     ]
     untold.extend(_idle(roots, tools))
     if wish.news and trusted:
+        untold.extend(beats_told(place))
         untold.extend(book.take_news(afterwards.book_path(place), datetime.now().astimezone()))
     untold.extend(known.notices)
     conversation = Conversation(
@@ -263,10 +271,11 @@ def _conversation(
         one_call=chosen.model.tool_calls == "one",
         max_rounds=chosen.model.max_rounds,
         trusted=trusted,
-        captures=chosen.memory.capture != "never",
+        captures=chosen.memory.capture != "never" and not wish.purpose,
+        recipe=alone(BEAT) if beats else parts(chosen.context),
         untold=untold,
-        begun=_listener(place, chosen, record, trusted=trusted),
-        daily=_diary(place, kept, record, trusted=trusted),
+        begun=_listener(place, chosen, record, trusted=trusted and not wish.purpose),
+        daily=_diary(place, kept, record, trusted=trusted and not wish.purpose),
     )
     conversation.toolbox.add(delegating_tool(conversation, chosen.delegation))
     return conversation
@@ -336,6 +345,11 @@ def _origin(record: Transcript, fact: str) -> Origin:
     return origin_in_turn(fact, record.session, group(record.entries))
 
 
+def _unattended(record: Transcript, fact: str) -> Origin:
+    """Where nobody is there, whatever the model writes waits for its owner."""
+    return Origin("tool", record.session)
+
+
 def _transcript(place: Workspace, wish: ChatWish, *, trusted: bool) -> Transcript:
     if wish.off_the_record:
         return transcript.off_the_record()
@@ -347,4 +361,8 @@ def _transcript(place: Workspace, wish: ChatWish, *, trusted: bool) -> Transcrip
     name = listing.latest(place.sessions) if wish.latest else wish.resume
     if wish.latest and name is None:
         raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")
-    return transcript.reopen(place.sessions, name) if name else transcript.create(place.sessions)
+    return (
+        transcript.reopen(place.sessions, name)
+        if name
+        else transcript.create(place.sessions, wish.purpose)
+    )

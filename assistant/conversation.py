@@ -21,7 +21,7 @@ from assistant.agent.prompt.assembly import Prompt
 from assistant.agent.prompt.bootstrap import retire
 from assistant.agent.prompt.context import Section
 from assistant.agent.prompt.prefix import room
-from assistant.agent.prompt.recipe import parts
+from assistant.agent.prompt.recipe import Part, parts
 from assistant.agent.prompt.request import Requests
 from assistant.agent.prompt.window import UNKNOWN_WINDOW
 from assistant.agent.recalling import Recalling
@@ -94,6 +94,7 @@ class Conversation:
     scratch: Scratch = field(default_factory=Scratch)
     redactor: Redactor = field(default_factory=Redactor)
     skills: Skills = field(default_factory=Skills)
+    recipe: Sequence[Part] | None = None
     one_call: bool = False
     max_rounds: int = MAX_ROUNDS
     trusted: bool = True
@@ -106,8 +107,14 @@ class Conversation:
     def __post_init__(self) -> None:
         self._begun_at = self.clock()
         self._is_new = True
+        recipe = parts(self.settings) if self.recipe is None else self.recipe
         self._memory = Recalling(
-            self.memory, self.workspace, self.transcript, self.redactor.redact, self.trusted
+            self.memory,
+            self.workspace,
+            self.transcript,
+            self.redactor.redact,
+            self.trusted,
+            carried=any(part.name == "procedures" for part in recipe),
         )
         self._prompt = Prompt(
             self.workspace,
@@ -118,7 +125,7 @@ class Conversation:
             self.trusted,
             self.settings.memory_at == "message",
             lambda: self._begun_at,
-            parts(self.settings),
+            recipe,
             lambda: room(self.model.context_window or UNKNOWN_WINDOW),
         )
         self._room = Room(

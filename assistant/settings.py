@@ -290,6 +290,20 @@ class SkillsSettings(_Section):
     and ask before they change anything there."""
 
 
+class HeartbeatSettings(_Section):
+    """[heartbeat]: what the assistant looks after by itself."""
+
+    tokens: int = Field(default=30_000, ge=1)
+    """The most tokens of one beat; then it is stopped."""
+    monthly_tokens: int = Field(default=1_000_000, ge=0)
+    """The most tokens a month that beats may cost together."""
+    every_minutes: int = Field(default=5, ge=1, le=60)
+    """How often an installed heartbeat looks whether something is due."""
+    notify: str | None = None
+    """A command that is given what a beat says on standard input. Unset: the desktop's own
+    notification, if there is one. Empty: none."""
+
+
 class ChatSettings(_Section):
     """[chat]: the chat in a terminal."""
 
@@ -344,6 +358,7 @@ class Settings(_Section):
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
     chat: ChatSettings = ChatSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
     sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(_listed)] = ()
 
     @field_validator("sources")

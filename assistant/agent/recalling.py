@@ -23,6 +23,7 @@ class Recalling:
     transcript: Transcript
     redact: Callable[[str], str]
     trusted: bool
+    carried: bool = True
     found: Recall | None = None
 
     def turn(self, text: str) -> Iterator[Event]:
@@ -57,4 +58,6 @@ class Recalling:
         )
 
     def _ask(self, text: str) -> Recall:
-        return recalled(self.memory, self.workspace, self.transcript.entries, text)
+        return recalled(
+            self.memory, self.workspace, self.transcript.entries, text, carried=self.carried
+        )

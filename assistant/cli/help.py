@@ -16,7 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("connect", "mcp", "hook"),
-    "Act": ("skills", "agenda", "mcp-servers"),
+    "Act": ("skills", "agenda", "heartbeat", "mcp-servers"),
     "Move": ("import", "export"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
@@ -69,6 +69,11 @@ EXAMPLES = {
     "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
     "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
     "assistant memory review": ("assistant memory review",),
+    "assistant heartbeat explain": ("assistant heartbeat explain",),
+    "assistant heartbeat install": (
+        "assistant heartbeat install",
+        "assistant heartbeat install --with cron --print",
+    ),
     "assistant agenda": ("assistant agenda --days 7", "assistant agenda --ics > due.ics"),
     "assistant skills new": (
         "assistant skills new weekly-review",

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli.acting import agenda, mcp_servers, skills
+from assistant.cli.acting import agenda, heartbeat, mcp_servers, skills
 from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
@@ -90,6 +90,7 @@ for module in (
     sessions,
     skills,
     agenda,
+    heartbeat,
     mcp_servers,
     secrets,
     configuration,

@@ -177,10 +177,13 @@ def _stamped(entry: E, number: int) -> E:
     return replace(entry, id=f"e{number}", time=time)
 
 
-def create(directory: Path) -> Transcript:
-    """A new session, whose file in `directory` its first entry makes."""
+def create(directory: Path, origin: str = "") -> Transcript:
+    """A new session, whose file in `directory` its first entry makes.
+
+    `origin` says what began it, if that was not its owner in a chat.
+    """
     session = _new_id()
-    return Transcript(session, directory / f"{session}{SUFFIX}")
+    return Transcript(session, directory / f"{session}{SUFFIX}", origin=origin)
 
 
 def _new_id() -> str:

@@ -44,8 +44,10 @@ def the_assistant(text: str) -> Origin:
 class VisibleMemory:
     """A memory less the files that the owner's rules deny to `recall`: no prompt holds them."""
 
-    def __init__(self, memory: Memory, roots: Roots) -> None:
+    def __init__(self, memory: Memory, roots: Roots, without: Sequence[str] = ()) -> None:
+        """Less the sources `without`, too."""
         self._memory = memory
+        self._without = without
         self._roots = roots
 
     def recall(self, query: Query) -> Recall:
@@ -54,7 +56,8 @@ class VisibleMemory:
         if self._roots.rules.denied("recall"):
             sources = self._roots.workspace.sources()
             hidden = [each for each in sources if _denied(self._roots, "recall", each)]
-        return self._memory.recall(replace(query, without=(*query.without, *hidden)))
+        without = (*query.without, *self._without, *hidden)
+        return self._memory.recall(replace(query, without=without))
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None

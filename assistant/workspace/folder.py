@@ -13,6 +13,7 @@ ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 INDEXED_FILES = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md")
 """Chunked and recalled; `memory/**/*.md` as well."""
 MEMORY_FILE = "MEMORY.md"
+HEARTBEAT_FILE = "HEARTBEAT.md"
 DEEPEST = 64
 """So many folders inside one another are looked through below `memory/`."""
 LONGEST_NAME = 100

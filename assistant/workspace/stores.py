@@ -66,6 +66,8 @@ STORES = (
           "which sessions were read for facts, and what it cost", "none"),
     Store("imported", "workspace", (".assistant/imported.json",),
           "which conversations and facts were imported, by digests", "none"),
+    Store("heartbeat", "workspace", (".assistant/heartbeat.json", ".assistant/heartbeat/*"),
+          "which tasks were done when, by digests, and what they cost", "none"),
     Store("evaluations", "workspace", (".assistant/evaluations.jsonl",),
           "figures of recall", "none"),
     Store("locks", "workspace", (".assistant/*.lock", ".assistant/sessions/*.lock",

@@ -11,20 +11,24 @@ from assistant.session.entries import Entry, UserEntry
 from assistant.workspace.folder import Workspace
 
 
-def recalled(memory: Memory, place: Workspace, entries: Iterable[Entry], text: str) -> Recall:
+def recalled(
+    memory: Memory, place: Workspace, entries: Iterable[Entry], text: str, *, carried: bool = True
+) -> Recall:
     """What bears on a message; small talk costs no passages, whatever resembles it.
+
+    `carried`: the prompt has the owner's procedures while they are short.
 
     Raises MemoryFailure, StorageError.
     """
     if small_talk(text):
         return Recall(text, 0, (), abstained=True)
-    return memory.recall(query(place, entries, text))
+    return memory.recall(query(place, entries, text, carried=carried))
 
 
-def query(place: Workspace, entries: Iterable[Entry], text: str) -> Query:
+def query(place: Workspace, entries: Iterable[Entry], text: str, *, carried: bool = True) -> Query:
     """The query for a message, which may lean on the one before."""
     said = [each.text for each in entries if isinstance(each, UserEntry) and each.text != text]
     before = said[-1] if said else ""
-    if whole(read_clean(place, PROCEDURES)):
+    if carried and whole(read_clean(place, PROCEDURES)):
         return Query(text, before=before, without=(PROCEDURES,))
     return Query(text, before=before, own=(PROCEDURES, PLACES))

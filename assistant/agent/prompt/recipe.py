@@ -49,6 +49,11 @@ ALONE = ("identity", "guardrails", "rules", "sensitive")
 """What the prompt of a task has that nobody is there for."""
 
 
+def alone(text: str) -> tuple[Part, ...]:
+    """The recipe of a task that nobody is there for, with what is said of that."""
+    return (*(part for part in KNOWN if part.name in ALONE), Part("alone", "This Turn", text=text))
+
+
 def parts(settings: ContextSettings) -> tuple[Part, ...]:
     """The sections to make, in order. Raises ConfigError that names a section nobody knows."""
     if not settings.sections:

@@ -36,3 +36,8 @@ anything beyond it. Do not offer to."""
 UNTRUSTED = """\
 The owner has not yet said that this workspace is theirs, so none of its files are shown here. \
 `assistant trust` changes that."""
+BEAT = """\
+Your owner is not here: the message is a task that they wrote down for you to look after by \
+yourself, and it is due now. Do it with what memory and your tools give you; nobody answers \
+questions, and what would need a yes is not done. If there is nothing that they should hear of it, \
+answer with the single word NOTHING; else tell them in a few lines."""

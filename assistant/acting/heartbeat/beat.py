@@ -1,0 +1,189 @@
+"""One run of the heartbeat: what is due is done, each in a session of its own, and it ends.
+
+Nothing that knows a model is loaded before a task is due and its time was taken.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import TYPE_CHECKING
+
+from assistant.acting.heartbeat import claims
+from assistant.acting.heartbeat.claims import State
+from assistant.acting.heartbeat.tasks import FILE, Task, Unread, tasks
+from assistant.disk import locking, storage
+from assistant.errors import AssistantError, ConfigError, WorkspaceError
+from assistant.session import beats
+from assistant.session.beats import News
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace, read_text
+
+if TYPE_CHECKING:
+    from assistant.app import Chat
+    from assistant.settings import Settings
+
+SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What came of a due time: what was said, or why it failed; what it cost, and its session."""
+
+    task: Task
+    due: datetime
+    state: State
+    said: str = ""
+    tokens: int = 0
+    session: str = ""
+
+
+def read(place: Workspace) -> tuple[list[Task], list[Unread]]:
+    """The tasks of the workspace. Raises StorageError if the file is no text."""
+    try:
+        return tasks(read_text(place.root / FILE))
+    except FileNotFoundError:
+        return [], []
+
+
+def due(place: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
+    """The tasks whose latest time has come and was taken by nobody, the earliest first.
+
+    A task counts from the day on which it is first met. Of several times that were missed only
+    the latest is due.
+    """
+    found = []
+    with beats.changing(place) as known:
+        listed = read(place)[0]
+        for task in listed:
+            begin = datetime.combine(known.since(task.key, now.date()), time.min)
+            latest = task.schedule.latest(now)
+            if latest and latest >= begin and claims.is_free(place, task, latest):
+                found.append((task, latest))
+        there = {task.key for task in listed}
+        known.seen = {key: day for key, day in known.seen.items() if key in there}
+    return sorted(found, key=lambda each: each[1])
+
+
+def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator[Beat]:
+    """Do what is due. Raises WorkspaceError without trust, ConfigError if it may not be done."""
+    if not trust.is_trusted(place):
+        raise WorkspaceError(
+            f"{place.root} is not trusted, and its tasks are not done",
+            "Run `assistant trust` if it is yours",
+        )
+    held = locking.try_lock(storage.private_directory(place.private) / "heartbeat.lock")
+    if held is None:
+        return  # another is at it
+    with held:
+        _tell_broken(place)
+        found = due(place, now)
+        late = [each for each in found if each[0].skips and now - each[1] > each[0].grace]
+        for task, when in late:
+            if claims.take(place, task, when, "skipped"):
+                yield Beat(task, when, "skipped")
+        if ready := [each for each in found if each not in late]:
+            chosen = _allowed(place, len(ready))
+            for task, when in ready:
+                if beats.load(place).tokens.get(_month(), 0) >= chosen.heartbeat.monthly_tokens:
+                    raise _spent(chosen)
+                if claims.take(place, task, when):
+                    yield _told(place, _done(place, task, when, chosen, no_daemon))
+        if found:
+            claims.prune(place)
+
+
+def _allowed(place: Workspace, number: int) -> "Settings":
+    """The settings, if there are a model and tokens left. Raises ConfigError."""
+    from assistant import config, settings  # once something is due
+    from assistant.model import select
+
+    recipe = place.recipe
+    chosen = settings.validate(config.load(recipe=recipe), recipe)
+    if not select.create(chosen).extracts:
+        what = "a task is" if number == 1 else f"{number} tasks are"
+        raise ConfigError(
+            f"{what} due, and there is no model to do it",
+            "Connect one: `assistant config set model NAME`",
+        )
+    if beats.load(place).tokens.get(_month(), 0) >= chosen.heartbeat.monthly_tokens:
+        raise _spent(chosen)
+    return chosen
+
+
+def _spent(chosen: "Settings") -> ConfigError:
+    return ConfigError(
+        f"the heartbeat has used this month's {chosen.heartbeat.monthly_tokens:,} tokens",
+        "Raise heartbeat.monthly_tokens, or wait for the next month",
+    )
+
+
+def _done(
+    place: Workspace, task: Task, when: datetime, chosen: "Settings", no_daemon: bool
+) -> Beat:
+    """Carry out a task whose time was taken; whatever goes wrong is said, and not tried again."""
+    from assistant import app
+
+    wish = app.ChatWish(purpose="heartbeat")
+    try:
+        with app.open_chat(place, wish, no_daemon=no_daemon) as chat:
+            beat = _held(chat, task, when, chosen.heartbeat.tokens)
+    except AssistantError as error:
+        beat = Beat(task, when, "failed", str(error))
+    claims.settle(place, task, when, beat.state)
+    return beat
+
+
+def _held(chat: "Chat", task: Task, when: datetime, most: int) -> Beat:
+    """The turn of a task, stopped once it has cost what a beat may."""
+    from assistant import events
+
+    talk, said, failed = chat.conversation, "", ""
+    try:
+        for event in talk.send(task.text):
+            match event:
+                case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
+                    talk.interruption.cancel()
+                    failed = f"stopped: it had cost {_cost(chat):,} of {most:,} tokens"
+                case events.TurnFinished(reply):
+                    said = reply
+                case events.TurnFailed(message, cure):
+                    failed = f"{message}. {cure}".rstrip()
+    finally:
+        with beats.changing(chat.place) as known:
+            known.tokens = {_month(): known.tokens.get(_month(), 0) + _cost(chat)}
+    state: State = "failed" if failed else "silent" if _says_nothing(said) else "done"
+    return Beat(task, when, state, failed or said, _cost(chat), talk.transcript.session)
+
+
+def _cost(chat: "Chat") -> int:
+    used = chat.conversation.usage
+    return used.input_tokens + used.output_tokens
+
+
+def _says_nothing(reply: str) -> bool:
+    last = reply.strip().rpartition("\n")[2]
+    return " ".join(re.sub(r"[\W_]+", " ", last).split()).casefold() in SILENCE
+
+
+def _told(place: Workspace, beat: Beat) -> Beat:
+    """Have the next chat say it, unless there is nothing to say."""
+    if beat.state in ("done", "failed"):
+        when = f"{beat.due:%Y-%m-%dT%H:%M}"
+        failed = f"{beat.task.citation}: {beat.said}" if beat.state == "failed" else ""
+        news = News(when, "" if failed else beat.session, failed)
+        with beats.changing(place) as known:
+            known.untold.append(news)
+    return beat
+
+
+def _tell_broken(place: Workspace) -> None:
+    if found := list(claims.broken(place)):
+        with beats.changing(place) as known:
+            for when in found:
+                told = f"{when[:4]}-{when[4:6]}-{when[6:11]}:{when[11:]}"
+                known.untold.append(News(told, failed="broke off, and is not done again"))
+
+
+def _month() -> str:
+    return datetime.now().strftime("%Y-%m")

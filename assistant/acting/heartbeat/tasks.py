@@ -1,0 +1,145 @@
+"""HEARTBEAT.md: the tasks in it, when each is due, and the lines that are not understood. Pure.
+
+A task is a list item or a line. It says when at its beginning ("every 30 minutes: …"), at its end,
+or by the heading that it stands under. A ticked or struck-out one is done with.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from assistant.schedule.base import Schedule
+from assistant.schedule.words import STARTS, schedule
+
+FILE = "HEARTBEAT.md"
+GRACE = timedelta(minutes=15)
+"""A beat that comes so long after its time is not late yet."""
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
+_ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
+_LATE = re.compile(
+    r"[,;]?\s*\(?\s*(?:(?P<skip>skip(?:ped)?|drop(?:ped)?)|(?:(?:do it )?(?:once|anyway)))"
+    r"\s+(?:(?:it\s+)?(?:if|when)\s+(?:it\s+is\s+)?"
+    r"(?:more\s+than\s+(?P<n>\d{1,4})\s+(?P<unit>minute|hour|day)s?\s+)?(?:late|missed))\s*\)?",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r"\s*(?:[:,—–-]\s*|$)|\s+")
+_SAYS_WHEN = re.compile(
+    r"(?:when(?:ever)?|every|each|once|twice|on|at|in|before|after|if|until|now and then|sometimes"
+    r"|daily|hourly|weekly|monthly|yearly)\b[^:\n]*:",
+    re.IGNORECASE,
+)
+"""A line that means to say when, whatever its heading says."""
+_UNITS = {"minute": 1, "hour": 60, "day": 24 * 60}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, its line in the file, and what becomes of a time that was missed."""
+
+    line: int
+    text: str
+    schedule: Schedule
+    skips: bool = False
+    grace: timedelta = GRACE
+
+    @property
+    def key(self) -> str:
+        """What names the task, wherever in the file it stands."""
+        said = f"{self.schedule}\n{' '.join(self.text.split()).casefold()}"
+        return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+    @property
+    def citation(self) -> str:
+        """`HEARTBEAT.md:7`."""
+        return f"{FILE}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line that says no time that is understood."""
+
+    line: int
+    text: str
+
+
+def tasks(text: str) -> tuple[list[Task], list[Unread]]:
+    """The tasks of the file, and the lines that are none."""
+    found: list[Task] = []
+    unread: list[Unread] = []
+    above: Schedule | None = None
+    for line, heading, said in _entries(text):
+        if heading:
+            made = schedule(said)
+            above = made[0] if made and not said[made[1] :].strip(" .:") else None
+            continue
+        task = _task(line, said, above)
+        if task is None:
+            unread.append(Unread(line, said))
+        else:
+            found.append(task)
+    return found, unread
+
+
+def _entries(text: str) -> Iterator[tuple[int, bool, str]]:
+    """Each heading, item and line with its number; what is nested in an item belongs to it."""
+    blank = re.compile(r"[^\n]")
+    for pattern in (_COMMENT, _FENCE):
+        text = pattern.sub(lambda found: blank.sub(" ", found[0]), text)
+    item: tuple[int, list[str]] | None = None
+    for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
+        found = _ITEM.fullmatch(line)
+        nested = item is not None and line[:1].isspace() and line.strip()
+        if item and nested:
+            item[1].append(line.strip())
+            continue
+        if item:
+            yield item[0], False, "\n".join(item[1])
+            item = None
+        if heading := _HEADING.fullmatch(line.strip()):
+            yield number, True, heading["title"]
+        elif found and not _is_done(found):
+            item = number, [found["text"].strip()]
+        elif found:
+            item = None
+        elif line.strip() and not line[:1].isspace():
+            item = number, [line.strip()]
+
+
+def _is_done(item: "re.Match[str]") -> bool:
+    return "x" in (item["box"] or "").lower() or item["text"].strip().startswith("~~")
+
+
+def _task(line: int, said: str, above: Schedule | None) -> Task | None:
+    late = _LATE.search(said)
+    text = f"{said[: late.start()]} {said[late.end() :]}".strip() if late else said
+    text = re.sub(r"\s+:", ":", text)
+    skips = bool(late and late["skip"])
+    grace = GRACE
+    if late and late["n"]:
+        grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
+    inherited = (above, text) if above and not _SAYS_WHEN.match(text) else None
+    found = _beginning(text) or _ending(text) or inherited
+    if found is None or not found[1].strip():
+        return None
+    return Task(line, found[1].strip(), found[0], skips, grace)
+
+
+def _beginning(text: str) -> tuple[Schedule, str] | None:
+    made = schedule(text)
+    if made is None:
+        return None
+    joint = _JOINT.match(text, made[1])
+    return (made[0], text[joint.end() :]) if joint else None
+
+
+def _ending(text: str) -> tuple[Schedule, str] | None:
+    """A schedule behind the task, in parentheses or not."""
+    for begin in STARTS.finditer(text):
+        made = schedule(text[begin.start() :])
+        if made and not text[begin.start() + made[1] :].strip(" .!)"):
+            return made[0], text[: begin.start()].rstrip(" (,;:—–-")
+    return None

@@ -1,0 +1,97 @@
+"""What is known of the heartbeat: since when tasks stand, what beats cost, what to tell.
+
+`.assistant/heartbeat.json` holds digests, numbers and the ids of sessions, never a word of a task.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from pathlib import Path
+
+from assistant.disk import locking, storage
+from assistant.errors import AssistantError
+from assistant.session.entries import AssistantEntry, InterruptedEntry
+from assistant.session.transcript import read
+from assistant.workspace.folder import Workspace
+
+SHOWN = 160
+"""Characters of an answer that the next chat is told."""
+MOST_TOLD = 5
+
+
+@dataclass(slots=True)
+class News:
+    """A beat that the next chat mentions: when it was due, and its session or what went wrong."""
+
+    due: str
+    session: str = ""
+    failed: str = ""
+
+
+@dataclass(slots=True)
+class Beats:
+    """All of it: `seen` is the day each task was first met, `tokens` are those of each month."""
+
+    seen: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+    untold: list[News] = field(default_factory=list)
+
+    def since(self, key: str, today: date) -> date:
+        """The day from which a task counts; a clock that was set back makes it earlier."""
+        known = self.seen.get(key, today.isoformat())
+        self.seen[key] = min(known, today.isoformat())
+        return date.fromisoformat(self.seen[key])
+
+
+def path(place: Workspace) -> Path:
+    """Where it is kept."""
+    return place.private / "heartbeat.json"
+
+
+def load(place: Workspace) -> Beats:
+    """What is kept; nothing if it cannot be read."""
+    try:
+        raw = json.loads(storage.held(path(place)))
+        return Beats(raw["seen"], raw["tokens"], [News(**each) for each in raw["untold"]])
+    except (ValueError, KeyError, TypeError):
+        return Beats()
+
+
+@contextmanager
+def changing(place: Workspace) -> Iterator[Beats]:
+    """It, to be changed by this process alone; written at the end."""
+    storage.private_directory(place.private)
+    with locking.lock(path(place).with_suffix(".json.lock")):
+        known = load(place)
+        yield known
+        storage.replace(path(place), json.dumps(asdict(known)).encode())
+
+
+def take_news(place: Workspace) -> list[str]:
+    """What there is to tell, a line each; from now on it is told."""
+    if not load(place).untold:
+        return []
+    with changing(place) as known:
+        news, known.untold = known.untold, []
+    lines = [_line(place, each) for each in news[-MOST_TOLD:]]
+    more = len(news) - len(lines)
+    return [*lines, *([f"{more} earlier beats: `assistant sessions list`"] if more else ())]
+
+
+def _line(place: Workspace, news: News) -> str:
+    when = f"heartbeat, {news.due.replace('T', ' ')}"
+    if not news.session:
+        return f"{when}: {news.failed}"
+    try:
+        said = [
+            each.text
+            for each in read(place.sessions, news.session)
+            if isinstance(each, AssistantEntry | InterruptedEntry) and each.text.strip()
+        ]
+    except AssistantError:
+        said = []
+    text = " ".join(" ".join(said[-1:]).split()) or "its session is gone"
+    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return f"{when}: {text} · `assistant sessions show {news.session[-3:]}`"

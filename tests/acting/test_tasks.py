@@ -1,0 +1,57 @@
+"""HEARTBEAT.md: which tasks there are, when, and which lines are not understood."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from assistant.acting.heartbeat.tasks import tasks
+from assistant.schedule.telling import told
+
+TEXT = """\
+<!-- every day: this is a comment -->
+# Heartbeat
+
+- every 30 minutes: look at the mail,
+  and at the post
+- [ ] weekdays at 9:30, skip if more than 2 hours late: say good morning
+- [x] every day: done with
+- ~~each Friday: struck~~
+- Water the plants (each Friday)
+- now and then: think
+
+## Every month on the 1st
+
+* Pay the rent (skip if late)
+* when the moon is full: howl
+
+## Ideas
+
+each Sunday: rest
+paint the house
+"""
+
+
+def test_tasks_say_when_before_behind_or_above() -> None:
+    found, unread = tasks(TEXT)
+    assert [(each.line, told(each.schedule), each.text, each.skips) for each in found] == [
+        (4, "every 30 minutes", "look at the mail,\nand at the post", False),
+        (6, "Monday to Friday at 09:30", "say good morning", True),
+        (9, "every Friday at 09:00", "Water the plants", False),
+        (14, "day 1 of every month at 09:00", "Pay the rent", True),
+        (19, "every Sunday at 09:00", "rest", False),
+    ]
+    assert found[1].grace == timedelta(hours=2)
+    assert [(each.line, each.text) for each in unread] == [
+        (10, "now and then: think"),
+        (15, "when the moon is full: howl"),
+        (20, "paint the house"),
+    ]
+
+
+def test_the_template_is_understood() -> None:
+    text = (Path(__file__).parents[2] / "workspace" / "HEARTBEAT.md").read_text("utf-8")
+    found, unread = tasks(text)
+    assert [told(each.schedule) for each in found] == [
+        "Monday to Friday at 08:00",
+        "every Friday at 16:00",
+    ]
+    assert unread == []
