@@ -14,7 +14,16 @@ from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.help import Group, Tree
-from assistant.cli.memory import collections, evaluation, facts, overview, reading, state, upkeep
+from assistant.cli.memory import (
+    collections,
+    evaluation,
+    facts,
+    merging,
+    overview,
+    reading,
+    state,
+    upkeep,
+)
 from assistant.cli.moving import exporting, importing
 from assistant.cli.options import Globals, at_terminal
 from assistant.cli.sessions import commands as sessions
@@ -82,6 +91,7 @@ for module in (
     state,
     overview,
     upkeep,
+    merging,
     reading,
     collections,
     evaluation,

@@ -13,6 +13,7 @@ from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.disk.locking import Lock
+    from assistant.memory.writing.copies import Copies
     from assistant.settings import Settings
 
 TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
@@ -50,6 +51,13 @@ def amending(
     from assistant.memory.writing.transaction import Commits  # a markdown parser: not for clients
 
     return Commits(place).amending(texts, origin)
+
+
+def copies(place: Workspace) -> "Copies":
+    """The copies that syncing left of memory files, to be taken in."""
+    from assistant.memory.writing.copies import Copies  # a markdown parser: not for clients
+
+    return Copies(place)
 
 
 def open_in_process(

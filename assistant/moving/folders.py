@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from assistant.memory.text.conflicts import original_of
 from assistant.moving.found import (
     Document,
     Found,
@@ -24,6 +23,7 @@ from assistant.moving.found import (
 )
 from assistant.moving.package import Package
 from assistant.moving.prose import facts_in
+from assistant.workspace.copies import original_of
 
 PERSONA = frozenset(
     {"SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md"}

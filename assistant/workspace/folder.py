@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assistant.disk import storage
 from assistant.errors import StorageError, WorkspaceError
+from assistant.workspace.copies import original_of
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 """In the prompt whole, every turn."""
@@ -67,6 +68,11 @@ class Workspace:
         return self.private / "history"
 
     @property
+    def merged(self) -> Path:
+        """Conflict copies whose facts were taken in."""
+        return self.private / "merged"
+
+    @property
     def imported(self) -> Path:
         """Digests of what was imported, so that it is once."""
         return self.private / "imported.json"
@@ -110,9 +116,29 @@ class Workspace:
         found = Survey([], {})
         for name in INDEXED_FILES:
             _judge(found, name, f"{self.root}/{name}")
+        for name in self._top_copies():
+            _leave_copy(found, name)
         _look_through(found, f"{self.root}/", "memory")
         found.sources.sort()
         return found
+
+    def copies(self) -> dict[str, str]:
+        """The copies that syncing left of memory files: their names, and whose copies they are."""
+        found = {name: original_of(name) or "" for name in self._top_copies()}
+        for path in (self.root / "memory").rglob("*"):
+            name = path.relative_to(self.root).as_posix()
+            original = original_of(name)
+            if original and original.endswith(".md") and path.is_file():
+                found[name] = original
+        return dict(sorted(found.items()))
+
+    def _top_copies(self) -> list[str]:
+        try:
+            names = os.listdir(self.root)  # noqa: PTH208
+        except OSError:
+            return []
+        likely = [name for name in names if name not in INDEXED_FILES]
+        return sorted(name for name in likely if original_of(name) in INDEXED_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +164,11 @@ def _look_through(found: Survey, root: str, top: str) -> None:
                     if entry.is_dir(follow_symlinks=False):
                         if _is_fit(found, name):
                             waiting.append(name)
-                    elif not name.endswith(".md"):
+                    elif not name.endswith((".md", ".orig")):
+                        continue
+                    elif original_of(name) is not None:
+                        _leave_copy(found, name)
+                    elif name.endswith(".orig"):
                         continue
                     elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
                         found.sources.append(name)  # without a system call more
@@ -159,6 +189,15 @@ def _is_fit(found: Survey, directory: str) -> bool:
     else:
         return True
     return False
+
+
+def _leave_copy(found: Survey, name: str) -> None:
+    _reject(
+        found,
+        name,
+        f"is a copy that syncing left of {original_of(name)}; `assistant memory merge` takes its "
+        "facts in",
+    )
 
 
 def _judge(found: Survey, name: str, path: str) -> None:

@@ -49,6 +49,8 @@ STORES = (
           "facts that wait for you", "always"),
     Store("servers", "state", ("mcp.json",),
           "what the tools of MCP servers were approved as", "none"),
+    Store("merged", "workspace", (".assistant/merged/*",),
+          "conflict copies whose facts were taken in", "always"),
     Store("index", "workspace", (".assistant/index/**/*",),
           "chunks, words and vectors of the files", "always"),
     Store("vectors", "cache", ("vectors/*/*",),

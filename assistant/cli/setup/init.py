@@ -1,6 +1,7 @@
 """`init` and `trust`: a workspace made, and one let into prompts."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,9 @@ def init(
         Path | None,
         typer.Option("--from", metavar="ARCHIVE", help="Restore what `assistant export` wrote."),
     ] = None,
+    git: Annotated[
+        bool, typer.Option("--git", help="Keep it in git, which then merges it fact by fact.")
+    ] = False,
 ) -> None:
     """Create a workspace; what is there already stays."""
     root = directory or context.obj.directory or workspace.default_root()
@@ -33,6 +37,8 @@ def init(
         make(root)
     else:
         _restore(archive, root)
+    if git:
+        _in_git(root)
     other = "" if root == workspace.default_root() else f" -w {shlex.quote(str(root))}"
     typer.echo(f"The workspace is at {root}; its files are yours to edit, in any editor.")
     typer.echo(f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks all.")
@@ -58,6 +64,17 @@ def _restore(archive: Path, root: Path) -> None:
     created = workspace.create(root)
     trust.grant(created.workspace)
     typer.echo(f"Restored {counted(len(names), 'file')} from {archive}.")
+
+
+def _in_git(root: Path) -> None:
+    """Have git keep the workspace, and this program unite what two machines wrote."""
+    from assistant.workspace.git import set_up
+
+    program = Path(sys.argv[0]).resolve()
+    if program.name != "assistant":
+        program = Path(sys.executable).with_name("assistant")
+    for line in set_up(workspace.find(root), program):
+        typer.echo(line)
 
 
 def trust_workspace(context: typer.Context) -> None:

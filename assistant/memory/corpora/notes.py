@@ -17,8 +17,8 @@ from wcmatch import glob
 
 from assistant.memory.corpora import obsidian
 from assistant.memory.index.corpus import decoded
-from assistant.memory.text.conflicts import original_of
 from assistant.settings import SourceSettings
+from assistant.workspace.copies import original_of
 from assistant.workspace.folder import Survey, Workspace
 
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE

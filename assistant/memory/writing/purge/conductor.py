@@ -170,6 +170,8 @@ class _Plan:
             case "map":
                 drawn = place.private.glob("map.*")
                 return ((path, b"") for path in drawn if path.stat().st_size)
+            case "merged":
+                return _without(place.merged, self.words)
             case "sessions":
                 return conversations(place.sessions, self.words, self.purging.cited, held)
             case "prompts":
@@ -199,6 +201,14 @@ class _Plan:
 
     def _says(self, edit: Edit) -> bool:
         return bool(edit.inserted) and self.words.stand_in(edit.inserted)
+
+
+def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
+    """The files of a folder that hold the words, and what they shall hold."""
+    for path in sorted(folder.glob("*")):
+        text = path.read_bytes().decode("utf-8", "replace")
+        if (kept := words.without(text)) != text:
+            yield path, kept.encode()
 
 
 def _lenient(

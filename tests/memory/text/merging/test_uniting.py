@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assistant.memory.text.uniting import added, marked_line, united
+from assistant.memory.text.merging.copying import taken_in
+from assistant.memory.text.merging.uniting import marked_line, united
 
 HEAD = "# Memory\n\nWhat I know.\n\n"
 
@@ -63,10 +64,17 @@ def test_prose_that_both_changed_is_left_to_the_owner_and_facts_are_not() -> Non
     assert united(f"{base}\n{fence}", f"{ours}\n{fence}", f"{base}\n{fence}").text.endswith(fence)
 
 
-def test_what_a_copy_has_more() -> None:
-    assert added(memory("a", "~~b~~ (superseded 2026-11-21: c)", "c"), memory("b", "A", "d")) == [
-        "- d\n"
-    ]
+def test_a_copy_gives_its_facts_and_takes_none() -> None:
+    ours = memory("a", "~~b~~ (superseded 2026-11-21: c)", "c")
+    copy = memory(
+        "b", "A", "d", "gone", "~~a~~ (superseded 2026-11-22: d)", head="# Memory\n\nElse.\n\n"
+    )
+    text, left = taken_in(ours, copy, {"gone"})
+    assert text == memory(
+        "~~a~~ (superseded 2026-11-22: d)", "~~b~~ (superseded 2026-11-21: c)", "c", "d"
+    )
+    assert left == ["Else.\n"]
+    assert taken_in(text, copy, {"gone"}) == (text, left)
 
 
 @dataclass
@@ -125,6 +133,12 @@ def histories(count: int) -> Iterator[tuple[str, Side, Side]]:
         yield base, *sides
 
 
+def facts_of(lines: list[str]) -> list[str]:
+    """What the list items say, or said before they were struck out."""
+    items = (line for line in lines if line.startswith("- "))
+    return [re.sub(r"^- (?:~~)?(.*?)(?:~~ .*)?$", r"\1", item) for item in items]
+
+
 def check(count: int) -> None:
     for base, one, other in histories(count):
         done = united(base, one.text, other.text)
@@ -137,14 +151,21 @@ def check(count: int) -> None:
                 assert f"- {fact}" in lines or f"- ~~{fact}~~" in done.text, (fact, done.text)
         known = set(re.findall(r"^- (.+)", base, re.MULTILINE))
         assert not {f"- {fact}" for fact in (one.deleted | other.deleted) & known} & set(lines)
-        facts = [
-            re.sub(r"^- (?:~~)?(.*?)(?:~~ .*)?$", r"\1", each) for each in lines if each[:1] == "-"
-        ]
-        assert len(facts) == len(set(facts)), done.text
+        assert len(facts_of(lines)) == len(set(facts_of(lines))), done.text
 
 
 def test_no_line_is_lost_or_doubled_in_any_history() -> None:
     check(60)
+
+
+def test_a_conflict_copy_loses_and_doubles_nothing() -> None:
+    for _, one, other in histories(60):
+        text, left = taken_in(one.text, other.text)
+        lines = text.split("\n")
+        for fact in one.typed | other.typed:
+            assert f"- {fact}" in lines or f"- ~~{fact}~~" in text, (fact, text)
+        assert len(facts_of(lines)) == len(set(facts_of(lines))), text
+        assert (taken_in(text, other.text), left) == ((text, []), [])
 
 
 @pytest.mark.slow

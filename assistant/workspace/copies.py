@@ -17,6 +17,8 @@ _KEPT = (".orig", ".rej")
 def original_of(name: str) -> str | None:
     """The name of the file that this one is a copy of; None if it is no such copy."""
     folder, slash, own = name.rpartition("/")
+    if "conflict" not in own.lower() and not own.endswith(_KEPT):
+        return None
     if own.endswith(_KEPT):
         return f"{folder}{slash}{own.rpartition('.')[0]}"
     found = _COPY.fullmatch(own)

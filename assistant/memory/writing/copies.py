@@ -1,0 +1,81 @@
+"""The copies that syncing left of memory files: what they have more, taken into the files.
+
+A copy that was taken in is kept out of the way, in `.assistant/merged`, since undo reverses the
+change of the file alone.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assistant.disk import storage
+from assistant.errors import LedgerError
+from assistant.memory.base import Origin
+from assistant.memory.text.identity import fact_key
+from assistant.memory.text.merging.copying import CopyMerge, taken_in
+from assistant.memory.writing.transaction import Commits
+from assistant.workspace.folder import Workspace, read_text
+
+ORIGIN = Origin("merge")
+
+
+class Copies:
+    """The conflict copies of one workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._commits = Commits(workspace)
+
+    def plan(self) -> list[CopyMerge]:
+        """What would be done, a copy each, one built on the other. Raises StorageError."""
+        forgotten = self._forgotten()
+        texts: dict[str, str] = {}
+        found = []
+        for copy, source in self._workspace.copies().items():
+            before = texts.get(source, self._text(source))
+            after, left = taken_in(before, self._text(copy), forgotten)
+            texts[source] = after if before.strip() else self._text(copy)
+            found.append(CopyMerge(copy, source, before, texts[source], tuple(left)))
+        return found
+
+    def take_in(self, planned: Sequence[CopyMerge]) -> None:
+        """Do what was planned, as one write. Raises LedgerError if a file changed meanwhile."""
+        first: dict[str, str] = {}
+        last: dict[str, str] = {}
+        for each in planned:
+            first.setdefault(each.source, each.before)
+            last[each.source] = each.after
+        changed = {source: text for source, text in last.items() if text != first[source]}
+        for source in changed:
+            path = self._workspace.root / source
+            if not path.exists():
+                storage.replace(path, b"")
+        with self._commits.amending(changed, ORIGIN):
+            for source in changed:
+                if self._text(source) != first[source]:
+                    raise LedgerError(f"{source} has changed meanwhile", "Run it again")
+            for source, text in changed.items():
+                storage.replace(self._workspace.root / source, text.encode())
+        for each in planned:
+            self._put_aside(each.copy)
+
+    def _put_aside(self, copy: str) -> None:
+        aside = storage.private_directory(self._workspace.merged)
+        with storage.reported("moved", aside / Path(copy).name):
+            (self._workspace.root / copy).rename(aside / copy.replace("/", "%"))
+
+    def _text(self, name: str) -> str:
+        path = self._workspace.root / name
+        return read_text(path) if path.exists() else ""
+
+    def _forgotten(self) -> set[str]:
+        """The words of facts that were forgotten here and not written again."""
+        journal = self._commits.journal
+        journal.refresh()
+        gone: set[str] = set()
+        for write in journal.acknowledged():
+            keys = {fact_key(line) for line in write.text.split("\n") if line}
+            if write.action == "forget" and not journal.is_undone(write):
+                gone |= keys
+            elif write.action != "undo":
+                gone -= keys
+        return gone

@@ -1,0 +1,103 @@
+"""A workspace on two machines: git's merges, and the copies that syncing leaves."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.memory.text.merging.test_uniting import histories, united
+
+COPY = "MEMORY.sync-conflict-20261122-101010-ABCDEFG.md"
+
+
+def git(place: Path, *arguments: str, fails: bool = False) -> str:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    done = subprocess.run(
+        ["git", *identity, "-C", place, *arguments], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode != 0) == fails, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def repository(place: Path, run: Run) -> Path:
+    """The workspace in git, as it was begun."""
+    done = run("init", "--git", str(place))
+    assert "made a git repository" in done.stdout, done.stderr
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "begun")
+    assert ".assistant" not in git(place, "ls-files")
+    return place
+
+
+def diverge(repository: Path, base: str, ours: str, theirs: str) -> None:
+    """Commit two versions of what both came of, and check ours out."""
+    memory = repository / "MEMORY.md"
+    git(repository, "checkout", "-qB", "ours")
+    for branch, text in (("ours", base), ("theirs", theirs), ("ours", ours)):
+        git(repository, "checkout", "-q", *(["-B"] if branch == "theirs" else []), branch)
+        memory.write_text(text, encoding="utf-8")
+        git(repository, "commit", "-qam", branch, "--allow-empty")
+
+
+def test_git_unites_facts_and_leaves_prose_to_the_owner(repository: Path, run: Run) -> None:
+    assert run("init", "--git", str(repository)).stdout.count("wrote") == 0
+    base = "# Memory\n\nProse.\n\n- a\n- b\n"
+    diverge(repository, base, base + "- x\n", base.replace("- b\n", "") + "- y\n")
+    git(repository, "merge", "--no-edit", "theirs")
+    assert (repository / "MEMORY.md").read_text() == "# Memory\n\nProse.\n\n- a\n- x\n- y\n"
+
+    diverge(repository, base, base.replace("Prose", "One"), base.replace("Prose", "Two") + "- y\n")
+    git(repository, "merge", "--no-edit", "theirs", fails=True)
+    marked = (repository / "MEMORY.md").read_text()
+    assert "<<<<<<< ours\nOne.\n=======\nTwo.\n>>>>>>> theirs\n" in marked
+    assert marked.endswith("- a\n- b\n- y\n")
+    git(repository, "commit", "-qam", "marks left inside")
+    memory = str(repository / "MEMORY.md")
+    refused = run("memory", "merge-driver", memory, memory, memory, "MEMORY.md")
+    assert refused.returncode == 2 and "unfinished merge, in line 3" in refused.stderr
+    assert (repository / "MEMORY.md").read_text() == marked
+
+
+@pytest.mark.slow
+def test_git_unites_random_histories_as_the_driver_does(repository: Path) -> None:
+    for base, one, other in histories(40):
+        diverge(repository, base, one.text, other.text)
+        git(repository, "merge", "--no-edit", "theirs")
+        merged = (repository / "MEMORY.md").read_text()
+        assert merged == united(base, one.text, other.text).text
+        git(repository, "checkout", "-q", "theirs")
+        git(repository, "merge", "--no-edit", "ours")
+        assert (repository / "MEMORY.md").read_text() == merged
+
+
+def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run: Run) -> None:
+    assert run("remember", "The tide is high").returncode == 0
+    before = (place / "MEMORY.md").read_text()
+    assert run("forget", "The tide is high", "--yes").returncode == 0
+    after = (place / "MEMORY.md").read_text()
+    (place / COPY).write_text(before + "- A parrot named Pip\n")
+    (place / "memory").mkdir()
+    (place / "memory" / "Log (Ada's conflicted copy 2026-01-01).md").write_text("- Of a lost log\n")
+    assert COPY in run("memory", "status").stdout
+    assert "Pip" not in run("recall", "parrot").stdout
+    shown = run("memory", "merge")
+    assert "+- A parrot named Pip" in shown.stdout and "Nothing was written" in shown.stdout
+    assert (place / "MEMORY.md").read_text() == after
+    assert "2 copies taken in" in run("memory", "merge", "--yes").stdout
+    merged = (place / "MEMORY.md").read_text()
+    assert "- A parrot named Pip\n" in merged and "tide" not in merged
+    assert (place / "memory" / "Log.md").read_text() == "- Of a lost log\n"
+    assert not (place / COPY).exists() and (place / ".assistant" / "merged" / COPY).exists()
+    assert "No program that syncs" in run("memory", "merge").stdout
+    assert run("memory", "undo").returncode == 0
+    assert (place / "MEMORY.md").read_text() == after
+
+
+def test_git_that_is_missing_is_told(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(place))
+    done = run("init", "--git", str(place))
+    assert done.returncode == 1 and "git is not installed" in done.stderr
