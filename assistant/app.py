@@ -51,7 +51,7 @@ from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
-from assistant.tools.web.offered import web_tools
+from assistant.tools.web import offered
 from assistant.upkeep import findings
 from assistant.upkeep.agenda import first_of_the_day
 from assistant.upkeep.quiz_by_model import questions
@@ -228,6 +228,8 @@ def _conversation(
     if trusted and wish.purpose != "heartbeat":
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
     jobs = Jobs()
+    web = offered.web(chosen.web, interruption.event)
+    untold.extend(web.notices)
     foreign = _foreign(place if trusted else None, chosen, untold, interruption)
     folders = skills.further(chosen.skills.folders)
     steering = [file for part in parts(chosen.context) for file in part.files]
@@ -241,7 +243,7 @@ def _conversation(
         *scratch_tools(scratch),
         *(() if beats else (asking_tool(),)),
         *skill_tools(known),
-        *web_tools(chosen.web),
+        *web.tools,
         *foreign.tools(),
     ]
     untold.extend(_idle(roots, tools))
@@ -258,7 +260,7 @@ def _conversation(
             Policy(roots.rules),
             redactor,
             off_the_record=wish.off_the_record,
-            closing=_all(jobs.close, foreign.close),
+            closing=_all(jobs.close, foreign.close, web.close),
             interrupt=interruption.event,
         ),
         transcript=record,

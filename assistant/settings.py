@@ -181,6 +181,11 @@ class WebSettings(_Section):
     search_key_env: str | None = None
     """The environment variable that holds the service's key. Unset: `TAVILY_API_KEY` or
     `BRAVE_API_KEY`."""
+    browse: bool = False
+    """Let the model open, read, click and type in a real page, with `browse`. Needs the extra
+    `assistant[browse]`, and a Chromium."""
+    browser: str | None = None
+    """The Chromium to use. Unset: the system's."""
     allow_private: Texts = ()
     """Names, addresses and networks (`10.0.0.0/8`) that pages may be read from although they are
     private; all others are of the public internet."""

@@ -24,7 +24,9 @@ from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import shell_tool
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
-from assistant.tools.web.offered import web_tools
+from assistant.tools.web.browse import browsing_tool
+from assistant.tools.web.browser import Browser
+from assistant.tools.web.offered import web
 from assistant.workspace.folder import Workspace
 
 
@@ -223,7 +225,8 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         *job_tools(Jobs(), threading.Event()),
         *scratch_tools(Scratch()),
         asking_tool(),
-        *web_tools(WebSettings(fetch=True, search="brave")),
+        *web(WebSettings(fetch=True, search="brave"), threading.Event()).tools,
+        browsing_tool(cast(Browser, None)),
     ]
     assert documented == {each.name for each in tools} | {"load_tools", "delegate"}
 

@@ -1,13 +1,14 @@
 """`web_search` against servers that speak each service's form."""
 
 import json
+import threading
 
 import pytest
 
 from assistant.settings import WebSettings
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.web.offered import web_tools
+from assistant.tools.web.offered import web
 from tests.support.site import Site, page
 from tests.tools.conftest import Call, calling
 
@@ -34,7 +35,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def searching(service: str, url: str) -> Call:
     settings = WebSettings.model_validate({"search": service, "search_url": url})
-    return calling(Toolbox(web_tools(settings)), DenyAll())
+    return calling(Toolbox(web(settings, threading.Event()).tools), DenyAll())
 
 
 def test_tavily_is_posted_the_query_and_its_results_are_listed_as_data() -> None:
@@ -86,7 +87,7 @@ def test_what_a_service_should_not_answer_is_told(given: bytes, told: str) -> No
 def test_nothing_is_offered_until_it_is_set_and_a_missing_key_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert web_tools(WebSettings()) == []
+    assert web(WebSettings(), threading.Event()).tools == []
     monkeypatch.delenv("BRAVE_API_KEY")
     said = searching("brave", "")("web_search", query="x").content
     assert "the owner sets the variable BRAVE_API_KEY" in said
