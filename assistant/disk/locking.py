@@ -75,7 +75,7 @@ def lock(path: Path, seconds: float = PATIENCE) -> Lock:
 def try_lock(path: Path) -> Lock | None:
     """The lock, or None if another holds it. Raises StorageError if the file cannot be made."""
     with reported("locked", path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE_FILE)
+        descriptor = _opened(path)
         held = Lock(path, descriptor)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -91,6 +91,16 @@ def try_lock(path: Path) -> Lock | None:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}".encode(), 0)
     return held
+
+
+def _opened(path: Path) -> int:
+    """The file of a lock; on a read-only disk it may be there already, which is enough."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE_FILE)
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.ENOSPC, errno.EACCES) or not path.exists():
+            raise
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
 
 
 def holder(path: Path) -> int | None:

@@ -76,6 +76,8 @@ STORES = (
           ".assistant/sessions/.append", ".assistant/sessions/.adopt", ".assistant/daemon.sock",
           ".assistant/.gitignore", ".assistant/new", ".assistant/day"),
           "process numbers, and marks without words", "none"),
+    Store("locks elsewhere", "state", ("locks/*",),
+          "process numbers, for memories on a read-only disk", "none"),
     Store("logs", "state", ("logs/*",),
           "what befell the memory daemon; never a query or a fact", "none"),
     Store("quiet", "state", ("quiet/*",),

@@ -3,13 +3,16 @@
 Ownership is a kernel lock on `.assistant/owner.lock`, which dies with its holder.
 """
 
+import os
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
+from assistant import config
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
-from assistant.errors import DaemonError
+from assistant.errors import DaemonError, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.workspace.folder import Workspace
 
@@ -21,8 +24,13 @@ LOOK_SECONDS = 0.5
 
 
 def lock_path(workspace: Workspace) -> Path:
-    """The file whose lock is the right to the index."""
-    return workspace.private / "owner.lock"
+    """The file whose lock is the right to the index; on a disk where none can be made it lies in
+    the user's own folder."""
+    try:
+        return storage.private_directory(workspace.private) / "owner.lock"
+    except StorageError:
+        name = sha256(os.fsencode(workspace.root)).hexdigest()[:16]
+        return storage.private_directory(config.state_dir() / "locks") / f"{name}.lock"
 
 
 def claim(
@@ -39,7 +47,6 @@ def claim_unless(
     needless: Callable[[], bool], workspace: Workspace, seconds: float, progress: Progress
 ) -> Lock | None:
     """As `claim`, but None once it is `needless`."""
-    storage.private_directory(workspace.private)
     path, deadline = lock_path(workspace), time.monotonic() + seconds
     while (held := _tried(path, min(LOOK_SECONDS, seconds))) is None and not needless():
         process = locking.holder(path)

@@ -9,23 +9,32 @@ import json
 import os
 import platform
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from assistant.disk import storage
+from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma.base import collection_name
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged
 from assistant.memory.index.dense import DenseIndex
-from assistant.memory.index.vector_cache import cache_path
+from assistant.memory.index.stand_in import StandIn, takes_writes
+from assistant.memory.index.vector_cache import cache_path, cache_place
 from assistant.settings import IndexSettings
 
 MANIFEST = "manifest.json"
+LOOK_SECONDS = 30.0
+"""How often a disk that took no writes is looked at."""
 SPARE_VECTORS = 1000
 """Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
 DAMAGED = "The index was damaged; it was made again"
+NO_WRITES = (
+    "The disk of this memory takes no writes, being full or read-only: recall answers from a copy "
+    "of the index, and nothing can be remembered until there is room"
+)
 DELETED = "The index was deleted; it was made again"
 
 
@@ -42,8 +51,46 @@ class IndexStore:
         self._fingerprint = fingerprint
         self._settings = settings
         self._closed = False
+        self._stand_in: StandIn | None = None
+        self._looked = 0.0
         self.notices: list[str] = []
+        try:
+            self.catalog, self.dense = self._open()
+        except StorageError:
+            self._begin_standing_in()
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it lies in memory, since the disk takes no writes."""
+        return self._stand_in is not None
+
+    @property
+    def trouble(self) -> str:
+        """Why it lies in memory, in one line."""
+        return NO_WRITES if self._stand_in else ""
+
+    def stand_in(self) -> None:
+        """Go on in memory, with what the index on the disk holds. Raises StorageError."""
+        self._let_go()
+        self._begin_standing_in()
+
+    def return_home(self) -> bool:
+        """Go on where the index belongs, if the disk takes writes again; looked at now and then."""
+        stand_in, now = self._stand_in, time.monotonic()
+        if stand_in is None or now - self._looked < LOOK_SECONDS:
+            return False
+        self._looked = now
+        if not self.can_write():
+            return False
+        self._let_go()
+        stand_in.close()
+        self._stand_in = None
         self.catalog, self.dense = self._open()
+        return True
+
+    def can_write(self) -> bool:
+        """Whether the disk that the index belongs on takes writes."""
+        return takes_writes(self._corpus.private)
 
     @property
     def deleted(self) -> bool:
@@ -52,9 +99,7 @@ class IndexStore:
 
     def reopen(self, notice: str, *, discard: bool = False) -> None:
         """Close what there is and open it again, after throwing it away if `discard`."""
-        self.dense.close()
-        with contextlib.suppress(CatalogDamaged):
-            self.catalog.close()
+        self._let_go()
         if discard:
             self._discard()
         self.notices.append(notice)
@@ -63,7 +108,7 @@ class IndexStore:
     def size(self) -> int:
         """The bytes of the index on disk."""
         total = 0
-        for directory, _, names in os.walk(self._corpus.index):
+        for directory, _, names in os.walk(self._index):
             for name in names:
                 with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
                     total += Path(directory, name).stat().st_size
@@ -80,39 +125,63 @@ class IndexStore:
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
             self._marker.unlink(missing_ok=True)
+        if self._stand_in is not None:
+            self._stand_in.close()
 
     # Opening
 
     @property
+    def _index(self) -> Path:
+        return self._stand_in.index if self._stand_in else self._corpus.index
+
+    @property
+    def _cache(self) -> Path:
+        return self._stand_in.cache if self._stand_in else cache_path(self._corpus.identity)
+
+    def _let_go(self) -> None:
+        with contextlib.suppress(MemoryFailure, StorageError):
+            self.dense.close()
+        with contextlib.suppress(CatalogDamaged, StorageError):
+            self.catalog.close()
+
+    def _begin_standing_in(self) -> None:
+        self._looked = time.monotonic()
+        self._stand_in = StandIn(self._corpus.index, cache_place(self._corpus.identity))
+        self.catalog, self.dense = self._open()
+
+    @property
     def _catalog_path(self) -> Path:
-        return self._corpus.index / "catalog.db"
+        return self._index / "catalog.db"
 
     @property
     def _marker(self) -> Path:
         """There while the catalog is open, and after an exit that was not clean."""
-        return self._corpus.index / "catalog.open"
+        return self._index / "catalog.open"
 
     @property
     def _manifest(self) -> Path:
-        return self._corpus.index / MANIFEST
+        return self._index / MANIFEST
 
     def _open(self) -> tuple[Catalog, DenseIndex]:
-        storage.private_directory(self._corpus.private)
-        storage.private_directory(self._corpus.index)
+        if self._stand_in is None:
+            storage.private_directory(self._corpus.private)
+            storage.private_directory(self._corpus.index)
         self._check_manifest()
         catalog = self._open_catalog()
         self._inode = _inode(self._catalog_path)
-        directory = self._corpus.index / "chroma"
+        directory = self._index / "chroma"
         dense = DenseIndex(catalog, directory, self._settings, self.belongs, self.notices.append)
         return catalog, dense
 
     def _open_catalog(self) -> Catalog:
         """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
-        cache = cache_path(self._corpus.identity)
+        cache = self._cache
         unclean = self._mark()
         try:
             catalog = Catalog(self._catalog_path, cache, check=unclean)
-        except CatalogDamaged:
+        except CatalogDamaged as error:
+            if not (self._stand_in or self.can_write()):  # a full disk looks like damage
+                raise StorageError(error.message, "Make room on the disk") from error
             self.notices.append(DAMAGED)
             self._discard()
             for path in cache.parent.glob(f"{cache.name}*"):
@@ -168,7 +237,7 @@ class IndexStore:
         self._mark()
 
     def _discard(self) -> None:
-        index = self._corpus.index
+        index = self._index
         with storage.reported("deleted", index):
             for path in (*index.glob("catalog.*"), *index.glob("chroma*"), self._manifest):
                 if path.is_dir():

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from assistant.disk import storage
-from assistant.errors import AssistantError, MemoryFailure
+from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.aside import Aside, Dropped
@@ -148,7 +148,8 @@ class Synchronizer:
     def faults(self) -> tuple[str, ...]:
         """What is wrong now, one line each: files that cannot be indexed, a server that fails."""
         files = (message for _, message in self._faults.values())
-        return (*self._odd, *files, *filter(None, [self.store.dense.trouble]))
+        troubles = filter(None, [self.store.trouble, self.store.dense.trouble])
+        return (*self._odd, *files, *troubles)
 
     def recover(self, damaged: Catalog | None = None) -> None:
         """Throw the index away after damage; the next `refresh` makes it again.
@@ -199,17 +200,29 @@ class Synchronizer:
     def _refreshed(self, progress: Progress, seconds: float, order: Order) -> Refreshed:
         if self.store.deleted:
             self._reopen(DELETED)
+        if self.store.return_home():
+            self._known = self.store.catalog.sources()
         deadline = time.monotonic() + seconds
         try:
             changed, embedded, left = self._reconcile(progress, deadline, order)
-        except CatalogDamaged:
-            self.recover()
+        except (CatalogDamaged, StorageError) as error:
+            self._make_usable(error)
             changed, embedded, left = self._reconcile(progress, deadline, order)
         self.store.dense.deliver()
         faults = self.faults()
         notices = (*self.store.notices, *faults)
         self.store.notices.clear()
         return Refreshed(tuple(changed), embedded, notices, faults, left)
+
+    def _make_usable(self, error: AssistantError) -> None:
+        """Mend what is damaged; where the disk takes no writes, go on in memory."""
+        if isinstance(error, CatalogDamaged) and self.store.can_write():
+            self.recover()
+            return
+        if self.store.stands_in:
+            raise error
+        self.store.stand_in()
+        self._known = self.store.catalog.sources()
 
     def _observe(self) -> None:
         """Show what changed, holding no lock: whoever is shown it may wait for a write."""

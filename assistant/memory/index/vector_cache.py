@@ -28,12 +28,17 @@ def cache_path(root: Path) -> Path:
 
     Beside them stands which workspace they are of. Raises StorageError.
     """
-    name = sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    directory = storage.private_directory(config.cache_dir() / "vectors" / name)
+    directory = storage.private_directory(cache_place(root).parent)
     of = directory / "workspace"
     if not of.exists():
         storage.replace(of, str(root).encode("utf-8", "surrogateescape"))
-    return directory / "vectors.db"
+    return cache_place(root)
+
+
+def cache_place(root: Path) -> Path:
+    """The file of a workspace's vectors; nothing is made."""
+    name = sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return config.cache_dir() / "vectors" / name / "vectors.db"
 
 
 class VectorCache:
