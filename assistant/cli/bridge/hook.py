@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from assistant.bridge.hooks.quiet import Quiet
 from assistant.cli.options import Globals
 
 
@@ -38,7 +37,8 @@ def hook(
 
     Whatever is wrong, it says nothing and succeeds; --debug says what it was.
     """
-    from assistant.bridge.hooks import run
+    from assistant.bridge.hooks import run  # behind `--help`
+    from assistant.bridge.hooks.quiet import Quiet
 
     options: Globals = context.obj
     kept = next((each for each in Quiet if each == quiet), None)
