@@ -319,6 +319,18 @@ class MemoryStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a check of memory found wrong: in the journal, the index or a file.
+
+    What is not `mended` is left to the owner.
+    """
+
+    part: Literal["journal", "index", "file"]
+    what: str
+    mended: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
     """A day or a span (ISO, both included) that a current fact speaks of, and the fact.
 

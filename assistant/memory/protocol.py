@@ -13,6 +13,7 @@ from typing import Protocol
 from assistant.memory.base import (
     Due,
     Fact,
+    Finding,
     Forgotten,
     Held,
     JournalEntry,
@@ -117,6 +118,9 @@ class Keeper(Memory, Protocol):
 
     def chart(self) -> Chart:
         """All facts, those that were struck out too, laid out by their meanings."""
+
+    def check(self) -> tuple[Finding, ...]:
+        """What is wrong with the journal, the index and the files, mended where that can be."""
 
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""

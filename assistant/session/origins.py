@@ -25,6 +25,8 @@ from assistant.session.turns import Turn
 
 MEMORY_TOOLS = frozenset({"recall", "remember"})
 """Tools whose results are memory's own words."""
+INWARD = MEMORY_TOOLS | {"note"}
+"""Tools whose results hold nothing from outside."""
 _OWNER = """owner owners user users s lives named called besitzer besitzers nutzer nutzers dueño
 usuario propietario propriétaire utilisateur proprietario utente usuário dono eigenaar gebruiker
 владелец пользователь المستخدم المالك 사용자 사용자는 사용자의 주인 주인은"""
@@ -68,7 +70,7 @@ def is_tainted(entries: Iterable[Entry]) -> bool:
             case AttachmentEntry():
                 return True
             case ToolResultEntry(call_id=call_id, tool=tool, synthetic=False):
-                if call_id not in asked and tool not in MEMORY_TOOLS:
+                if call_id not in asked and tool not in INWARD:
                     return True
     return False
 

@@ -94,6 +94,21 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 @memory_commands.command()
+def check(context: typer.Context, as_json: AsJson = False) -> None:
+    """Look for damage to the journal, the index and the files, and mend what can be mended."""
+    with context.obj.memory() as memory:
+        found = memory.check()
+    if as_json:
+        print_json([asdict(each) for each in found])
+    for each in () if as_json else found:
+        typer.echo(spelled(f"{'mended' if each.mended else 'left'}: {each.what}"))
+    if not found and not as_json:
+        typer.echo("Nothing is wrong.")
+    if not all(each.mended for each in found):
+        raise typer.Exit(1)
+
+
+@memory_commands.command()
 def rebuild(context: typer.Context, as_json: AsJson = False) -> None:
     """Make the derived index again; vectors that are cached are not embedded again."""
     with context.obj.memory() as memory:

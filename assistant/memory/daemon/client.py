@@ -101,6 +101,7 @@ class DaemonMemory:
     pairs = _asks(operations.PAIRS)
     due = _asks(operations.DUE)
     chart = _asks(operations.CHART)
+    check = _asks(operations.CHECK)
     rebuild = _asks(operations.REBUILD)
     collections = _asks(operations.COLLECTIONS)
     remove_collections = _asks(operations.REMOVE_COLLECTIONS)

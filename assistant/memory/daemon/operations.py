@@ -105,6 +105,7 @@ LOG = Operation(Keeper.log, lambda memory: memory.log)
 PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
 DUE = Operation(Keeper.due, lambda memory: memory.due)
 CHART = Operation(Keeper.chart, lambda memory: memory.chart)
+CHECK = Operation(Keeper.check, lambda memory: memory.check, changes=True)
 REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
 COLLECTIONS = Operation(Keeper.collections, lambda memory: memory.collections)
 REMOVE_COLLECTIONS = Operation(
@@ -113,6 +114,6 @@ REMOVE_COLLECTIONS = Operation(
 
 _ALL: tuple[Operation[..., Any], ...] = (
     RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, PURGE, UNDO, REVIEW, RESTORE, STATUS, LOG,
-    PAIRS, DUE, CHART, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
+    PAIRS, DUE, CHART, CHECK, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
 )  # fmt: skip
 OPERATIONS = {each.name: each for each in _ALL}

@@ -3,7 +3,12 @@
 from pathlib import Path
 from typing import Protocol
 
+from assistant.memory.text.conflict_marks import conflict_in, without_marks
 from assistant.workspace.folder import Survey
+
+UNREADABLE = "\ufffd"
+MOST_UNREADABLE = 0.25
+"""A file of which more cannot be read is no text."""
 
 
 class Corpus(Protocol):
@@ -33,11 +38,33 @@ class Corpus(Protocol):
 
 
 def decoded(name: str, data: bytes) -> str:
-    """The text of a file that is indexed as it stands. Raises ValueError that says where it is no
-    text."""
+    """The text of a file, with a stand-in for what cannot be read and without a conflict's marks.
+
+    Raises ValueError that says where, if it is no text at all.
+    """
+    doubtful = data.replace(b"\0", UNREADABLE.encode())
+    text = doubtful.decode("utf-8", "replace")
+    if text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
+        raise ValueError(_unreadable(data))
+    return without_marks(text)
+
+
+def doubt(data: bytes) -> str:
+    """What is wrong with a file that can be read all the same; "" if nothing is."""
+    if why := _unreadable(data):
+        seen = "what can be read of it is recalled, and nothing is written to it"
+        return f"is not UTF-8 text ({why}); {seen}. Save it as UTF-8"
+    if b"<<<<<<<" in data and (line := conflict_in(data.decode())):
+        return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
+    return ""
+
+
+def _unreadable(data: bytes) -> str:
+    """Where a file is no text; "" if it is."""
     if (zero := data.find(b"\0")) >= 0:
-        raise ValueError(f"a zero byte at {zero}")
+        return f"a zero byte at {zero}"
     try:
-        return data.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start}") from error
+        return f"byte {error.start}"
+    return ""

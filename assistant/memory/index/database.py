@@ -207,6 +207,13 @@ class Database:
                     db.execute("ROLLBACK")
                 raise
 
+    def verify(self) -> None:
+        """Read it from end to end. Raises CatalogDamaged."""
+        with self.using() as db:
+            verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if verdict != "ok":
+                raise sqlite3.DatabaseError(verdict)
+
     def vacuum(self) -> None:
         """Leave no byte of what was deleted, in free pages or in the logs."""
         with self._alone(), self.using() as db:

@@ -26,7 +26,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.aside import Aside, Dropped
 from assistant.memory.index.backlog import SLICE, Backlog
 from assistant.memory.index.catalog import Catalog, Source
-from assistant.memory.index.corpus import Corpus, decoded
+from assistant.memory.index.corpus import Corpus, decoded, doubt
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.rows import Stat
 from assistant.memory.index.store import DAMAGED, DELETED, IndexStore
@@ -160,6 +160,16 @@ class Synchronizer:
             if damaged is None or damaged is self.store.catalog:
                 self._reopen(DAMAGED, discard=True)
 
+    def verify(self) -> bool:
+        """Whether the catalog is whole, from end to end; a damaged one is made again."""
+        with self._lock:
+            try:
+                self.store.catalog.database.verify()
+            except CatalogDamaged:
+                self.recover()
+                return False
+            return True
+
     def rebuild(self, progress: Progress = no_progress) -> Refreshed:
         """Make the index again from the files; cached vectors are used."""
         with self._lock:
@@ -245,8 +255,7 @@ class Synchronizer:
         for name in set(self._known) - set(names):
             self.store.catalog.delete_source(name)
             changed.append(name)
-            if self._on_change is not None:
-                self._on_change(name, "", sha256(b"").hexdigest())
+            self._changes.append((name, "", sha256(b"").hexdigest()))
         self._faults = {name: fault for name, fault in self._faults.items() if name in names}
         if changed:
             self._known = self.store.catalog.sources()
@@ -278,8 +287,8 @@ class Synchronizer:
     ) -> bool:
         digest = sha256(data).hexdigest()
         if known and known.sha256 == digest:
-            self._faults.pop(name, None)
             self._touch(known, stat)
+            self._doubt(name, stat, data)
             return False
         try:
             text = self._text(name, data)
@@ -288,6 +297,7 @@ class Synchronizer:
             return False
         chunks = self._embedded(name, text, progress)
         self._commit(name, stat, digest, chunks, text)
+        self._doubt(name, stat, data)
         return True
 
     def _embedded(
@@ -342,6 +352,13 @@ class Synchronizer:
         now = time.time_ns()
         self.store.catalog.touch(known.name, stat, now)
         self._known[known.name] = Source(known.name, stat, known.sha256, now, known.chunks)
+
+    def _doubt(self, name: str, stat: Stat, data: bytes) -> None:
+        """Name what is wrong with an indexed file; whoever comes next must look at it again."""
+        self._faults.pop(name, None)
+        if why := doubt(data):
+            self._faults[name] = (stat, f"{name} {why}")
+            self.store.catalog.touch(name, stat, 0)
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
         stays = "; what was indexed of it before stays searchable" if name in self._known else ""

@@ -14,6 +14,7 @@ from assistant.memory.base import (
     FACTS,
     Due,
     Fact,
+    Finding,
     Forgotten,
     Held,
     JournalEntry,
@@ -38,6 +39,7 @@ from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
 from assistant.memory.local.charting import chart
+from assistant.memory.local.checking import check, damage
 from assistant.memory.local.collections import Collections
 from assistant.memory.local.freshness import Freshness, Notices
 from assistant.memory.local.redaction import Redaction
@@ -198,6 +200,7 @@ class LocalMemory:
     def status(self) -> MemoryStatus:
         def look() -> MemoryStatus:
             told = [self._embedder.notice, *self._notices.all(), *self._library.notices()]
+            told += damage(self._ledger.commits.journal)
             waiting = len(self._review.waiting())
             notices = tuple(filter(None, told))
             return self._answers.status(self._embedder.fingerprint, waiting, notices)
@@ -219,6 +222,13 @@ class LocalMemory:
     def chart(self) -> Chart:
         catalog = self._fresh.read(lambda: self._index.store.catalog)
         return chart(catalog, self._answers.recorded)
+
+    def check(self) -> tuple[Finding, ...]:
+        with self._fresh.lock:
+            self._fresh.refresh()
+            found = tuple(check(self._ledger.commits, self._index))
+            self._fresh.refresh()
+            return found
 
     def rebuild(self) -> MemoryStatus:
         with self._fresh.lock:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assistant.errors import StorageError
+from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.lines import line_digest, lines_above, lines_below
 from assistant.memory.writing.markup.items import Splice
@@ -28,16 +29,11 @@ class Draft:
     def text(self, source: str) -> str:
         """A file's text as edited so far, without byte-order mark; "" if it is missing.
 
-        Raises StorageError if it cannot be read or is not UTF-8.
+        Raises StorageError if it cannot be read or is no text.
         """
         if source not in self._text:
             seen = look(self._workspace.root / source)
-            try:
-                decoded = seen.data.decode()
-            except UnicodeDecodeError as error:
-                raise StorageError(
-                    f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
-                ) from error
+            decoded = _decoded(source, seen.data)
             self._seen[source] = seen
             self._text[source] = decoded.removeprefix(_BOM)
         return self._text[source]
@@ -66,8 +62,14 @@ class Draft:
         return self._original[source]
 
     def edit(self, source: str, splice: Splice) -> Edit:
-        """Make a change, and say how it is journalled."""
+        """Make a change, and say how it is journalled. Raises StorageError in a conflict."""
         before, old = self.text(source), self.digest(source)
+        if source not in self._original and (line := conflict_in(before)):
+            raise StorageError(
+                f"{source} holds a conflict of a merge (line {line}); nothing was changed",
+                "Keep what is right of both sides, take out the lines <<<<<<<, ======= and >>>>>>>,"
+                " and try again",
+            )
         self._original.setdefault(source, (before, old))
         self._text[source] = splice.apply(before)
         del self._digest[source]
@@ -97,6 +99,22 @@ class Draft:
     def _bytes(self, source: str) -> bytes:
         bom = _BOM if self._seen[source].data.startswith(_BOM.encode()) else ""
         return (bom + self._text[source]).encode()
+
+
+def _decoded(source: str, data: bytes) -> str:
+    """The text of a file. Raises StorageError if it is none."""
+    if (zero := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, zero) + 1
+        raise StorageError(
+            f"{source} is no text: a zero byte in line {line}; nothing was changed",
+            "Take it out in an editor and try again",
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise StorageError(
+            f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
+        ) from error
 
 
 def _digests(lines: Iterator[str]) -> Iterator[str]:

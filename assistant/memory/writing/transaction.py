@@ -107,6 +107,17 @@ class Commits:
                 raise
             self.journal.settle([write.id], (), verdicts)
 
+    def set_aside(self) -> dict[int, str]:
+        """Take the journal's damaged lines out of it; where each is kept, by its number."""
+        with self.locked():
+            kept = {
+                number: self.images.keep(line.decode("utf-8", "backslashreplace"))
+                for number, line in self.journal.damaged().items()
+            }
+            if kept:
+                self.journal.rewrite(lambda write: write)
+            return kept
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock, with what a dead writer began settled; within it, to no effect."""

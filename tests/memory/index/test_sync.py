@@ -190,10 +190,15 @@ def test_the_same_text_is_embedded_once(workspace: Workspace, start: Open) -> No
 
 
 @pytest.mark.parametrize(
-    ("data", "why"), [(b"- caf\xe9\n", "byte 5"), (b"- a\0b\n", "zero byte at 3")]
+    ("data", "why", "read"),
+    [
+        (b"- caf\xe9\n- tea\n", "byte 5", ["caf\ufffd", "tea"]),
+        (b"- a\0b\n- tea\n", "zero byte at 3", ["a\ufffdb", "tea"]),
+        ("- tea\n".encode("utf-16"), "zero byte at 3", ["old"]),
+    ],
 )
-def test_a_file_that_is_no_text_is_named_and_the_rest_goes_on(
-    workspace: Workspace, start: Open, data: bytes, why: str
+def test_of_a_file_that_is_no_text_what_can_be_read_is_indexed(
+    workspace: Workspace, start: Open, data: bytes, why: str, read: list[str]
 ) -> None:
     index = start()
     write(workspace, "- old\n", "memory/bad.md")
@@ -206,7 +211,7 @@ def test_a_file_that_is_no_text_is_named_and_the_rest_goes_on(
         assert why in notice
         assert "Save it as UTF-8" in notice
     assert plains(index) == ["new"]
-    assert plains(index, "memory/bad.md") == ["old"]
+    assert plains(index, "memory/bad.md") == read
     write(workspace, "- mended\n", "memory/bad.md")
     assert index.refresh().notices == ()
     assert plains(index, "memory/bad.md") == ["mended"]

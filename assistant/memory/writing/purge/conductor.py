@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from assistant import config
-from assistant.errors import AssistantError, LedgerError
+from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage
 from assistant.memory.text import superseding
 from assistant.memory.wanted import check_wanted
@@ -27,6 +27,7 @@ from assistant.memory.writing.purge.conversations import conversations, prompts
 from assistant.memory.writing.purge.rewriting import Rewriting
 from assistant.memory.writing.purge.wordings import cited, wordings
 from assistant.memory.writing.purge.words import Words
+from assistant.memory.writing.record.images import Images
 from assistant.memory.writing.record.writes import Edit, Purging, Write, new_id, now, scrubbed
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
@@ -60,6 +61,7 @@ class Purge:
         """
         with self._alone():
             check_wanted()
+            self._commits.set_aside()  # among the images it is found
             if request and (done := self._journal.of_request(request).get(0)):
                 return Forgotten(done.id, tuple(passages), done.purged)
             purging = self._wanted(passages, past, sessions, request or new_id())
@@ -77,6 +79,7 @@ class Purge:
         if not self._journal.purges():
             return
         with self._alone():
+            self._commits.set_aside()
             for purging in self._journal.purges():
                 with ExitStack() as held:
                     plan = _Plan(self._commits, self._review, purging, held)
@@ -144,9 +147,7 @@ class _Plan:
         self._commits = commits
         self._review = review
         images = commits.images
-        self.images = [
-            name for name in images.names() if self.words.stand_in(images.read(name) or "")
-        ]
+        self.images = [name for name in images.names() if self._is_said(images, name)]
         writes = commits.journal.acknowledged()
         self._reworded = any(self.cleaned(write) != write for write in writes)
         wanted = ("always", "sessions") if purging.sessions else ("always",)
@@ -158,6 +159,13 @@ class _Plan:
         self._held = {name for name, changed in files.items() if changed}
         self.rewriting = Rewriting(chain.from_iterable(files.values()))
         held.callback(self.rewriting.close)
+
+    def _is_said(self, images: Images, name: str) -> bool:
+        """Whether an image holds what must go, or may: nobody can tell of a damaged one."""
+        try:
+            return self.words.stand_in(images.read(name) or "")
+        except StorageError:
+            return True
 
     def _rewritten(self, store: str, held: ExitStack) -> Iterable[tuple[Path, bytes]]:
         """The files of a store that get another content as a whole."""

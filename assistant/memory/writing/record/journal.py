@@ -7,7 +7,8 @@
 - ``verdict``: what became of a fact that the owner's saves were watched for (`stale_saves.py`);
 - ``purge``: facts that are being forgotten for good, until the journal is rewritten without them.
 
-A write without ``done`` was never acknowledged and is not shown.
+A write without ``done`` was never acknowledged and is not shown. A line that is damaged is passed
+over and named, and stays where it is until it is `set_aside`; what it settled is settled anew.
 """
 
 import threading
@@ -18,7 +19,6 @@ from pathlib import Path
 import msgspec
 
 from assistant.disk import storage
-from assistant.errors import StorageError
 from assistant.memory.base import JournalEntry
 from assistant.memory.writing.record.writes import ADDING, GONE, Purging, Verdict, Write
 
@@ -49,6 +49,7 @@ class _State:
     facts: dict[str, str] = field(default_factory=dict)
     saved: dict[str, str] = field(default_factory=dict)
     purges: dict[str, Purging] = field(default_factory=dict)
+    damaged: dict[int, bytes] = field(default_factory=dict)
     lines: int = 0
     offset: int = 0
     last: bytes = b""
@@ -68,10 +69,7 @@ class Journal:
         self._turn = threading.RLock()
 
     def refresh(self, *, mend: bool = False) -> None:
-        """Read the lines added since the last call; with `mend`, cut off a torn last one.
-
-        Raises StorageError, naming the line, if one in the middle is damaged.
-        """
+        """Read the lines added since the last call; with `mend`, cut off a torn last one."""
         with self._turn:
             self._refresh(mend=mend)
 
@@ -88,12 +86,8 @@ class Journal:
         whole = fresh.rfind(b"\n") + 1
         if whole < len(fresh) and mend:
             storage.truncate(self._path, self._state.offset + whole)
-        try:
-            for line in fresh[:whole].split(b"\n")[:-1]:
-                self._take(line)
-        except StorageError:
-            self._state = _State()
-            raise
+        for line in fresh[:whole].split(b"\n")[:-1]:
+            self._take(line)
         self._state.offset += whole
         self._state.seen = seen
 
@@ -114,11 +108,8 @@ class Journal:
         state.last = line + b"\n"
         try:
             self._add(_read(line))
-        except (msgspec.MsgspecError, ValueError, KeyError) as error:
-            raise StorageError(
-                f"{self._path}:{state.lines} is damaged ({error})",
-                "Put the line right, or remove it if it cannot be",
-            ) from error
+        except (msgspec.MsgspecError, ValueError):
+            state.damaged[state.lines] = line
 
     def _add(self, kept: _Kept) -> None:
         state = self._state
@@ -131,7 +122,8 @@ class Journal:
                 state.purges[kept.id] = kept
             case _Line(type="done"):
                 for name in kept.ids:
-                    self._acknowledge(state.writes[name])
+                    if write := state.writes.get(name):  # else the line that told of it is damaged
+                        self._acknowledge(write)
             case _Line(type="void"):
                 state.void.update(kept.ids)
                 for name in kept.ids:
@@ -194,6 +186,10 @@ class Journal:
         ]
         storage.replace(self._path, b"".join(map(_written, kept)))
         self.refresh()
+
+    def damaged(self) -> dict[int, bytes]:
+        """The lines that cannot be read, by their number."""
+        return dict(self._state.damaged)
 
     def purges(self) -> list[Purging]:
         """The purges that have begun and are not done, oldest first."""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import StorageError
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.record.journal import Journal
@@ -80,15 +79,19 @@ def test_a_torn_last_line_is_cut_off_before_the_next_write(path: Path, torn: byt
 @pytest.mark.parametrize(
     "bad", [b"nonsense", b"[]", b'{"type":"other"}', b'{"type":"done","ids":["?"]}', b"\xff", b""]
 )
-def test_a_bad_line_in_the_middle_is_named_and_refused(path: Path, bad: bytes) -> None:
-    opened(path).begin(write("a"), write("b"))
+def test_a_bad_line_in_the_middle_is_named_and_all_else_goes_on(path: Path, bad: bytes) -> None:
+    journal = opened(path)
+    journal.begin(write("a"), write("b"))
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + bad + b"\n" + second)
     before = path.read_bytes()
-    for _ in range(2):
-        with pytest.raises(StorageError, match=r"journal\.jsonl:2 is damaged"):
-            opened(path)
+    for each in (journal, opened(path)):
+        each.refresh()
+        assert [one.id for one in each.pending()] == ["a", "b"]
+        assert each.damaged() == ({} if b"done" in bad else {2: bad})
     assert path.read_bytes() == before
+    journal.settle(["a", "b"])
+    assert [one.id for one in opened(path).acknowledged()] == ["a", "b"]
 
 
 def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:

@@ -1,0 +1,58 @@
+"""Damage, conflicts and what is no text: named, mended where that can be, and nothing is lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+CONFLICT = "- Ours\n<<<<<<< HEAD\n- Lives in Bath\n=======\n- Lives in York\n>>>>>>> laptop\n"
+
+
+def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) -> None:
+    for fact in ("Ada has the kayak", "Ben has the tent"):
+        assert run("remember", fact).returncode == 0
+    journal = place / ".assistant" / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:2], b'{"type":"write", spoilt swordfish}\n', *lines[2:]]))
+    assert run("remember", "Cleo has the map").returncode == 0
+    assert "line 3 damaged" in run("memory", "status").stdout
+    found = run("memory", "check", "--json")
+    assert found.returncode == 0
+    (finding,) = json.loads(found.stdout)
+    assert (finding["part"], finding["mended"]) == ("journal", True)
+    assert "Nothing is wrong" in run("memory", "check").stdout
+    assert len(json.loads(run("memory", "log", "--json").stdout)) == 3
+    assert run("memory", "undo").stdout == "Undone: remember MEMORY.md  Cleo has the map\n"
+
+
+def test_a_conflict_is_no_fact_and_is_not_written_into(place: Path, run: Run) -> None:
+    path = place / "MEMORY.md"
+    path.write_text(CONFLICT)
+    said = json.loads(run("recall", "Lives in York", "--json").stdout)["passages"]
+    texts = [each["text"] for each in said]
+    assert any("York" in text for text in texts)
+    assert not any(mark in text for text in texts for mark in ("<<<", "===", ">>>"))
+    refused = run("remember", "Ada has the kayak")
+    assert refused.returncode == 1
+    assert "conflict of a merge (line 2)" in refused.stderr and "<<<<<<<" in refused.stderr
+    assert path.read_text() == CONFLICT
+    for command in ("status", "check"):
+        assert "MEMORY.md holds a conflict of a merge (line 2)" in run("memory", command).stdout
+    path.write_text("```\n" + CONFLICT + "```\n")
+    assert run("remember", "Ada has the kayak").returncode == 0
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\xe9"])
+def test_what_is_no_text_is_read_as_far_as_it_goes_and_never_written(
+    place: Path, run: Run, byte: bytes
+) -> None:
+    path = place / "MEMORY.md"
+    held = b"- Ada has the kayak\n- Ben " + byte + b" has the tent\n"
+    path.write_bytes(held)
+    assert "kayak" in run("recall", "kayak").stdout
+    refused = run("remember", "Cleo has the map")
+    assert refused.returncode == 1
+    assert "MEMORY.md is no" in refused.stderr
+    assert path.read_bytes() == held
