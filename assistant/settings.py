@@ -80,6 +80,9 @@ class ModelSettings(_Section):
     """Run all tool calls of a reply in order, or only the first."""
     max_rounds: int = Field(default=25, ge=1)
     """Requests to the model in one turn, before it is told to come to an end."""
+    resident: bool = True
+    """After an `ask`, keep a process with the provider's library imported (200 MB), so that the
+    next leaves at once; it goes when nobody has asked for `daemon.idle_seconds`."""
     tool_format: Literal["auto", "native", "xml"] = "auto"
     """How tools are offered: by the provider's own tool calling, or as XML in the prompt."""
 

@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
+from assistant.cli import resident
 from assistant.cli.acting import agenda, heartbeat, mcp_servers, skills
 from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
@@ -114,10 +115,14 @@ for module in (
     module.register(cli)
 
 
-def run() -> None:
-    """The entry point: run the command, print an error in one place, exit with its code."""
+def run(*, handed_over: bool = False) -> None:
+    """The entry point: run the command, print an error in one place, exit with its code.
+
+    One that was `handed_over` to this process is not given away again.
+    """
     completion.prepare()
     arguments = hoisted(sys.argv[1:])
+    resident.arguments = None if handed_over else sys.argv[1:]
     try:
         code = cli(arguments, prog_name="assistant", standalone_mode=False)
         sys.stdout.flush()

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli import resident
 from assistant.cli.opening import Opening
 from assistant.cli.options import AsJson, message_and_input
 from assistant.cli.talk.chat import AddDir, Continue, Model, OffTheRecord, Resume, Yes
@@ -35,6 +36,10 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Do one turn, and print the reply or its events."""
+    if not (context.obj.no_daemon or context.obj.debug):
+        done = resident.carried_out(model)
+        if done is not None:
+            raise typer.Exit(done)
     from assistant.cli.talk import headless
     from assistant.cli.terminal.approval import approver  # the agent: behind `--help`
 

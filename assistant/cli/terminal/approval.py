@@ -5,10 +5,13 @@ so that it cannot pass for the program's own words. More than fits the screen co
 and the question after the last.
 """
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from assistant.cli.terminal.dialogue import Dialogue, Line, Look
 from assistant.cli.terminal.question import answer
@@ -65,11 +68,18 @@ def approver() -> Asking | None:
         return None
     if sys.stdin.isatty():
         return Asking(LineDialogue(sys.stdin, sys.stderr))
-    try:
-        keyboard = Path("/dev/tty").open(encoding="utf-8")  # noqa: SIM115  # as long as we live
-    except OSError:
+    keyboard = _keyboard()
+    if keyboard is None:
         return None
     return Asking(LineDialogue(keyboard, sys.stderr))
+
+
+def _keyboard() -> TextIO | None:
+    """The terminal of this process, or, where another started it for us, that of its errors."""
+    for path in ("/dev/tty", os.ttyname(sys.stderr.fileno())):
+        with contextlib.suppress(OSError):
+            return Path(path).open(encoding="utf-8")
+    return None
 
 
 def decided(answer: str) -> Decision:

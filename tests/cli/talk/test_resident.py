@@ -1,0 +1,77 @@
+"""The process that waits for `ask`: it does what the command would, at once, and ends with it."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assistant.cli import resident
+from assistant.memory.daemon import sockets
+from tests.cli.conftest import ASSISTANT
+from tests.cli.talk.test_ask import command, done
+from tests.support.provider import Pause, Provider, Raw, fails
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place of its own for the process, which is ended afterwards."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("r", numbered=True)))
+
+
+def waiting(place: Path, url: str) -> "subprocess.Popen[bytes]":
+    """An `ask` that has no input and waits for its answer."""
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
+    words = [ASSISTANT, "-w", place, "ask", "wait"]
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, env=os.environ | model)
+
+
+def test_the_second_ask_is_done_by_the_process_that_the_first_began(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.txt").write_text("Mia likes rooibos\n")
+    held = Pause()
+    try:
+        with Provider("One.", fails(401), Raw((held,)), Raw((held,))) as provider:
+            first = command(place, provider.url, "ask", "hello")
+            assert done(first) == (0, "One.\n", "")
+            assert sockets.answers(resident.place())
+
+            monkeypatch.chdir(tmp_path)
+            second = command(place, provider.url, "ask", "see", "@notes.txt")
+            code, shown, beside = done(second, "piped\n")
+            assert (code, shown) == (1, "") and beside.startswith("assistant: ")
+            sent = str(provider.requests[1].body["messages"][-1]["content"])
+            assert "rooibos" in sent and "]\npiped\n" in sent
+
+            stopped = waiting(place, provider.url)
+            assert provider.wait_for(lambda each: len(each.requests) == 3, 90)
+            stopped.send_signal(signal.SIGINT)
+            assert stopped.wait(60) == 130
+
+            killed = waiting(place, provider.url)
+            assert provider.wait_for(lambda each: len(each.requests) == 4, 90)
+            killed.kill()
+            killed.wait(60)
+            assert provider.wait_for(lambda each: each.hang_ups == 2, 30)
+    finally:
+        subprocess.run([ASSISTANT, "-w", place, "daemon", "stop"], capture_output=True, check=True)
+    assert not sockets.answers(resident.place())
+
+
+@pytest.mark.parametrize(
+    ("raw", "model", "wanted"),
+    [
+        ({}, None, False),
+        ({"model": {"name": "openai/x"}}, None, True),
+        ({}, "openai/x", True),
+        ({"profiles": "openai/x"}, None, True),
+        ({"model": {"name": "openai/x", "resident": False}}, None, False),
+        ({"model": {"name": "openai/x", "resident": "false"}}, "openai/y", False),
+    ],
+)
+def test_it_is_wanted_where_a_model_is_asked(
+    raw: dict[str, object], model: str | None, wanted: bool
+) -> None:
+    assert resident.wanted(raw, model) is wanted
