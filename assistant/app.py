@@ -24,7 +24,7 @@ from assistant.messages import Message
 from assistant.model import select
 from assistant.model.base import TextPiece
 from assistant.model.provider.litellm_library import warm_up
-from assistant.secrets.redactor import Redactor
+from assistant.outside import outside
 from assistant.secrets.standing import redactor as redactor_of_all
 from assistant.session import book, listing, transcript
 from assistant.session.beats import take_news as beats_told
@@ -37,21 +37,12 @@ from assistant.skills.base import Skills
 from assistant.tools.asking import asking_tool
 from assistant.tools.base import Tool
 from assistant.tools.files.mentions import Mentions
-from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
-from assistant.tools.files.write import writing_tools
-from assistant.tools.foreign import servers
-from assistant.tools.foreign.pins import Pins
-from assistant.tools.foreign.tools import Foreign
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll, Policy
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.shell.command import shell_tool
-from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
-from assistant.tools.web import offered
 from assistant.upkeep import findings
 from assistant.upkeep.agenda import first_of_the_day
 from assistant.upkeep.quiz_by_model import questions
@@ -227,24 +218,19 @@ def _conversation(
     known = Skills()
     if trusted and wish.purpose != "heartbeat":
         known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
-    jobs = Jobs()
-    web = offered.web(chosen.web, interruption.event)
-    untold.extend(web.notices)
-    foreign = _foreign(place if trusted else None, chosen, untold, interruption)
     folders = skills.further(chosen.skills.folders)
     steering = [file for part in parts(chosen.context) for file in part.files]
     roots = Roots(place, wish.directories, chosen.policy, folders, steering)
     beats = wish.purpose == "heartbeat"
     memory = VisibleMemory(kept, roots, (HEARTBEAT_FILE,) if beats else ())
     origin = partial(_unattended if wish.purpose else _origin, record)
+    reach = outside(roots, redactor, interruption.event, chosen, untold.append, trusted=trusted)
     tools = [
         *(memory_tools(memory, roots, origin_of=origin) if trusted else ()),
-        *_tools(roots, redactor, interruption, jobs, chosen),
+        *reach.tools,
         *scratch_tools(scratch),
         *(() if beats else (asking_tool(),)),
         *skill_tools(known),
-        *web.tools,
-        *foreign.tools(),
     ]
     untold.extend(_idle(roots, tools))
     if wish.news and trusted:
@@ -260,7 +246,7 @@ def _conversation(
             Policy(roots.rules),
             redactor,
             off_the_record=wish.off_the_record,
-            closing=_all(jobs.close, foreign.close, web.close),
+            closing=reach.close,
             interrupt=interruption.event,
         ),
         transcript=record,
@@ -281,36 +267,6 @@ def _conversation(
     )
     conversation.toolbox.add(delegating_tool(conversation, chosen.delegation))
     return conversation
-
-
-def _tools(
-    roots: Roots, redactor: Redactor, interruption: Interruption, jobs: Jobs, chosen: Settings
-) -> Iterator[Tool]:
-    """The tools that reach files and commands."""
-    yield from reading_tools(roots)
-    yield from searching_tools(roots)
-    yield from writing_tools(roots, redactor)
-    yield shell_tool(roots, redactor, interruption.event, settings=chosen.shell, jobs=jobs)
-    yield from job_tools(jobs, interruption.event)
-
-
-def _foreign(
-    place: Workspace | None, chosen: Settings, untold: list[str], interruption: Interruption
-) -> Foreign:
-    """The servers of other people's tools, the workspace's own among them if it is trusted."""
-    named = servers.found(chosen.mcpServers, place.root if place else None)
-    untold.extend(named.notices)
-    return Foreign(named.servers, Pins(), untold.append, interruption.event)
-
-
-def _all(*actions: Callable[[], None]) -> Callable[[], None]:
-    """One action that is all of these."""
-
-    def act() -> None:
-        for action in actions:
-            action()
-
-    return act
 
 
 def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:

@@ -1,0 +1,62 @@
+"""Servers made with the protocol's own library, on standard input and output and over HTTP."""
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.settings import ServerSettings
+from assistant.tools.foreign.pins import Pins
+from assistant.tools.foreign.servers import Server
+from assistant.tools.foreign.tools import Foreign
+from assistant.tools.policy import ApproveAll
+from assistant.tools.toolbox import Toolbox
+from tests.tools.conftest import calling
+from tests.tools.foreign.test_servers import happens
+
+SCRIPT = """
+import sys
+from mcp.server import MCPServer
+mcp = MCPServer("sums")
+@mcp.tool()
+def add(a: int, b: int) -> str:
+    "Add two numbers."
+    return str(a + b)
+if len(sys.argv) > 1:
+    mcp.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+mcp.run()
+"""
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def over_http(tmp_path: Path) -> Iterator[ServerSettings]:
+    """A server that runs already."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-c", SCRIPT, str(port)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+        assert happens(lambda: listens(port))
+        yield ServerSettings(url=f"http://127.0.0.1:{port}/mcp")
+        server.kill()
+
+
+def test_both_ways_of_reaching_a_server_give_its_tools(over_http: ServerSettings) -> None:
+    started = ServerSettings(command=sys.executable, args=("-c", SCRIPT), start_seconds=60)
+    servers = [Server("near", started), Server("far", over_http)]
+    foreign = Foreign(servers, Pins(), lambda _: None, threading.Event())
+    try:
+        call = calling(Toolbox(foreign.tools()), ApproveAll())
+        assert call("mcp_near_add", a=1, b=2).content == "3"
+        assert call("mcp_far_add", a=3, b=4).content == "7"
+        assert call("mcp_far_add", a="three").error
+    finally:
+        foreign.close()
