@@ -101,11 +101,11 @@ class Memory:
         certainly holds a secret is not written: its status is then `secret`.
         """
         new = Fact(fact, section, replaces, Origin(origin), waits=review)
-        return self.remember_all([new])[0]
+        return self._keeper.remember([new])[0]
 
-    def remember_all(self, facts: Sequence[Fact | str]) -> tuple[Remembered, ...]:
+    def remember_all(self, facts: Sequence[str]) -> tuple[Remembered, ...]:
         """Write several facts at once, in order."""
-        return self._keeper.remember([Fact(f) if isinstance(f, str) else f for f in facts])
+        return self._keeper.remember([Fact(fact) for fact in facts])
 
     def forget(self, target: str) -> Forgotten:
         """Remove the one fact that has this id, stands at this `FILE:LINE`, or says just this.

@@ -7,6 +7,7 @@ to a model's tools is denied here, and secrets are shown as their stand-ins.
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant import config
@@ -16,6 +17,7 @@ from assistant.workspace import trust
 from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
 
 if TYPE_CHECKING:
+    from assistant.settings import Settings
     from assistant.tools.files.roots import Roots
 
 READING, RECALLING = "read_file", "recall"
@@ -60,13 +62,25 @@ class Shelf:
         Raises UsageError for a file that is not among them, WorkspaceError, StorageError.
         """
         self.check_open()
-        if name not in self.names():
+        path = self.place.root / name if name in self.names() else self._note(name)
+        if path is None:
             raise UsageError(
                 f"there is no {name[:200]!r} in this memory", f"There are {', '.join(self.names())}"
             )
         from assistant.secrets.standing import redactor  # 30 ms
 
-        return redactor().redact(read_text(self.place.root / name))
+        return redactor().redact(read_text(path))
+
+    def _note(self, name: str) -> Path | None:
+        """The file of a note of the owner's, named as recall cites it (`SOURCE:Folder/Note.md`)."""
+        from assistant.memory.corpora.notes import Notes  # behind the first answer
+
+        source, _, note = name.partition(":")
+        for each in self._settings.sources if note else ():
+            notes = Notes(self.place, each)
+            if each.name == source and note in notes.survey().sources:
+                return notes.root / note
+        return None
 
     def _may_see(self, source: str, tool: str) -> bool:
         if not self._has_rules:
@@ -83,11 +97,16 @@ class Shelf:
         return bool((config.load().get("policy") or {}).get("deny"))
 
     @cached_property
-    def _roots(self) -> "Roots":
+    def _settings(self) -> "Settings":
         from assistant import settings  # behind the first answer
-        from assistant.tools.files.roots import Roots
 
-        return Roots(self.place, (), settings.validate(config.load()).policy)
+        return settings.validate(config.load())
+
+    @cached_property
+    def _roots(self) -> "Roots":
+        from assistant.tools.files.roots import Roots  # behind the first answer
+
+        return Roots(self.place, (), self._settings.policy)
 
 
 def lines_of(place: str) -> tuple[str, int, int | None]:

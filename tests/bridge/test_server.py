@@ -185,3 +185,23 @@ def test_what_the_owner_denies_or_hides_is_not_shown(
                 assert "My token is" in answer and "heron" not in answer
 
     asyncio.run(scenario())
+
+
+def test_a_note_is_read_where_it_lies(
+    connect: Connect, workspace: Workspace, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "vault" / "Trips").mkdir(parents=True)
+    (tmp_path / "vault" / "Trips" / "Porto.md").write_text("# Porto\n\nThe ferry is at nine\n")
+    (tmp_path / "outside.md").write_text("not yours")
+    settings = home / ".config" / "assistant" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'[[sources]]\nname = "vault"\npath = "{tmp_path / "vault"}"\n')
+
+    async def scenario() -> None:
+        async with connect() as client:
+            page = await client.call_tool("read", {"path": "vault:Trips/Porto.md:3"})
+            assert "ferry" in said(page)
+            for path in ("vault:../outside.md", "vault:None.md", "other:Trips/Porto.md"):
+                assert (await client.call_tool("read", {"path": path})).is_error
+
+    asyncio.run(scenario())

@@ -48,6 +48,7 @@ def connect(
     if print_only:
         return
     if not confirmed("Make this change?", yes=yes, cure="Run it again with --yes"):
+        typer.echo("Nothing was changed.")
         raise typer.Exit(1)
     if undo:
         changing.unmake(chosen, changes)

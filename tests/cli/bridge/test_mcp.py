@@ -39,7 +39,7 @@ def test_eight_servers_at_once_lose_and_double_nothing(place: Path) -> None:
     assert sum("wrote" in line for line in lines) == 41
 
 
-def test_it_answers_without_memory_and_loads_no_model(place: Path) -> None:
+def test_it_answers_and_loads_no_model(place: Path) -> None:
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -49,6 +49,15 @@ def test_it_answers_without_memory_and_loads_no_model(place: Path) -> None:
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+        *(
+            {
+                "jsonrpc": "2.0",
+                "id": name,
+                "method": "tools/call",
+                "params": {"name": name, "arguments": {"text": "the key", "path": "MEMORY.md"}},
+            }
+            for name in ("recall", "remember", "read", "context", "status")
+        ),
     ]
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, "-w", place, "mcp"],
@@ -57,9 +66,11 @@ def test_it_answers_without_memory_and_loads_no_model(place: Path) -> None:
         text=True,
         timeout=60,
     )
-    first, second = map(json.loads, done.stdout.splitlines())
+    answers = {each["id"]: each for each in map(json.loads, done.stdout.splitlines())}
+    first, second = answers.pop(1), answers.pop(2)
     assert first["result"]["serverInfo"]["name"] == "assistant"
     assert str(place) in first["result"]["instructions"]
     assert len(second["result"]["tools"]) == 6
+    assert [each for each in answers.values() if each["result"]["isError"]] == []
     heavy = {"litellm", "chromadb", "onnxruntime", "torch", "prompt_toolkit"}
     assert not heavy & set(done.stderr.split())
