@@ -1,0 +1,95 @@
+"""What memory in this process is made of, and how its parts are joined."""
+
+from collections.abc import Callable
+from datetime import date
+
+from assistant.errors import AssistantError
+from assistant.memory.base import (
+    Notify,
+    Progress,
+    no_notices,
+    no_progress,
+)
+from assistant.memory.corpora.library import Library
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.local.answers import Answers
+from assistant.memory.local.collections import Collections
+from assistant.memory.local.freshness import Freshness, Notices
+from assistant.memory.local.redaction import Redaction
+from assistant.memory.search.diary import Diary
+from assistant.memory.search.locating import Locator
+from assistant.memory.search.recall import Recaller
+from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.purge.conductor import Purge
+from assistant.memory.writing.review import Review
+from assistant.secrets.redactor import Redactor
+from assistant.settings import Settings
+from assistant.workspace.folder import Workspace
+
+
+class Parts:
+    """The parts of one workspace's memory. `progress` and `notify` tell its owner what happens."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        embedder: Embedder,
+        progress: Progress = no_progress,
+        notify: Notify = no_notices,
+        today: Callable[[], date] = date.today,
+        redactor: Callable[[], Redactor] = Redactor,
+        *,
+        resident: bool = False,
+    ) -> None:
+        """`resident`: it stays, so that nobody need wait until a large file is indexed."""
+        self.embedder = embedder
+        self.progress = progress
+        self.notices = Notices(notify)
+        self.redaction = Redaction(workspace, redactor)
+        self.ledger = Ledger(workspace, today, self.redaction.text, self._wait_for)
+        self.review = Review(workspace, self.ledger)
+        self.index = Synchronizer(
+            workspace, embedder, settings.index, self._observe, redactor, aside=resident
+        )
+        self.library = Library(workspace, settings, embedder, redactor, progress)
+        self.purge = Purge(self.ledger, self.review, self._scrub)
+        self.fresh = Freshness(self.index, self.notices, progress, self._finish)
+        self.recaller = Recaller(self.index.store, embedder, settings.memory)
+        self.locator = Locator(self.index.store, self.recaller)
+        self.collections = Collections(self.index.store)
+        self.answers = Answers(self.index.store, self.ledger, self.locator)
+        self.diary = Diary(self.index.store, self.answers.dated)
+
+    def close(self) -> None:
+        """Let go of the indexes."""
+        self.library.close()
+        self.index.close()
+
+    def _wait_for(self, what: str) -> None:
+        self.progress(what, 0, 0)
+
+    def _finish(self) -> None:
+        """Finish the purges that a dead owner had begun; recall goes on if that fails."""
+        try:
+            self.purge.finish()
+        except AssistantError as error:
+            self.notices.add(f"A purge is not finished: {error}")
+
+    def _scrub(self) -> None:
+        """Leave no byte of what the files no longer hold in any index."""
+        try:
+            self.index.scrub()
+        except CatalogDamaged:
+            self.index.recover()
+            self.index.scrub()
+        self.library.scrub()
+
+    def _observe(self, source: str, text: str, sha256: str) -> None:
+        """See whether a stale save took facts away; recall goes on if that fails."""
+        try:
+            self.ledger.erasures.observe(source, text, sha256)
+        except AssistantError as error:
+            self.notices.add(str(error))
