@@ -17,7 +17,6 @@ from assistant.memory.base import (
 )
 from assistant.memory.chart import Chart
 from assistant.memory.local.charting import chart
-from assistant.memory.local.checking import damage
 from assistant.memory.local.parts import Parts
 from assistant.memory.search.near_pairs import near_pairs
 
