@@ -103,6 +103,16 @@ class Catalog:
             for name, *stat, digest, read_ns, size in rows
         }
 
+    def embedded(self, source: str) -> dict[str, str]:
+        """What was embedded of each chunk of a source, by id."""
+        with self.database.using() as db:
+            rows = db.execute(
+                "SELECT c.id, c.plain FROM chunks c JOIN sources s ON s.id = c.source"
+                " WHERE s.name = ?",
+                (source,),
+            )
+            return dict(rows.fetchall())
+
     # Changes
 
     def touch(self, name: str, stat: Stat, read_ns: int) -> None:

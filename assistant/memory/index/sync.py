@@ -305,11 +305,13 @@ class Synchronizer:
     ) -> list[Chunk]:
         """The chunks of a text, whose vectors are cached."""
         chunks = []
+        there = self.store.catalog.embedded(name)
         with contextlib.closing(Backlog(self.store.catalog.vectors, self._embedder)) as backlog:
             found = self._chunks(text, name)
             refined = self._refine(found, name, text) if self._refine else found
             for chunk in masked(refined, text, self._redactor()):
-                backlog.add(chunk.plain)
+                if there.get(chunk.id) != chunk.plain:
+                    backlog.add(chunk.plain)
                 chunks.append(chunk)
                 if aside and len(chunks) % SLICE == 0:
                     self._go_on()

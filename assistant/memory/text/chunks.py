@@ -19,8 +19,8 @@ from assistant.memory.text.lines import BREAKS
 from assistant.memory.text.overlong import MAX_CHARS
 from assistant.memory.text.segments import cut
 
-REMEMBERED_CHARS = 2_000_000
-"""The text whose chunks are remembered: some 20,000 facts."""
+REMEMBERED_CHARS = 12_000_000
+"""The text whose chunks are remembered: some 150,000 facts."""
 _SPECIAL_TOKENS = 8
 """More than any model adds to a text."""
 

@@ -15,16 +15,21 @@ BY_TURNS = 0.9
 AT_TIMES = 0.3
 """Where it changes this often and somebody is spoken to, two talk as well."""
 
-_LABEL = re.compile(r"\W*(\w[^:\n]{0,38}\w|\w):\s")
+_LABEL = re.compile(r"\W{0,70}(\w[^:\n]{0,38}\w|\w):\s")
 _WORD = re.compile(r"\w+")
 _ASKS = re.compile(r"\?[\"')\]*_]*\s*(?:\[[^\]]*\]\s*)?$")
 _SPOKEN = re.compile(r"[?？؟]|\b(?:I|you|your|you're|I'm|I'll)\b")
 
+LABEL_REACH = 120
+"""No label ends later, whatever marks lead it."""
 Label = frozenset[str]
+_NONE: Label = frozenset()
 
 
 def label(plain: str) -> Label:
     """The words, folded, of what leads a chunk and ends with a colon: "Wifi password: …"."""
+    if ":" not in plain[:LABEL_REACH]:
+        return _NONE
     found = _LABEL.match(plain)
     words = _WORD.findall(found[1].casefold()) if found else ()
     return frozenset(words) if len(words) <= MAX_LABEL_WORDS else frozenset()

@@ -40,6 +40,7 @@ class _State:
     """What the lines read so far add up to."""
 
     writes: dict[str, Write] = field(default_factory=dict)
+    open: dict[str, Write] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     void: set[str] = field(default_factory=set)
     undone: set[str] = field(default_factory=set)
@@ -115,7 +116,7 @@ class Journal:
         state = self._state
         match kept:
             case Write():
-                state.writes[kept.id] = kept
+                state.writes[kept.id] = state.open[kept.id] = kept
                 if kept.request is not None:
                     state.requests.setdefault(kept.request, []).append(kept.id)
             case Purging():
@@ -127,6 +128,7 @@ class Journal:
             case _Line(type="void"):
                 state.void.update(kept.ids)
                 for name in kept.ids:
+                    state.open.pop(name, None)
                     state.purges.pop(name, None)
             case _Line(type="verdict", verdict=verdict) if verdict:
                 self._judge(kept.ids, verdict)
@@ -145,6 +147,7 @@ class Journal:
     def _acknowledge(self, write: Write) -> None:
         state = self._state
         state.done.add(write.id)
+        state.open.pop(write.id, None)
         if write.undoes:
             state.undone.add(write.undoes)
         if write.action in ADDING and write.text:
@@ -202,8 +205,7 @@ class Journal:
 
     def pending(self) -> list[Write]:
         """Writes whose outcome is not known: of a process that died, or that still writes."""
-        settled = self._state.done | self._state.void
-        return [write for name, write in self._state.writes.items() if name not in settled]
+        return list(self._state.open.values())
 
     def acknowledged(self) -> list[Write]:
         """The acknowledged writes, oldest first."""
