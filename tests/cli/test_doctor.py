@@ -77,7 +77,7 @@ def test_faults_come_with_their_cures_and_are_mentioned_once(
     for said in (
         "memory files: .*AGENTS.md is not UTF-8 text.*HEARTBEAT.md is not",
         r"prompt files: SOUL.md is missing \(`assistant init",
-        "skills: skills/x/SKILL.md is not used",
+        "skills: skills/x/SKILL.md:1 is not used",
         "sessions: .*20261121-133024-k7q",
         "clock: the last write lies 1.. minutes in the future",
         "chroma: The Chroma server at http://127.0.0.1:9 cannot be reached",
