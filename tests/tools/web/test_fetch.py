@@ -57,6 +57,7 @@ PAGES = {
     "/picture": page(b"\x89PNG", "image/png"),
     "/latin": page("Käse".encode("latin-1"), "text/plain; charset=latin-1"),
     "/broken": b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n",
+    "/bare": page("<p>The tide turns at <b>14:20</b> on the day of the regatta.</p>"),
     "/json": page('{"a": [1]}', "application/json"),
     "/book": page("word " * 10_000, "text/plain"),
 }
@@ -164,6 +165,9 @@ def test_what_is_no_address_of_the_web_is_refused(url: str, told: str) -> None:
 def test_text_is_given_as_it_is_and_a_long_one_in_parts(site: Site) -> None:
     call = fetching(Guard(["127.0.0.1"]))
     assert call("fetch_url", url=f"{site.url}/latin").content.endswith("Käse")
+    assert call("fetch_url", url=f"{site.url}/bare").content.endswith(
+        "The tide turns at **14:20** on the day of the regatta."
+    )
     assert '{"a": [1]}' in call("fetch_url", url=f"{site.url}/json").content
     first = call("fetch_url", url=f"{site.url}/book").content
     assert "Read on with offset=20000.]" in first
