@@ -21,6 +21,8 @@ from assistant.errors import StorageError
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600
+PRIVATE = ".assistant"
+"""The program's own folder in a workspace."""
 TEMPORARY = ".assistant-tmp"
 """How the names of temporary files end."""
 
@@ -109,11 +111,46 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def private_directory(path: Path) -> Path:
-    """Make `path` with mode 0700 if it is missing; its parents as usual."""
+    """Make `path` with mode 0700 if it is missing; its parents as usual, but for a workspace.
+
+    One that was moved away or deleted is not made again. Raises StorageError.
+    """
     with reported("made", path):
+        for each in (path, *path.parents):
+            if each.name == PRIVATE and not each.parent.is_dir():
+                raise FileNotFoundError(errno.ENOENT, "there is no workspace any more")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
     return path
+
+
+def give_to_owner(directory: Path) -> None:
+    """Give what root made below a directory to whom the folder around it belongs: after `sudo`.
+
+    Files with other names, and what links lead to, are left alone. Raises OSError.
+    """
+    if os.geteuid() != 0 or not directory.is_dir():
+        return
+    owner = directory.parent.stat()
+    if owner.st_uid == 0:
+        return
+    for _, _, names, place in os.fwalk(directory):
+        _give(place, owner)
+        for name in names:
+            with contextlib.suppress(OSError):  # a link, a pipe, or gone
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+                descriptor = os.open(name, flags, dir_fd=place)
+                try:
+                    _give(descriptor, owner)
+                finally:
+                    os.close(descriptor)
+
+
+def _give(descriptor: int, owner: os.stat_result) -> None:
+    found = os.fstat(descriptor)
+    alone = stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
+    if found.st_uid == 0 and alone:
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
 def replace(path: Path, data: bytes) -> None:

@@ -59,8 +59,10 @@ class Freshness:
         notices: Notices,
         progress: Progress,
         begin: Callable[[], None],
+        after: Callable[[], None],
     ) -> None:
-        """`begin` is done before the first answer."""
+        """`begin` is done before the first answer, `after` whenever the index may be another."""
+        self._after = after
         self._begin: Callable[[], None] | None = begin
         self._index = index
         self._notices = notices
@@ -78,6 +80,7 @@ class Freshness:
         done = self._index.refresh_unless_busy(self._progress)
         if done is not None:
             self._notices.take(done)
+            self._after()
         return done is not None
 
     def rebuild(self) -> None:

@@ -17,6 +17,7 @@ from assistant.memory.base import (
 )
 from assistant.memory.chart import Chart
 from assistant.memory.local.charting import chart
+from assistant.memory.local.checking import damage
 from assistant.memory.local.parts import Parts
 from assistant.memory.search.near_pairs import near_pairs
 
@@ -54,6 +55,7 @@ class Looking:
                 self.parts.embedder.notice,
                 *self.parts.notices.all(),
                 *self.parts.library.notices(),
+                *damage(self.parts.ledger.commits.journal),
             ]
             waiting = len(self.parts.review.waiting())
             notices = tuple(filter(None, told))

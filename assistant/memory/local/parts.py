@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from datetime import date
 
+from assistant import config
+from assistant.disk import storage
 from assistant.errors import AssistantError
 from assistant.memory.base import (
     Notify,
@@ -56,7 +58,8 @@ class Parts:
         )
         self.library = Library(workspace, settings, embedder, redactor, progress)
         self.purge = Purge(self.ledger, self.review, self._scrub)
-        self.fresh = Freshness(self.index, self.notices, progress, self._finish)
+        self._places = (workspace.private, config.cache_dir(), config.state_dir())
+        self.fresh = Freshness(self.index, self.notices, progress, self._finish, self._give_back)
         self.recaller = Recaller(self.index.store, embedder, settings.memory)
         self.locator = Locator(self.index.store, self.recaller)
         self.collections = Collections(self.index.store)
@@ -67,6 +70,12 @@ class Parts:
         """Let go of the indexes."""
         self.library.close()
         self.index.close()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Leave nothing that belongs to root, if root works in another's workspace."""
+        for place in self._places:
+            storage.give_to_owner(place)
 
     def _wait_for(self, what: str) -> None:
         self.progress(what, 0, 0)

@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from assistant.disk import locking, storage
@@ -31,6 +32,15 @@ ATTEMPTS = 100
 _T = TypeVar("_T")
 
 
+def folder_identity(path: Path) -> tuple[int, int]:
+    """What tells a folder from another at its place; zeros if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 @dataclass(slots=True)
 class Change:
     """A write in the making: the files, what is journalled of it, and what became of facts."""
@@ -49,6 +59,7 @@ class Commits:
     def __init__(self, workspace: Workspace, tell: Tell = no_word) -> None:
         """`tell` is given a line while a write waits for a program that has a file open."""
         self.workspace = workspace
+        self._place = folder_identity(workspace.root)
         self._tell = tell
         self._thread = threading.RLock()
         self._held = False
@@ -126,6 +137,7 @@ class Commits:
                 yield
                 return
             storage.private_directory(self.workspace.private)
+            self._check_place()
             with locking.lock(self.workspace.ledger_lock):
                 self._held = True
                 try:
@@ -135,6 +147,14 @@ class Commits:
                     yield
                 finally:
                     self._held = False
+
+    def _check_place(self) -> None:
+        """Raise StorageError if another folder stands where the workspace was opened."""
+        if folder_identity(self.workspace.root) != self._place:
+            raise StorageError(
+                f"{self.workspace.root} is another folder than the one that was opened",
+                "Try again; if it was moved, name its new place with -w",
+            )
 
     def _commit(self, change: Change) -> bool:
         """Journal, save, acknowledge; False if an editor's save came in between."""

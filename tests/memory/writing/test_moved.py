@@ -1,0 +1,57 @@
+"""A workspace that is moved under an open connection gets nothing at its old place."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assistant.disk import storage
+from assistant.errors import AssistantError, StorageError
+from assistant.memory.base import Fact
+from assistant.memory.daemon.client import connect
+from assistant.memory.writing.ledger import Ledger
+from assistant.workspace import folder
+from assistant.workspace.folder import Workspace
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_nothing_is_written_where_it_was(workspace: Workspace, again: bool) -> None:
+    ledger, moved = Ledger(workspace), workspace.root.with_name("moved")
+    ledger.remember([Fact("Likes tea")])
+    workspace.root.rename(moved)
+    if again:
+        workspace.root.mkdir()
+    for _ in range(2):
+        with pytest.raises(StorageError):
+            ledger.remember([Fact("Has a dog")])
+    assert workspace.root.exists() == again
+    assert not (workspace.root / "MEMORY.md").exists()
+    Ledger(Workspace(moved)).remember([Fact("Has a dog")])
+    assert "tea" in (moved / "MEMORY.md").read_text() and "dog" in (moved / "MEMORY.md").read_text()
+
+
+def test_no_daemon_begins_where_it_was(tmp_path: Path) -> None:
+    place = folder.create(tmp_path / "place").workspace
+    memory = connect(place, {})
+    memory.remember([Fact("Likes tea")])
+    place.root.rename(tmp_path / "moved")
+    with pytest.raises(AssistantError):
+        memory.remember([Fact("Has a dog")])
+    memory.close()
+    assert not place.root.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_root_made_belongs_to_the_owner_of_the_workspace(tmp_path: Path) -> None:
+    place = folder.create(tmp_path / "place").workspace
+    for path in (place.root, *place.root.rglob("*")):
+        os.chown(path, 4711, 4712)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("root's")
+    place.index.mkdir()
+    (place.index / "catalog.db").write_text("made by root")
+    (place.private / "link").symlink_to(elsewhere)
+    os.link(elsewhere, place.private / "name")
+    storage.give_to_owner(place.private)
+    assert (place.index / "catalog.db").stat().st_uid == place.index.stat().st_uid == 4711
+    assert elsewhere.stat().st_uid == 0
