@@ -16,7 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("connect", "mcp", "hook"),
-    "Act": ("skills", "agenda", "heartbeat", "mcp-servers"),
+    "Act": ("skills", "agenda", "heartbeat", "event", "mcp-servers"),
     "Move": ("import", "export"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
@@ -69,6 +69,10 @@ EXAMPLES = {
     "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
     "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
     "assistant memory review": ("assistant memory review",),
+    "assistant event": (
+        "curl -s https://ci.example/last | assistant event --source ci",
+        "assistant event --source mail --reply-to 'mail -s Re: me@example.org' < event.json",
+    ),
     "assistant heartbeat explain": ("assistant heartbeat explain",),
     "assistant heartbeat install": (
         "assistant heartbeat install",

@@ -10,7 +10,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
 from assistant.cli import resident
-from assistant.cli.acting import agenda, heartbeat, mcp_servers, skills
+from assistant.cli.acting import agenda, event, heartbeat, mcp_servers, skills
 from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
@@ -102,6 +102,7 @@ for module in (
     skills,
     agenda,
     heartbeat,
+    event,
     mcp_servers,
     secrets,
     configuration,

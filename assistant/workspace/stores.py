@@ -73,6 +73,7 @@ STORES = (
     Store("evaluations", "workspace", (".assistant/evaluations.jsonl",),
           "figures of recall", "none"),
     Store("locks", "workspace", (".assistant/*.lock", ".assistant/sessions/*.lock",
+          ".assistant/events/*.lock",
           ".assistant/sessions/.append", ".assistant/sessions/.adopt", ".assistant/daemon.sock",
           ".assistant/.gitignore", ".assistant/new", ".assistant/day"),
           "process numbers, and marks without words", "none"),
