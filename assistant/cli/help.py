@@ -71,7 +71,7 @@ EXAMPLES = {
     "assistant memory review": ("assistant memory review",),
     "assistant event": (
         "curl -s https://ci.example/last | assistant event --source ci",
-        "assistant event --source mail --reply-to 'mail -s Re: me@example.org' < event.json",
+        "cat event.json | assistant event --source mail --reply-to 'tee answer.txt'",
     ),
     "assistant heartbeat explain": ("assistant heartbeat explain",),
     "assistant heartbeat install": (
