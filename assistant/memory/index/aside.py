@@ -6,7 +6,7 @@ from collections.abc import Callable
 from assistant.memory.index.catalog import Source
 from assistant.memory.index.rows import Stat
 
-LARGE = 8 << 20
+LARGE = 256 << 10
 """Bytes by which a file has grown or shrunk from which on it is indexed aside."""
 
 
