@@ -26,6 +26,7 @@ from assistant.session.entries import (
     CaptureEntry,
     CompactionEntry,
     Entry,
+    RetryEntry,
 )
 from assistant.session.extraction import (
     Extracted,
@@ -265,7 +266,9 @@ def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Rep
     for piece in job.model.stream(messages):
         match piece:
             case RetryPiece(model, reason, delay, attempt):
-                yield Retrying(model, job.redact(reason), delay, attempt)
+                reason = job.redact(reason)
+                job.transcript.append(RetryEntry(model, reason, delay, attempt))
+                yield Retrying(model, reason, delay, attempt)
             case Reply():
                 job.spend(piece.usage)
                 if piece.text.strip():

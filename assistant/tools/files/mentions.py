@@ -15,6 +15,8 @@ MENTION = re.compile(r'(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))')
 BEHIND = ".,;:!?)]}'»”…"
 """What ends a sentence or a bracket, and rarely a file's name."""
 LIKE_A_FILE = re.compile(r"/|\.\w{1,5}$")
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff", ".heic")
+SAY = "Say in words what is to be seen on it"
 NOT_MEANT = "Correct the path, or write \\@ where no file is meant"
 
 
@@ -39,6 +41,10 @@ class Mentions:
             try:
                 found[name] = use.plan({"path": str(path)}).run().content
             except ToolError as error:
+                if path.suffix.lower() in PICTURES:
+                    raise UsageError(
+                        f"@{name} is a picture, and no model is sent any", SAY
+                    ) from error
                 raise UsageError(f"@{name}: {error.message}", error.cure or NOT_MEANT) from error
         return found
 
@@ -58,3 +64,9 @@ class Mentions:
         spelled = Path(name).expanduser() if name.startswith("~") else Path(name)
         places = (self._root / spelled, self._here / spelled)
         return next((each for each in places if name and each.exists()), None)
+
+
+def _unreadable(name: str, path: Path, error: ToolError) -> UsageError:
+    if path.suffix.lower() in PICTURES:
+        return UsageError(f"@{name} is a picture, and no model is sent any", SAY)
+    return UsageError(f"@{name}: {error.message}", error.cure or NOT_MEANT)

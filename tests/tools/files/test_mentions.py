@@ -18,6 +18,7 @@ def mentions(tmp_path: Path) -> Mentions:
     (root / "todo.md").write_text("- tea\n")
     (root / "notes" / "my day.txt").write_text("sunny\n")
     (root / "secret" / "a.txt").write_text("hidden\n")
+    (root / "cat.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
     (root / "blob.bin").write_bytes(b"a\0b")
     (here / "main.py").write_text("print(1)\n")
     (tmp_path / "far" / "away.txt").write_text("far\n")
@@ -55,6 +56,7 @@ def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
         ("see @notes/x", "there is no file notes/x"),
         ("see @secret/a.txt", "rules deny"),
         ("see @notes/../secret/a.txt", "rules deny"),
+        ("see @cat.png", "a picture, and no model is sent any"),
         ("see @blob.bin", "binary file of 3 bytes"),
     ],
 )
