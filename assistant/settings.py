@@ -127,6 +127,13 @@ class EmbeddingSettings(_Section):
     """`all-MiniLM-L6-v2`, which is installed with this program, or the path of a
     sentence-transformers model, for which the extra `assistant[models]` must be installed."""
 
+    query_prefix: str | None = None
+    """What the model wants before a question, as e5 wants `query: `. By default, what the model's
+    own configuration says."""
+
+    document_prefix: str | None = None
+    """What it wants before a text of memory, as e5 wants `passage: `."""
+
 
 class IndexSettings(_Section):
     """[index]: where the vectors are kept."""

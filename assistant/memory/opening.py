@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.embedding import compile
 from assistant.secrets.standing import Standing
-from assistant.settings import Settings
+from assistant.settings import EmbeddingSettings, Settings
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
+    from assistant.memory.index.ahead import Ahead
     from assistant.memory.local.memory import LocalMemory
 
 
@@ -44,3 +45,15 @@ def open_local(
         redactor=redactor,
         resident=resident,
     )
+
+
+def open_ahead(
+    workspace: Workspace, embedding: EmbeddingSettings, progress: Progress = no_progress
+) -> "Ahead":
+    """What another embedding model has to do before memory can go over to it.
+
+    The index belongs to whom it belongs to meanwhile. Raises EmbedderError, StorageError.
+    """
+    from assistant.memory.index.ahead import Ahead
+
+    return Ahead(workspace, compile.load(embedding, progress), Standing())

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from assistant.agent.prompt.context import read_clean
 from assistant.agent.prompt.procedures import PLACES, PROCEDURES, whole
+from assistant.agent.prompt.selfcontained import is_self_contained
 from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.model.offline.smalltalk import small_talk
@@ -14,13 +15,13 @@ from assistant.workspace.folder import Workspace
 def recalled(
     memory: Memory, place: Workspace, entries: Iterable[Entry], text: str, *, carried: bool = True
 ) -> Recall:
-    """What bears on a message; small talk costs no passages, whatever resembles it.
+    """What bears on a message; small talk, and what holds its own answer, cost no passages.
 
     `carried`: the prompt has the owner's procedures while they are short.
 
     Raises MemoryFailure, StorageError.
     """
-    if small_talk(text):
+    if small_talk(text) or is_self_contained(text):
         return Recall(text, 0, (), abstained=True)
     return memory.recall(query(place, entries, text, carried=carried))
 

@@ -24,6 +24,7 @@ from assistant.memory.embedding import export, onnx
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
+from assistant.memory.embedding.prompted import prompted, prompts_of
 from assistant.settings import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -50,9 +51,10 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     if directory is None or manifest is None:
         directory, manifest = _compiled(source, settings.model, models, progress)
         _point(pointer, stamp, directory)
+    prompts = prompts_of(source, settings)
     if manifest.precision == "int8":
-        return OnnxEmbedder(directory, manifest)
-    return SentenceTransformerEmbedder(source, manifest)
+        return prompted(OnnxEmbedder(directory, manifest), prompts)
+    return SentenceTransformerEmbedder(source, manifest, prompts)
 
 
 def locate(model: str) -> Path:

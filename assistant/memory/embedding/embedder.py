@@ -34,7 +34,10 @@ class Embedder(Protocol):
         """The word pieces of `text`, special tokens included, before any cut."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors for document texts or queries, in order. Raises EmbedderError."""
+        """Vectors for texts of memory, in order. Raises EmbedderError."""
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """Vectors for what is asked of them. Raises EmbedderError."""
 
 
 def normalized(vectors: NDArray[np.float32]) -> Vectors:
@@ -70,6 +73,9 @@ class HashingEmbedder:
                 code = zlib.crc32(word.encode())
                 vectors[row, code % self.dimension] += 1.0 if code & 1 << 31 else -1.0
         return normalized(vectors)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
 
 
 def _words(text: str) -> list[str]:

@@ -113,6 +113,9 @@ class OnnxEmbedder:
                 vectors[[start + row for row in rows]] = result
         return normalized(vectors)
 
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
     def _run_all(self, batches: list[list["Encoding"]]) -> Iterable[NDArray[np.float32]]:
         """Each batch on one processor: its steps are too short to be shared out."""
         return (self._workers.map if len(batches) > 1 else map)(self._run, batches)

@@ -12,6 +12,7 @@ import numpy as np
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.onnx import ModelManifest
+from assistant.memory.embedding.prompted import PLAIN, Prompts
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -47,8 +48,9 @@ def open_original(source: Path) -> "SentenceTransformer":
 class SentenceTransformerEmbedder:
     """A model that cannot be compiled, run by sentence-transformers itself."""
 
-    def __init__(self, source: Path, manifest: ModelManifest) -> None:
+    def __init__(self, source: Path, manifest: ModelManifest, prompts: Prompts = PLAIN) -> None:
         self._manifest = manifest
+        self._prompts = prompts
         self._model = open_original(source)
         self._lock = threading.Lock()  # its tokenizer is for one thread at a time
 
@@ -73,10 +75,16 @@ class SentenceTransformerEmbedder:
             return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts, self._prompts.document)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts, self._prompts.query)
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> Vectors:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         with self._lock:
             vectors: Vectors = self._model.encode(
-                list(texts), normalize_embeddings=True, show_progress_bar=False
+                list(texts), prompt=prompt, normalize_embeddings=True, show_progress_bar=False
             )
         return vectors

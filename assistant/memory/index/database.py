@@ -238,6 +238,12 @@ def _prepare_cache(path: Path, check: bool) -> str:
         return str(db.execute("SELECT value FROM token").fetchone()[0])
 
 
+def open_cache(path: Path) -> sqlite3.Connection:
+    """A connection to the cached vectors alone."""
+    _prepare_cache(path, False)
+    return _connect(path)
+
+
 def _open(path: Path, cache: Path, check: bool) -> sqlite3.Connection:
     db = _connect(path)
     try:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
+from assistant.memory.index.ahead import kept_for
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma.base import collection_name
 from assistant.memory.index.corpus import Corpus
@@ -121,12 +122,21 @@ class IndexStore:
         self._closed = True
         self.dense.close()
         with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
-            if prune:
+            if prune and not self._awaits_another_model():
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
             self._marker.unlink(missing_ok=True)
         if self._stand_in is not None:
             self._stand_in.close()
+
+    def _awaits_another_model(self) -> bool:
+        """Whether vectors lie ready that nothing has yet, since memory is to change its model."""
+        waiting = kept_for(cache_path(self._corpus.identity))
+        with contextlib.suppress(FileNotFoundError):
+            if storage.read(waiting).decode() != self._fingerprint:
+                return True
+            waiting.unlink()
+        return False
 
     # Opening
 

@@ -41,12 +41,12 @@ SIGNALS = tuple(WEIGHTS)
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""
 
-LEAST_COSINE = 0.24
+LEAST_COSINE = 0.25
 """The best cosine below which nothing is relevant; 99 of 100 questions that memory answers exceed
 it."""
 SOLID = 0.15
 """By so much the best match exceeds that, if what is asked for is in memory for sure."""
-UNKNOWN_NAMES = 0.38
+UNKNOWN_NAMES = 0.37
 """By so much the best cosine must be higher, if memory knows none of the names in the question."""
 KNOWN_NAMES = 0.06
 """By so much it may be lower if memory knows all the names in the question."""

@@ -126,7 +126,7 @@ class Scanner:
             return self._compared(question, layout, limit, exact)
 
     def _compared(self, text: str, layout: Layout, limit: int, exact: bool) -> _Compared:
-        question = self._embedder.embed([text])[0]
+        question = self._embedder.embed_questions([text])[0]
         if exact:
             return _Compared(question, np.arange(len(layout)), self._all(layout) @ question)
         rows, cosines = self._store.dense.nearest(question, limit)

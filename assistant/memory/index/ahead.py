@@ -1,0 +1,102 @@
+"""Vectors of another model, made while memory goes on to answer by the one it has.
+
+They lie in the same cache, under their own model's name. Once memory is opened with that model, its
+index is made from them, and nothing is left to embed.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assistant.disk import storage
+from assistant.memory.base import Progress
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.backlog import SLICE
+from assistant.memory.index.corpus import Corpus, decoded
+from assistant.memory.index.database import open_cache, translated
+from assistant.memory.index.vector_cache import cache_path, vector_ids, vector_key
+from assistant.memory.text.chunks import Chunker
+from assistant.memory.text.masking import masked
+from assistant.memory.text.standing import standing
+from assistant.secrets.redactor import Redactor
+
+SAMPLED = 64
+"""Texts that are embedded to tell how long all will take."""
+WHAT = "Embedding by the new model"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What another model costs: texts that it has not embedded yet, of how many; about how many
+    seconds that takes here, and bytes."""
+
+    texts: int
+    total: int
+    seconds: float
+    bytes: int
+
+
+class Ahead:
+    """What a corpus says, embedded by a model that it is not indexed by yet."""
+
+    def __init__(
+        self, corpus: Corpus, embedder: Embedder, redactor: Callable[[], Redactor] = Redactor
+    ) -> None:
+        self._corpus = corpus
+        self._embedder = embedder
+        self._redactor = redactor()
+        self._cache = cache_path(corpus.identity)
+        self._texts = {
+            vector_key(text, embedder.fingerprint): text for text in self._said() if text
+        }
+
+    def plan(self) -> Plan:
+        """What is left to do. Raises CatalogDamaged, StorageError."""
+        missing = self._missing()
+        sample = missing[:: max(1, len(missing) // SAMPLED)][:SAMPLED]
+        began = time.monotonic()
+        self._embedder.embed([self._texts[key] for key in sample])
+        each = (time.monotonic() - began) / max(1, len(sample))
+        size = 2 * self._embedder.dimension * len(missing)
+        return Plan(len(missing), len(self._texts), each * len(missing), size)
+
+    def make(self, progress: Progress) -> None:
+        """Embed what is left; what is done stays done if it is broken off."""
+        missing = sorted(self._missing(), key=lambda key: len(self._texts[key]))
+        storage.replace(kept_for(self._cache), self._embedder.fingerprint.encode())
+        with translated(self._cache), contextlib.closing(open_cache(self._cache)) as db:
+            for start in range(0, len(missing), SLICE):
+                progress(WHAT, start, len(missing))
+                keys = missing[start : start + SLICE]
+                made = self._embedder.embed([self._texts[key] for key in keys]).astype(np.float16)
+                rows = zip(keys, (row.tobytes() for row in made), strict=True)
+                db.execute("BEGIN IMMEDIATE")
+                db.executemany("INSERT OR IGNORE INTO vectors (key, value) VALUES (?, ?)", rows)
+                db.execute("COMMIT")
+        progress(WHAT, len(missing), len(missing))
+
+    def _missing(self) -> list[bytes]:
+        with translated(self._cache), contextlib.closing(open_cache(self._cache)) as db:
+            known = vector_ids(db, list(self._texts))
+        return [key for key in self._texts if key not in known]
+
+    def _said(self) -> Iterator[str]:
+        """The texts of all chunks and of what stands above them, as an index has them."""
+        chunks = Chunker(self._embedder.count_tokens, self._embedder.max_tokens)
+        for name in self._corpus.survey().sources:
+            try:
+                text = decoded(name, (self._corpus.root / name).read_bytes())
+            except (OSError, ValueError):
+                continue  # `memory status` names it
+            for chunk in masked(chunks(text, name), text, self._redactor):
+                yield chunk.plain
+                yield standing(name, chunk.heading)
+
+
+def kept_for(cache: Path) -> Path:
+    """The file that names the model whose vectors wait in a cache to be used."""
+    return cache.with_name("ahead")
