@@ -41,6 +41,7 @@ def export(place: Workspace, to: Path) -> list[str]:
         raise UsageError(f"there is no folder {to.parent}", "Make it first")
     storage.private_directory(place.private)
     with ExitStack() as held, storage.reported("written", to):
+        storage.private_directory(place.locks)
         held.enter_context(locking.lock(place.ledger_lock))
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
         fresh = Path(name)

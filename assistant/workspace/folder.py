@@ -5,8 +5,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError, WorkspaceError
+from assistant.workspace import machine
 from assistant.workspace.copies import original_of
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
@@ -39,8 +41,17 @@ class Workspace:
 
     @property
     def index(self) -> Path:
-        """The derived index. Deleting it loses nothing."""
+        """The derived index, of this machine alone. Deleting it loses nothing."""
+        if machine.is_synced(self.root) or not machine.lives_here(self.private):
+            return machine.own(config.cache_dir(), "index", self.root)
         return self.private / "index"
+
+    @property
+    def locks(self) -> Path:
+        """Where this machine's processes keep one another out."""
+        if machine.is_synced(self.root):
+            return machine.own(config.state_dir(), "locks", self.root)
+        return self.private
 
     @property
     def sessions_index(self) -> Path:
@@ -54,13 +65,18 @@ class Workspace:
 
     @property
     def journal(self) -> Path:
-        """Every acknowledged memory write, one a line."""
-        return self.private / "journal.jsonl"
+        """Every memory write that this machine acknowledged, one a line."""
+        return machine.journal(self.private)
+
+    def journals_elsewhere(self) -> list[Path]:
+        """The journals of other machines."""
+        every = sorted(self.private.glob("journal*.jsonl"))
+        return [path for path in every if path != self.journal and not original_of(path.name)]
 
     @property
     def ledger_lock(self) -> Path:
         """Held by whoever changes a memory file; an editor knows nothing of it."""
-        return self.private / "ledger.lock"
+        return self.locks / "ledger.lock"
 
     @property
     def history(self) -> Path:

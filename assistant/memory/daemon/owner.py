@@ -27,7 +27,8 @@ def lock_path(workspace: Workspace) -> Path:
     """The file whose lock is the right to the index; on a disk where none can be made it lies in
     the user's own folder."""
     try:
-        return storage.private_directory(workspace.private) / "owner.lock"
+        storage.private_directory(workspace.private)
+        return storage.private_directory(workspace.locks) / "owner.lock"
     except StorageError:
         name = sha256(os.fsencode(workspace.root)).hexdigest()[:16]
         return storage.private_directory(config.state_dir() / "locks") / f"{name}.lock"

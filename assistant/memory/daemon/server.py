@@ -129,7 +129,7 @@ class Server:
 
     def is_leaving(self) -> bool:
         """Whether no more requests are taken."""
-        if not self._held.stands():
+        if not (self._held.stands() and self._root.exists()):
             self.leave("the workspace is gone")
         return self._leaving.is_set()
 

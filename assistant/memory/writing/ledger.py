@@ -1,9 +1,9 @@
 """The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 
 from assistant.errors import LedgerError
@@ -13,6 +13,7 @@ from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals, reversed_edits, still_gone
 from assistant.memory.writing.erasures import Erasures
+from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Write, new_id, now
 from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.transaction import Change, Commits
@@ -130,21 +131,35 @@ class Ledger:
         return self.adding.stated(Draft(self._workspace), text)
 
     def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
-        """The latest acknowledged writes, newest first; of what was purged only the purge."""
+        """The latest acknowledged writes, newest first; of what was purged only the purge.
+
+        Those of other machines, as far as they came here, stand among them.
+        """
         self._journal.refresh()
-        shown = (write for write in reversed(self._journal.acknowledged()) if _is_shown(write))
-        return tuple(map(self._journal.entry, itertools.islice(shown, limit)))
+        found = list(_shown(self._journal, limit))
+        if others := list(self.commits.elsewhere()):
+            found += itertools.chain.from_iterable(_shown(each, limit) for each in others)
+            found.sort(key=lambda entry: datetime.fromisoformat(entry.time), reverse=True)
+        return tuple(found[:limit])
 
     def recorded(self, words: str) -> JournalEntry | None:
         """The latest write that added a fact with these words (a chunk's `plain`)."""
         self._journal.refresh()
-        write = self._journal.recorded(words)
-        return self._journal.entry(write) if write else None
+        for journal in itertools.chain([self._journal], self.commits.elsewhere()):
+            if write := journal.recorded(words):
+                return journal.entry(write)
+        return None
 
     def _entry(self, name: str | None) -> JournalEntry:
         write = self._journal.write(name or "")
         assert write is not None, "an undo names what it reversed"
         return self._journal.entry(write)
+
+
+def _shown(journal: Journal, limit: int | None) -> Iterator[JournalEntry]:
+    """The latest writes of a journal that are shown."""
+    shown = filter(_is_shown, reversed(journal.acknowledged()))
+    return map(journal.entry, itertools.islice(shown, limit))
 
 
 def _is_shown(write: Write) -> bool:

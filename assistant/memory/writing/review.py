@@ -87,7 +87,7 @@ class Review:
 
     def locked(self) -> locking.Lock:
         """Let nobody else change what waits, until the lock is released."""
-        return locking.lock(storage.private_directory(self._workspace.private) / "review.lock")
+        return locking.lock(storage.private_directory(self._workspace.locks) / "review.lock")
 
     def _held(self, fact: Fact, waiting: Sequence[Held]) -> Held:
         shown = replace(fact, text=clean(fact.text))

@@ -25,6 +25,7 @@ from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
 from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.settling import settle
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
+from assistant.workspace import machine
 from assistant.workspace.folder import Workspace
 
 ATTEMPTS = 100
@@ -65,6 +66,9 @@ class Commits:
         self._held = False
         self.journal = Journal(workspace.journal)
         self.images = Images(workspace.history)
+        self._elsewhere: dict[Path, Journal] = {}
+        self._there: list[Path] = []
+        self._looked = 0
 
     def write(self, plan: Callable[[Change], _T]) -> _T:
         """Carry out what `plan` makes of the files as they are; again if one is saved meanwhile.
@@ -138,8 +142,10 @@ class Commits:
                 return
             storage.private_directory(self.workspace.private)
             self._check_place()
+            storage.private_directory(self.workspace.locks)
             with locking.lock(self.workspace.ledger_lock):
                 self._held = True
+                machine.move_in(self.workspace.private)
                 try:
                     self.journal.refresh(mend=True)
                     if self.journal.pending():
@@ -155,6 +161,19 @@ class Commits:
                 f"{self.workspace.root} is another folder than the one that was opened",
                 "Try again; if it was moved, name its new place with -w",
             )
+
+    def elsewhere(self) -> Iterator[Journal]:
+        """The journals of other machines that can be read now; a sync may be under way."""
+        if not self.workspace.private.exists():
+            return
+        changed = self.workspace.private.stat().st_mtime_ns
+        if changed != self._looked:
+            self._looked, self._there = changed, self.workspace.journals_elsewhere()
+        for path in self._there:
+            journal = self._elsewhere.setdefault(path, Journal(path))
+            with contextlib.suppress(StorageError):
+                journal.refresh()
+                yield journal
 
     def _commit(self, change: Change) -> bool:
         """Journal, save, acknowledge; False if an editor's save came in between."""

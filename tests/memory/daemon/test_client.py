@@ -173,7 +173,8 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
         "config", "disk", "disk.exchange", "disk.locking", "disk.storage", "display", "errors",
         "memory", "memory.base", "memory.daemon", "memory.daemon.client",
         "memory.daemon.operations", "memory.daemon.sockets", "memory.daemon.wire", "memory.door",
-        "memory.protocol", "messages", "workspace", "workspace.folder", "workspace.trust",
+        "memory.protocol", "messages", "workspace", "workspace.copies", "workspace.folder",
+        "workspace.machine", "workspace.trust",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
     assert loaded & slow == set()

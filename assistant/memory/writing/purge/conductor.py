@@ -133,6 +133,8 @@ class Purge:
         for name in plan.images:
             self._commits.images.drop(name)
         self._scrub_index()
+        for journal in self._commits.elsewhere():
+            journal.rewrite(plan.cleaned)
         self._journal.rewrite(plan.cleaned, purged=plan.purging.id)
 
 
@@ -171,7 +173,7 @@ class _Plan:
         """The files of a store that get another content as a whole."""
         place = self._commits.workspace
         match store:
-            case "memory" | "journal" | "history" | "index" | "vectors":
+            case "memory" | "journal" | "history" | "index" | "synced index" | "vectors":
                 return ()  # these have steps of their own
             case "review":
                 return self._review.without(self.words.stand_in)
