@@ -16,7 +16,8 @@ from assistant.memory.corpora.hints import Hints
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import CatalogDamaged
-from assistant.memory.index.sync import Order, Synchronizer
+from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.updating import Order
 from assistant.memory.search.recall import Recaller
 from assistant.settings import MemorySettings
 

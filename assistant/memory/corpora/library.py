@@ -24,7 +24,8 @@ from assistant.memory.corpora.conversations import Conversations
 from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.sync import Read, Refine, Synchronizer
+from assistant.memory.index.making import Read, Refine
+from assistant.memory.index.sync import Synchronizer
 from assistant.secrets.redactor import Redactor
 from assistant.settings import Settings, SourceSettings
 from assistant.workspace.folder import Workspace

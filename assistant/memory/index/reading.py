@@ -1,0 +1,37 @@
+"""A file read for the index, and whether it must be read again."""
+
+import errno
+import os
+from pathlib import Path
+
+from assistant.disk import storage
+from assistant.memory.index.catalog import Source
+from assistant.memory.index.rows import Stat
+
+RACY_NS = 2_000_000_000
+"""A file changed this shortly before it was read may have changed again without its stat telling:
+the coarsest clock of the file systems in use (FAT) counts in 2 s."""
+LARGEST = 256 << 20
+"""Bytes of the largest file that is read."""
+
+
+def trusted(known: Source, stat: Stat) -> bool:
+    """Whether the stat proves that the file is as it was read."""
+    changed = max(stat.mtime_ns, stat.ctime_ns)
+    return known.stat == stat and known.read_ns - changed > RACY_NS
+
+
+def stat_of(path: str) -> Stat:
+    """A file's stat. Raises OSError."""
+    found = os.stat(path)  # noqa: PTH116
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def read(path: str) -> tuple[Stat, bytes]:
+    """The bytes of a file, and its stat from before: a later change shows itself."""
+    with storage.open_file(Path(path)) as file:
+        found = os.fstat(file.fileno())
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB")
+        data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data

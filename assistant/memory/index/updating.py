@@ -1,0 +1,184 @@
+"""Files brought into the catalog, as far as they changed, and what is wrong with them."""
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+
+from assistant.errors import AssistantError
+from assistant.memory.base import Progress
+from assistant.memory.index.aside import Aside, Dropped
+from assistant.memory.index.catalog import Source
+from assistant.memory.index.corpus import Corpus, doubt
+from assistant.memory.index.making import Maker
+from assistant.memory.index.reading import read as read_file
+from assistant.memory.index.reading import stat_of, trusted
+from assistant.memory.index.rows import Stat
+from assistant.memory.index.store import IndexStore
+from assistant.memory.text.chunks import Chunk
+
+logger = logging.getLogger(__name__)
+
+Order = Callable[[list[str]], Iterable[str]]
+"""In which order files are looked at."""
+Changed = tuple[str, str, str]
+"""A file that changed: its name, its text, the digest of its bytes in hex; no text if it went."""
+
+
+class Updater:
+    """Brings the files of a corpus into the catalog of a store. Its callers hold `lock`.
+
+    `changes` grows by each file that was brought up, until somebody takes it from there; `tell` is
+    called, with no lock held, when that happened aside.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        store: IndexStore,
+        maker: Maker,
+        lock: threading.RLock,
+        tell: Callable[[], None],
+        *,
+        aside: bool,
+    ) -> None:
+        """`aside`: large files are indexed in the background, where there is an index already."""
+        self._corpus = corpus
+        self._store = store
+        self._maker = maker
+        self._lock = lock
+        self._tell = tell
+        self._aside = Aside(self._index_aside) if aside else None
+        self._faults: dict[str, tuple[Stat | None, str]] = {}
+        self._odd: tuple[str, ...] = ()
+        self._known = store.catalog.sources()
+        self.changes: list[Changed] = []
+        self.committing = False
+        self.whole = False
+
+    def behind(self) -> tuple[str, ...]:
+        """The files that the catalog does not have as they are, and is about to."""
+        return self._aside.names if self._aside else ()
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with files now, one line each."""
+        return (*self._odd, *(message for _, message in self._faults.values()))
+
+    def look_again(self, *, at_faults: bool = False) -> None:
+        """The catalog is another one than it was; `at_faults`: what was wrong may be right."""
+        self._known = self._store.catalog.sources()
+        if at_faults:
+            self._faults.clear()
+
+    def close(self) -> None:
+        """Drop what is on its way, and return when nothing runs any more."""
+        if self._aside is not None:
+            self._aside.close()
+
+    def reconcile(self, progress: Progress, deadline: float, order: Order) -> tuple[list[str], int]:
+        """Bring up what changed; which files did, and for how many there was no time."""
+        survey = self._corpus.survey()
+        self._odd = tuple(f"{name} {why}. It is left out" for name, why in survey.odd.items())
+        names = survey.sources
+        changed, left = [], len(names)
+        for name in order(names):
+            if time.monotonic() > deadline:
+                break
+            changed += [name] * self._update(name, progress)
+            left -= 1
+        for name in set(self._known) - set(names):
+            self._store.catalog.delete_source(name)
+            changed.append(name)
+            self.changes.append((name, "", sha256(b"").hexdigest()))
+        self._faults = {name: fault for name, fault in self._faults.items() if name in names}
+        if changed:
+            self._known = self._store.catalog.sources()
+        self.whole = not left
+        return changed, left
+
+    def _update(self, name: str, progress: Progress) -> bool:
+        """Index a source if it changed; whether it did."""
+        path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
+        known = self._known.get(name)
+        try:
+            stat = stat_of(path)
+            if known and trusted(known, stat):
+                return False
+            if name in self._faults and self._faults[name][0] == stat:
+                return False
+            if self._aside and self._known and self._aside.takes(name, stat, known):
+                return False
+            stat, data = read_file(path)
+        except FileNotFoundError:
+            return False  # deleted since it was listed: the next refresh sees it gone
+        except OSError as error:
+            self._fault(name, None, f"cannot be read ({error.strerror})")
+            return False
+        return self._index(name, stat, data, known, progress)
+
+    def _index(
+        self, name: str, stat: Stat, data: bytes, known: Source | None, progress: Progress
+    ) -> bool:
+        digest = sha256(data).hexdigest()
+        if known and known.sha256 == digest:
+            self._touch(known, stat)
+            self._doubt(name, stat, data)
+            return False
+        try:
+            text = self._maker.text(name, data)
+        except ValueError as error:
+            self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
+            return False
+        chunks = self._maker.chunks(name, text, self._store.catalog, progress)
+        self._commit(name, stat, digest, chunks, text)
+        self._doubt(name, stat, data)
+        return True
+
+    def _commit(
+        self, name: str, stat: Stat, digest: str, chunks: Sequence[Chunk], text: str
+    ) -> None:
+        self._store.catalog.replace_source(name, stat, digest, chunks, self._maker.fingerprint)
+        self._faults.pop(name, None)
+        self.changes.append((name, text, digest))
+
+    def _index_aside(self, name: str) -> None:
+        """Index a large file; only where it is written at last, others wait."""
+        stat = None
+        try:
+            stat, data = read_file(f"{self._corpus.root}/{name}")
+            text, digest = self._maker.text(name, data), sha256(data).hexdigest()
+            chunks = self._maker.chunks(name, text, self._store.catalog, self._go_on, self._go_on)
+            with self._lock:
+                self.committing = True
+                self._commit(name, stat, digest, chunks, text)
+                self._known = self._store.catalog.sources()
+        except (OSError, ValueError) as error:
+            self._fault(name, stat, f"cannot be indexed ({error})")
+        except (AssistantError, Dropped, sqlite3.ProgrammingError) as error:  # others meet it too
+            logger.warning("%s is not indexed aside: %s", name, type(error).__name__)
+        finally:
+            self.committing = False
+        self._tell()
+
+    def _go_on(self, *_: object) -> None:
+        """Raise Dropped once the index is being closed."""
+        if self._aside is not None and self._aside.is_closing():
+            raise Dropped
+
+    def _touch(self, known: Source, stat: Stat) -> None:
+        now = time.time_ns()
+        self._store.catalog.touch(known.name, stat, now)
+        self._known[known.name] = Source(known.name, stat, known.sha256, now, known.chunks)
+
+    def _doubt(self, name: str, stat: Stat, data: bytes) -> None:
+        """Name what is wrong with an indexed file; whoever comes next must look at it again."""
+        self._faults.pop(name, None)
+        if why := doubt(data):
+            self._faults[name] = (stat, f"{name} {why}")
+            self._store.catalog.touch(name, stat, 0)
+
+    def _fault(self, name: str, stat: Stat | None, what: str) -> None:
+        stays = "; what was indexed of it before stays searchable" if name in self._known else ""
+        self._faults[name] = (stat, f"{name} {what}{stays}")
