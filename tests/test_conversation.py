@@ -611,7 +611,7 @@ def test_two_hundred_turns_against_a_small_model(opened: Opened) -> None:
         events = list(talk.send(f"{text} {number}"))
         assert isinstance(events[-1], TurnFinished), events[-1]
     assert max(seen) <= window
-    assert len(memory.facts) > 5
+    assert len(memory.facts) + len(memory.held) > 5  # a tool has answered: most wait
     assert sum(isinstance(e, CompactionEntry) for e in talk.transcript.entries) > 5
 
 

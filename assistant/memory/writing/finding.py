@@ -2,6 +2,7 @@
 
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator
 
 from assistant.memory.text.blotting import blotted
@@ -24,7 +25,7 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
     known = blotted(text)
     shown = text if known is None else known
     lowered = shown.lower()
-    words = set(_WORD.findall(fact.lower()))
+    words = set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
     lone = text.count("\r") != text.count("\r\n")
     if not words or lone or len(lowered) != len(text):
         return _parsed(text, source, wanted)

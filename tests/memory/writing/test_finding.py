@@ -1,5 +1,8 @@
 """The quick look for the same fact agrees with parsing the whole file."""
 
+import unicodedata
+
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -69,3 +72,11 @@ def test_only_a_whole_item_stands_alone() -> None:
     alone = [line for line in whole if stands_alone(text, at := text.index(line), at + len(line))]
     assert alone == ["- one", "- four"]
     assert not stands_alone("```\n- one\n```\n", 4, 9)
+
+
+@pytest.mark.parametrize("fact", ["Müller's dog is called Émile", "Đà Nẵng", "José’s café"])
+def test_composed_and_decomposed_letters_are_one_spelling(fact: str) -> None:
+    forms = [unicodedata.normalize(form, fact) for form in ("NFC", "NFD")]
+    for written in forms:
+        for asked in forms:
+            assert line_stating(f"- tea\n- {written}\n", "MEMORY.md", asked) == 2
