@@ -14,6 +14,7 @@ from assistant.agent.prompt.context import (
 from assistant.agent.prompt.prefix import stable_sections
 from assistant.agent.prompt.recipe import Part
 from assistant.agent.prompt.request import shown_messages
+from assistant.errors import StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Message
 from assistant.model.base import ToolSpec
@@ -114,4 +115,7 @@ class Prompt:
 
     def cuts(self) -> list[str]:
         """What to tell the owner of files that do not stand in the prompt whole."""
-        return [each.cut for each in self.sections(None, "") if each.cut]
+        try:
+            return [each.cut for each in self.sections(None, "") if each.cut]
+        except StorageError:
+            return []  # the turn says which file cannot be read
