@@ -21,17 +21,17 @@ from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
 from assistant.messages import Usage
-from assistant.session import book
-from assistant.session.book import Book, News
-from assistant.session.due import Due, due
 from assistant.session.entries import AssistantEntry, Entry
+from assistant.session.reading import book
+from assistant.session.reading.book import Book, News
+from assistant.session.reading.due import Due, due
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.agent.capture import Captured
     from assistant.model.base import ChatModel
-    from assistant.settings import Settings
+    from assistant.settings.tree import Settings
 
 UNATTENDED = ("heartbeat", "event")
 """Sessions that their owner took no part in: no facts are taken from them."""
@@ -117,8 +117,10 @@ def _due(place: Workspace) -> Iterator[Due]:
 
 def _read(place: Workspace, each: Due) -> Read | None:
     """Read one session; None if it holds nothing to read, or may not be read."""
-    from assistant import settings  # pydantic and what reads with it: once there is something
     from assistant.agent.capture import Captured
+    from assistant.settings import (
+        tree as settings,  # pydantic and what reads with it: once there is something
+    )
 
     chosen = settings.validate(config.load())
     captured: Captured | None = None
@@ -159,7 +161,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     from assistant.memory.door import open_memory
     from assistant.secrets.standing import redactor
     from assistant.session import transcript
-    from assistant.session.turns import group
+    from assistant.session.history.turns import group
 
     record = transcript.borrow(place.sessions, session)
     if record.origin in UNATTENDED:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from assistant import afterwards, config, settings
+from assistant import afterwards, config
 from assistant.agent.interruption import Interruption
 from assistant.agent.prompt.context import Section
 from assistant.agent.prompt.recipe import alone, parts
@@ -26,12 +26,14 @@ from assistant.model.base import TextPiece
 from assistant.model.provider.litellm_library import warm_up
 from assistant.outside import outside
 from assistant.secrets.standing import redactor as redactor_of_all
-from assistant.session import book, listing, transcript
+from assistant.session import listing, transcript
 from assistant.session.beats import take_news as beats_told
-from assistant.session.extraction import origin_in_turn
+from assistant.session.history.turns import group
+from assistant.session.reading import book
+from assistant.session.reading.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group
-from assistant.settings import Settings
+from assistant.settings import tree as settings
+from assistant.settings.tree import Settings
 from assistant.skills import loading as skills
 from assistant.skills.base import Skills
 from assistant.tools.asking import asking_tool

@@ -1,6 +1,6 @@
 """Where settings come from: flag > environment > file > default, as plain nested values.
 
-Nothing is validated here but that the file is TOML: `settings.py` does that, with pydantic, which
+Nothing is validated here but that the file is TOML: `settings/` does that, with pydantic, which
 costs 0.2 s to import. A command-line client needs no more than this module: which workspace, and
 a digest of what an index depends on.
 """

@@ -58,9 +58,9 @@ from assistant.session.entries import (
     UserEntry,
     usage_of,
 )
+from assistant.session.history.turns import group, last_said, open_question, succeeded
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group, last_said, open_question, succeeded
-from assistant.settings import ContextSettings
+from assistant.settings.prompt import ContextSettings
 from assistant.skills.base import Skills
 from assistant.tools.asking import ASK
 from assistant.tools.base import Question

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.tools.base import Tool
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots

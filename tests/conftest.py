@@ -9,7 +9,7 @@ import pytest
 
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider
 

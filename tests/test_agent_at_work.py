@@ -21,7 +21,7 @@ from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.xml.form import render_call
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.turns import group, unanswered
+from assistant.session.history.turns import group, unanswered
 from assistant.tools.sandbox import choice
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust

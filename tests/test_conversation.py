@@ -41,9 +41,9 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from assistant.session.history.turns import group, history
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group, history
-from assistant.settings import ContextSettings
+from assistant.settings.prompt import ContextSettings
 from assistant.tools.base import ToolResult
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools

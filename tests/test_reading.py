@@ -13,7 +13,7 @@ import pytest
 from assistant.afterwards import Read, book_path, read_ended
 from assistant.errors import SessionError
 from assistant.memory.daemon.stop import stop
-from assistant.session import book, transcript
+from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,
     CapturedEntry,
@@ -21,6 +21,7 @@ from assistant.session.entries import (
     CaptureEntry,
     UserEntry,
 )
+from assistant.session.reading import book
 from assistant.session.transcript import Transcript
 from assistant.workspace import folder, trust
 from assistant.workspace.folder import Workspace

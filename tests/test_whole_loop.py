@@ -22,8 +22,9 @@ from assistant.model.offline.responder import BRIEFED
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
-from assistant.session.turns import group, unanswered
-from assistant.settings import ModelSettings, Settings
+from assistant.session.history.turns import group, unanswered
+from assistant.settings.answering import ModelSettings
+from assistant.settings.tree import Settings
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.scratch import Scratch, scratch_tools

@@ -19,7 +19,6 @@ from assistant.memory.base import Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
-from assistant.session.compaction import batches, readings
 from assistant.session.entries import (
     NO_USAGE,
     CapturedEntry,
@@ -28,7 +27,9 @@ from assistant.session.entries import (
     Entry,
     RetryEntry,
 )
-from assistant.session.extraction import (
+from assistant.session.history.compaction import batches, readings
+from assistant.session.history.turns import Turn
+from assistant.session.reading.extraction import (
     Extracted,
     correction_request,
     extraction_request,
@@ -37,7 +38,6 @@ from assistant.session.extraction import (
     to_memory,
 )
 from assistant.session.transcript import Transcript
-from assistant.session.turns import Turn
 
 READ_SHARE = 8
 """What facts are taken from at once may take 1/8 of the window: few turns, so that the existing

@@ -14,9 +14,9 @@ from assistant.agent.prompt.request import shown_messages
 from assistant.errors import ModelError
 from assistant.events import Compacted, Compacting, Event
 from assistant.messages import Usage
-from assistant.session.compaction import batches, bounded, by_lines, split, summary_request
 from assistant.session.entries import CompactionEntry
-from assistant.session.turns import History, Turn, group, history
+from assistant.session.history.compaction import batches, bounded, by_lines, split, summary_request
+from assistant.session.history.turns import History, Turn, group, history
 
 SUMMARY_SHARE = 8
 """A summary may take 1/8 of the window."""

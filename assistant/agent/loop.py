@@ -33,7 +33,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.turns import group, unanswered
+from assistant.session.history.turns import group, unanswered
 from assistant.tools.base import Question, ToolResult
 from assistant.tools.toolbox import Verdict
 

@@ -14,7 +14,7 @@ from assistant.messages import Usage
 from assistant.model.base import ChatModel
 from assistant.session.entries import AssistantEntry
 from assistant.session.transcript import Transcript
-from assistant.settings import ContextSettings
+from assistant.settings.prompt import ContextSettings
 from assistant.tools.toolbox import Toolbox
 
 OVERFLOWS = 6

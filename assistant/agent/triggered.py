@@ -6,8 +6,8 @@ from assistant.errors import StorageError
 from assistant.events import Event, SkillLoaded
 from assistant.model.base import ChatModel
 from assistant.session.entries import SkillEntry
+from assistant.session.history.turns import history
 from assistant.session.transcript import Transcript
-from assistant.session.turns import history
 from assistant.skills.base import Skills
 from assistant.skills.loading import body, bundled
 

@@ -17,7 +17,7 @@ from assistant.workspace import trust
 from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
 
 if TYPE_CHECKING:
-    from assistant.settings import Settings
+    from assistant.settings.tree import Settings
     from assistant.tools.files.roots import Roots
 
 READING, RECALLING = "read_file", "recall"
@@ -98,7 +98,7 @@ class Shelf:
 
     @cached_property
     def _settings(self) -> "Settings":
-        from assistant import settings  # behind the first answer
+        from assistant.settings import tree as settings  # behind the first answer
 
         return settings.validate(config.load())
 

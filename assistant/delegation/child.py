@@ -10,7 +10,7 @@ from assistant import events
 from assistant.conversation import Conversation
 from assistant.errors import AssistantError
 from assistant.events import ApprovalRequested, Event, QuestionAsked
-from assistant.session.turns import group, last_said
+from assistant.session.history.turns import group, last_said
 from assistant.tools.policy import Decision
 
 TICK = 0.1

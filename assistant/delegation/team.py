@@ -18,7 +18,7 @@ from assistant.quoting import one_line
 from assistant.session import transcript
 from assistant.session.entries import NO_USAGE, SubtasksEntry
 from assistant.session.transcript import Transcript
-from assistant.settings import DelegationSettings
+from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import ToolResult
 from assistant.tools.scratch import Scratch, scratch_tools
 

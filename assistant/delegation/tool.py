@@ -9,7 +9,7 @@ from assistant.conversation import Conversation
 from assistant.delegation.team import Team
 from assistant.errors import ToolError
 from assistant.events import Event
-from assistant.settings import DelegationSettings
+from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.schema import tool
 

@@ -14,7 +14,7 @@ from assistant.workspace.folder import Workspace
 if TYPE_CHECKING:
     from assistant.disk.locking import Lock
     from assistant.memory.writing.copies import Copies
-    from assistant.settings import Settings
+    from assistant.settings.tree import Settings
 
 TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
 """How often a daemon is asked to yield that others start again, and the wait in between."""
@@ -35,7 +35,7 @@ def open_memory(
     """
     if not no_daemon:
         return client.connect(place, raw, progress, notify)
-    from assistant import settings  # pydantic: not for clients
+    from assistant.settings import tree as settings  # pydantic: not for clients
 
     return open_in_process(place, settings.validate(raw), progress, notify)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.embedding import compile
 from assistant.secrets.standing import Standing
-from assistant.settings import EmbeddingSettings, Settings
+from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:

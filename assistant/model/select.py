@@ -5,7 +5,8 @@ from assistant.model.offline.responder import OfflineModel
 from assistant.model.profiles import ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.xml.tools import AutoTools, XmlTools
-from assistant.settings import ModelSettings, ProfileSettings, Settings
+from assistant.settings.answering import ModelSettings, ProfileSettings
+from assistant.settings.tree import Settings
 
 
 def create(settings: Settings) -> ChatModel:

@@ -16,9 +16,10 @@ from typing import TypeVar
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import SessionError
-from assistant.session import codec, turns
+from assistant.session import codec
 from assistant.session import entries as entry_types
 from assistant.session.entries import Entry
+from assistant.session.history import turns
 
 SUFFIX = ".jsonl"
 SUBTASK = "."

@@ -16,7 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from assistant.errors import ConfigError, ToolError
-from assistant.settings import PolicySettings
+from assistant.settings.tools import PolicySettings
 from assistant.tools.base import Plan
 from assistant.tools.globs import Glob, across, folded, literally
 

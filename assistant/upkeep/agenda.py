@@ -8,8 +8,8 @@ from assistant.display import counted
 from assistant.errors import AssistantError
 from assistant.memory.base import Due
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.period import Period
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.times.period import Period
 from assistant.workspace.folder import Workspace
 
 MOST_TOLD = 4

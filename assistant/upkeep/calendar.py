@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 
 from assistant.memory.base import Due
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 
 HOUR = timedelta(hours=1)
 

@@ -9,8 +9,8 @@ from typing import Literal
 from assistant.errors import UsageError
 from assistant.memory.base import JournalEntry
 from assistant.memory.chart import Chart
-from assistant.memory.text.superseding import successor
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.superseding import successor
+from assistant.memory.text.markdown.words import plain
 
 Kind = Literal["learnt", "changed", "forgotten"]
 ORDER: Sequence[Kind] = ("learnt", "changed", "forgotten")

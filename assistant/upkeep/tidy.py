@@ -11,7 +11,7 @@ from typing import Literal
 
 from assistant.memory.base import Pair, Passage
 from assistant.memory.text.identity import fold
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 
 Relation = Literal["same", "changed", "different"]
 """The later of two facts says the same as the earlier, has changed it, or is another fact."""

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from assistant.memory.embedding import compile
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 from scripts.benchmark import chat, commands, growth, indexing, measure, summary
 from scripts.benchmark.facts import facts
 from scripts.benchmark.kept import KeptEmbedder, keep

@@ -18,7 +18,7 @@ from assistant.memory.index.sync import Synchronizer
 from assistant.memory.protocol import Keeper
 from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller
-from assistant.settings import IndexSettings, MemorySettings
+from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.commands import insert

@@ -6,7 +6,7 @@ from statistics import median
 
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.sync import Synchronizer
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_single
 from scripts.benchmark.measure import clocked, rival

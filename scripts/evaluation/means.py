@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from assistant.errors import UsageError
-from assistant.settings import MemorySettings, Settings
+from assistant.settings.memory import MemorySettings
+from assistant.settings.tree import Settings
 
 Change = Callable[[Settings], Settings]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from scripts.evaluation import suites
 from scripts.evaluation.catalogue import Plan
 from scripts.evaluation.probes import AMONG, MOST, UNLIMITED, covered, place

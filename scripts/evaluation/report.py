@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.upkeep.evaluate import Scores, interval
 from scripts.evaluation import suites
 from scripts.evaluation.catalogue import Plan

@@ -14,7 +14,7 @@ from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 

@@ -10,7 +10,7 @@ from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.secrets.redactor import Redactor
 from assistant.session import transcript
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.tools.base import Tool
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots

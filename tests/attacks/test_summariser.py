@@ -11,10 +11,10 @@ from assistant.memory.base import Passage, Query
 from assistant.memory.local.memory import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import Answer, ScriptedModel
-from assistant.session.compaction import summary_request
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.extraction import extraction_request
-from assistant.session.turns import Turn
+from assistant.session.history.compaction import summary_request
+from assistant.session.history.turns import Turn
+from assistant.session.reading.extraction import extraction_request
 from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, Attack
 from tests.attacks.conftest import Opened

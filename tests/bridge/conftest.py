@@ -12,7 +12,7 @@ from assistant.bridge.mcp.desk import Desk, Terms
 from assistant.bridge.mcp.server import server
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 

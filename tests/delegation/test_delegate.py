@@ -19,7 +19,7 @@ from assistant.model.base import ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import HeaderEntry, SubtasksEntry, ToolResultEntry
-from assistant.settings import DelegationSettings
+from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import Danger, Tool
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.schema import tool

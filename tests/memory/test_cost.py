@@ -14,7 +14,8 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.search.recall import Recaller
-from assistant.settings import IndexSettings, MemorySettings, Settings
+from assistant.settings.memory import IndexSettings, MemorySettings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
 

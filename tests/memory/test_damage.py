@@ -19,7 +19,7 @@ from assistant.memory.daemon import client, stop
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 FACTS = [f"Guest {n} of the inn left parcel {n * 7919 % 10007}" for n in range(1100)]
@@ -147,7 +147,7 @@ import signal, sys
 from pathlib import Path
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 memory = LocalMemory(Workspace(Path(sys.argv[1])), Settings(), HashingEmbedder())
 memory.rebuild()

@@ -9,7 +9,7 @@ from assistant.errors import DaemonError
 from assistant.memory.daemon import client, owner, stop
 from assistant.memory.door import open_in_process
 from assistant.memory.protocol import Keeper
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import FACTS, found, remember
 

@@ -34,8 +34,8 @@ from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunk
-from assistant.memory.text.words import plain
-from assistant.settings import Settings
+from assistant.memory.text.markdown.words import plain
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import save_by_rename
 

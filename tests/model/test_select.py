@@ -9,7 +9,7 @@ from assistant.messages import Message, Reply
 from assistant.model.base import ToolSpec
 from assistant.model.offline.responder import OfflineModel
 from assistant.model.select import create, with_model
-from assistant.settings import validate
+from assistant.settings.tree import validate
 from tests.support.provider import Provider, fails
 
 ASK = [Message("user", "Hello?")]
@@ -25,7 +25,7 @@ def test_a_key_in_the_environment_selects_nothing_and_nothing_heavy_is_imported(
 import os, sys
 os.environ["OPENAI_API_KEY"] = "sk-found"
 from assistant.model.select import create, with_model
-from assistant.settings import validate
+from assistant.settings.tree import validate
 assert create(validate({})).name == "offline"
 assert create(validate({"model": {"name": "openai/gpt-5.6"}})).name == "openai/gpt-5.6"
 assert "litellm" not in sys.modules

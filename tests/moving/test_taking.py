@@ -16,7 +16,7 @@ from assistant.moving.formats import Export
 from assistant.moving.package import Package
 from assistant.moving.taking import Report, Taking
 from assistant.session import listing, transcript
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.moving.exports import folder, node, simple, zipped
 

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from scripts.evaluation import report, suites
 from scripts.evaluation.catalogue import PLANS, Plan
 from scripts.evaluation.distractors import notes, papers

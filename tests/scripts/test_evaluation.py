@@ -9,7 +9,7 @@ import pytest
 from assistant.errors import UsageError
 from assistant.memory.base import Passage
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from scripts.evaluation import means, probes, report, suites
 from scripts.evaluation.catalogue import PLANS
 from scripts.evaluation.kept import KeptEmbedder

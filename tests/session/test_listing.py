@@ -17,8 +17,8 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from assistant.session.history.turns import group
 from assistant.session.listing import abandoned, latest, sessions, title
-from assistant.session.turns import group
 
 
 def test_a_session_is_listed_with_its_first_message_turns_and_usage(tmp_path: Path) -> None:

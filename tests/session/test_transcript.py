@@ -9,7 +9,7 @@ import pytest
 
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
-from assistant.session import transcript, turns
+from assistant.session import transcript
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -26,7 +26,8 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.fitting import fit
+from assistant.session.history import turns
+from assistant.session.history.fitting import fit
 from assistant.session.transcript import Transcript
 from tests.model.validator import faults
 

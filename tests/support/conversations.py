@@ -19,7 +19,7 @@ from assistant.memory.base import (
 from assistant.messages import Message
 from assistant.model.offline.responder import BRIEFED
 from assistant.secrets.stand_ins import stand_ins
-from assistant.session.origins import key
+from assistant.session.reading.origins import key
 
 
 @dataclass

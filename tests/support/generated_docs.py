@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from assistant.cli.help import EXAMPLES
 from assistant.cli.main import cli
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.stores import STORES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

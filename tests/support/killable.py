@@ -16,7 +16,7 @@ from assistant.model.base import ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import UserEntry
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.toolbox import Toolbox

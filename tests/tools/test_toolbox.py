@@ -9,7 +9,7 @@ from assistant.errors import ToolError
 from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.settings import PolicySettings, WebSettings
+from assistant.settings.tools import PolicySettings, WebSettings
 from assistant.tools.asking import asking_tool
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files.read import reading_tools

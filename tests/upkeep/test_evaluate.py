@@ -13,7 +13,7 @@ from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.settings import IndexSettings, MemorySettings
+from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.upkeep import evaluate
 from assistant.upkeep.evaluate import Case, Question
 from assistant.workspace.folder import Workspace

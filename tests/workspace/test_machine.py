@@ -8,7 +8,7 @@ import pytest
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace import machine
 from assistant.workspace.folder import Workspace
 from assistant.workspace.stores import unlisted

@@ -12,11 +12,11 @@ from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 from assistant.model.scripted import ScriptedModel
+from assistant.session.history.turns import group
 from assistant.session.transcript import Transcript
-from assistant.session.turns import group
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.writes.people import Talker

@@ -16,12 +16,13 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunks_of
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.ledger import Ledger
 from assistant.model.scripted import ScriptedModel
 from assistant.session.entries import Entry, RecalledEntry
 from assistant.session.transcript import Transcript
-from assistant.settings import ContextSettings, Settings
+from assistant.settings.prompt import ContextSettings
+from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 from tests.writes.people import Talker

@@ -21,7 +21,7 @@ from assistant.workspace.folder import Workspace, read_text
 
 if TYPE_CHECKING:
     from assistant.app import Chat
-    from assistant.settings import Settings
+    from assistant.settings.tree import Settings
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
 
@@ -95,8 +95,9 @@ def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator
 
 def _allowed(place: Workspace, number: int) -> "Settings":
     """The settings, if there are a model and tokens left. Raises ConfigError."""
-    from assistant import config, settings  # once something is due
+    from assistant import config
     from assistant.model import select
+    from assistant.settings import tree as settings  # once something is due
 
     recipe = place.recipe
     chosen = settings.validate(config.load(recipe=recipe), recipe)

@@ -20,8 +20,8 @@ from assistant.messages import Message
 from assistant.model.base import ToolSpec
 from assistant.model.provider.outgoing import wire_tool
 from assistant.secrets.redactor import Redactor
+from assistant.session.history.turns import history, shown_attachment
 from assistant.session.transcript import Transcript
-from assistant.session.turns import history, shown_attachment
 from assistant.tools.scratch import Scratch
 from assistant.workspace.folder import Workspace
 

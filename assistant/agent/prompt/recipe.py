@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from assistant.agent.prompt.procedures import PROCEDURES
 from assistant.agent.prompt.rules import BEHAVIOUR, GUARDRAILS, SENSITIVE
 from assistant.errors import ConfigError
-from assistant.settings import ContextSettings, SectionSettings
+from assistant.settings.prompt import ContextSettings, SectionSettings
 
 REST = "*"
 """In a list of sections: all that are known and not named in it."""

@@ -7,9 +7,9 @@ from assistant.agent.prompt.window import Window
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message
 from assistant.model.base import ToolSpec
-from assistant.session.fitting import Fitted, fit, render, view
+from assistant.session.history.fitting import Fitted, fit, render, view
+from assistant.session.history.turns import History, Turn, history, messages
 from assistant.session.transcript import Transcript
-from assistant.session.turns import History, Turn, history, messages
 
 System = Callable[[], Sequence[Message]]
 """The system messages as they are now."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assistant.messages import Message, estimate_tokens
 from assistant.model.base import ToolSpec
-from assistant.session.fitting import measure
+from assistant.session.history.fitting import measure
 
 UNKNOWN_WINDOW = 32_000
 """Tokens of a model that reports no window."""

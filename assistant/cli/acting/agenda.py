@@ -64,7 +64,7 @@ def show(found: "Sequence[Due]", today: date, days: int) -> None:
 
 
 def _item(due: "Due") -> dict[str, Any]:
-    from assistant.memory.text.words import plain
+    from assistant.memory.text.markdown.words import plain
 
     return {
         "date": due.start,

@@ -12,7 +12,7 @@ from assistant.display import counted, spelled
 if TYPE_CHECKING:
     from assistant.acting.heartbeat.beat import Beat
     from assistant.acting.heartbeat.tasks import Task
-    from assistant.settings import HeartbeatSettings
+    from assistant.settings.tools import HeartbeatSettings
 
 heartbeat_commands = commands("What the assistant looks after by itself: HEARTBEAT.md's tasks.")
 
@@ -119,7 +119,8 @@ def uninstall(context: typer.Context) -> None:
 
 
 def _settings() -> "HeartbeatSettings":
-    from assistant import config, settings
+    from assistant import config
+    from assistant.settings import tree as settings
 
     return settings.validate(config.load()).heartbeat
 

@@ -94,7 +94,8 @@ def approve(
 
 
 def _servers(options: Globals) -> Sequence["Server"]:
-    from assistant import config, settings
+    from assistant import config
+    from assistant.settings import tree as settings
     from assistant.tools.foreign.servers import found
     from assistant.workspace import trust
 

@@ -146,7 +146,8 @@ def new(
 
 def _loaded(options: Globals) -> "Skills":
     """The skills as a conversation would have them. What reads them is slow to load."""
-    from assistant import config, settings
+    from assistant import config
+    from assistant.settings import tree as settings
     from assistant.skills import loading
     from assistant.workspace import trust
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from assistant import config, settings
+from assistant import config
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.display import counted
 from assistant.errors import SessionError, StorageError
 from assistant.session import listing
+from assistant.settings import tree as settings
 from assistant.skills import loading as skills
 from assistant.workspace import folder as workspace
 from assistant.workspace import stores, trust

@@ -7,12 +7,13 @@ import threading
 import time
 from pathlib import Path
 
-from assistant import config, settings
+from assistant import config
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.disk import locking
 from assistant.errors import StorageError
 from assistant.memory.daemon import owner, sockets, watcher
+from assistant.settings import tree as settings
 from assistant.tools.sandbox import choice
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 

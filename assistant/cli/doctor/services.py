@@ -2,7 +2,7 @@
 
 import os
 
-from assistant import app, config, settings
+from assistant import app, config
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.display import counted
@@ -10,7 +10,8 @@ from assistant.errors import ConfigError, MemoryFailure
 from assistant.memory.base import MemoryStatus
 from assistant.model import catalogue
 from assistant.model.offers import KEYS, OLLAMA, ollama_models
-from assistant.settings import Settings
+from assistant.settings import tree as settings
+from assistant.settings.tree import Settings
 
 
 def _chosen() -> Settings:

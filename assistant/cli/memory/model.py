@@ -32,7 +32,8 @@ def model(
     """Say what another embedding model costs, then embed by it and use it from then on."""
     from assistant import config
     from assistant.memory.opening import open_ahead
-    from assistant.settings import EmbeddingSettings, validate
+    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.tree import validate
 
     place = context.obj.place()
     wanted = str(Path(name).expanduser().resolve()) if Path(name).expanduser().exists() else name

@@ -221,6 +221,8 @@ def _diff(proposal: "Proposal") -> Iterator[str]:
 
 
 def _words(proposal: "Proposal") -> str:
-    from assistant.memory.text.words import plain  # a markdown parser: not on the client's path
+    from assistant.memory.text.markdown.words import (
+        plain,  # a markdown parser: not on the client's path
+    )
 
     return plain(proposal.new.text)

@@ -9,9 +9,10 @@ from typing import Any
 import tomlkit
 from tomlkit.items import AoT
 
-from assistant import config, settings
+from assistant import config
 from assistant.errors import UsageError
 from assistant.model import catalogue
+from assistant.settings import tree as settings
 
 Path = tuple[str | int, ...]
 """The keys of a setting; the tables of a list count from 0 here."""

@@ -22,7 +22,9 @@ config_commands = commands("Show and change settings.")
 
 
 def _names(incomplete: str) -> list[str]:
-    from assistant import settings  # pydantic: while completing, and not for other commands
+    from assistant.settings import (
+        tree as settings,  # pydantic: while completing, and not for other commands
+    )
 
     return [name for name in settings.names() if name.startswith(incomplete)]
 
@@ -46,7 +48,7 @@ def register(cli: typer.Typer) -> None:
 @config_commands.command("show")
 def config_show(context: typer.Context, as_json: AsJson = False) -> None:
     """Show every setting in force and where it comes from."""
-    from assistant import settings
+    from assistant.settings import tree as settings
 
     recipe = _recipe(context.obj)
     values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
@@ -64,8 +66,8 @@ def config_show(context: typer.Context, as_json: AsJson = False) -> None:
 @config_commands.command("get")
 def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> None:
     """Print the value in force, a list one a line; exit with 1 if it is unset."""
-    from assistant import settings
     from assistant.cli.setup import changing
+    from assistant.settings import tree as settings
 
     recipe = _recipe(context.obj)
     values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
@@ -159,7 +161,7 @@ def _shown(value: Any) -> str:
 
 
 def _check() -> None:
-    from assistant import settings
+    from assistant.settings import tree as settings
 
     settings.validate(config.read_file(config.config_file()))
 

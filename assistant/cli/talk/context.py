@@ -102,8 +102,8 @@ def _past(
     """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
     from assistant.agent.prompt.context import Section
     from assistant.session import sent, transcript
-    from assistant.session.fitting import render
-    from assistant.session.turns import group, history
+    from assistant.session.history.fitting import render
+    from assistant.session.history.turns import group, history
 
     place = options.place()
     name = transcript.find(place.sessions, session)

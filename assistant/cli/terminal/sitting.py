@@ -16,8 +16,8 @@ from assistant.cli.terminal.view import TurnView
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 from assistant.events import Event
+from assistant.session.history.turns import group
 from assistant.session.listing import LEFT, abandoned, title_of
-from assistant.session.turns import group
 
 STOPPED = "stopped"
 ABANDONED = 3

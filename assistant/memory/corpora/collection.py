@@ -15,11 +15,11 @@ from assistant.memory.base import Passage, Progress, Query, no_progress
 from assistant.memory.corpora.hints import Hints
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus
-from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.index.updating import Order
 from assistant.memory.search.recall import Recaller
-from assistant.settings import MemorySettings
+from assistant.settings.memory import MemorySettings
 
 PATIENCE = 5.0
 """Seconds that a question waits for files that are not indexed yet."""

@@ -27,7 +27,8 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.making import Read, Refine
 from assistant.memory.index.sync import Synchronizer
 from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings, SourceSettings
+from assistant.settings.memory import SourceSettings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 

@@ -17,7 +17,7 @@ from wcmatch import glob
 
 from assistant.memory.corpora import obsidian
 from assistant.memory.index.corpus import decoded
-from assistant.settings import SourceSettings
+from assistant.settings.memory import SourceSettings
 from assistant.workspace.copies import original_of
 from assistant.workspace.folder import Survey, Workspace
 

@@ -22,7 +22,7 @@ from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import owner, sockets, wire
 from assistant.memory.daemon.server import Server
 from assistant.memory.daemon.work import Served
-from assistant.settings import validate
+from assistant.settings.tree import validate
 from assistant.workspace.folder import Workspace
 
 LOG_BYTES = 1 << 20

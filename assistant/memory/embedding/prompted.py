@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 
 CONFIGURATION = "config_sentence_transformers.json"
 _DOCUMENT = ("document", "passage", "corpus")

@@ -17,8 +17,8 @@ from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import SLICE
 from assistant.memory.index.corpus import Corpus, decoded
-from assistant.memory.index.database import open_cache, translated
-from assistant.memory.index.vector_cache import cache_path, vector_ids, vector_key
+from assistant.memory.index.sqlite.database import open_cache, translated
+from assistant.memory.index.sqlite.vector_cache import cache_path, vector_ids, vector_key
 from assistant.memory.text.chunks import Chunker
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from assistant.memory.index.catalog import Source
-from assistant.memory.index.rows import Stat
+from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.sqlite.rows import Stat
 
 LARGE = 256 << 10
 """Bytes by which a file has grown or shrunk from which on it is indexed aside."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.vector_cache import VectorCache, vector_key
+from assistant.memory.index.sqlite.vector_cache import VectorCache, vector_key
 
 SLICE = 512
 """Texts embedded between two commits of their vectors: what a kill can cost."""

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, ServerStatus, no_progress
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma.base import Belongs, VectorsDamaged, VectorStore
 from assistant.memory.index.chroma.embedded import EmbeddedStore
 from assistant.memory.index.chroma.server import ServerStore
-from assistant.memory.index.columns import Rows
-from assistant.settings import IndexSettings
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.columns import Rows
+from assistant.settings.memory import IndexSettings
 
 BATCH = 1000
 """Operations told to Chroma between two looks at the catalog."""

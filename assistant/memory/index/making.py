@@ -7,7 +7,7 @@ from functools import partial
 from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import SLICE, Backlog
-from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.text.chunks import Chunk, Chunker
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing

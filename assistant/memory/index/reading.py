@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from assistant.disk import storage
-from assistant.memory.index.catalog import Source
-from assistant.memory.index.rows import Stat
+from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.sqlite.rows import Stat
 
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:

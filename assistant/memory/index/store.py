@@ -17,14 +17,14 @@ from typing import Any, Literal
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.ahead import kept_for
-from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma.base import collection_name
 from assistant.memory.index.corpus import Corpus
-from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged
 from assistant.memory.index.dense import DenseIndex
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.database import SCHEMA_VERSION, CatalogDamaged
+from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
 from assistant.memory.index.stand_in import StandIn, takes_writes
-from assistant.memory.index.vector_cache import cache_path, cache_place
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 
 MANIFEST = "manifest.json"
 LOOK_SECONDS = 30.0

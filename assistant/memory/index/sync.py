@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.corpus import Corpus, decoded
-from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.making import Maker, Read, Refine
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.store import DAMAGED, DELETED, IndexStore
 from assistant.memory.index.updating import Order, Updater
 from assistant.secrets.redactor import Redactor
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 
 logger = logging.getLogger(__name__)
 

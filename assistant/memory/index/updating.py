@@ -10,12 +10,12 @@ from hashlib import sha256
 from assistant.errors import AssistantError
 from assistant.memory.base import Progress
 from assistant.memory.index.aside import Aside, Dropped
-from assistant.memory.index.catalog import Source
 from assistant.memory.index.corpus import Corpus, doubt
 from assistant.memory.index.making import Maker
 from assistant.memory.index.reading import read as read_file
 from assistant.memory.index.reading import stat_of, trusted
-from assistant.memory.index.rows import Stat
+from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunks import Chunk
 

@@ -12,12 +12,12 @@ from assistant.memory.base import (
     Remembered,
     SourceStatus,
 )
-from assistant.memory.index.catalog import Source
+from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.similar import similar
 from assistant.memory.text.chunks import Chunk, passage
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Written
 from assistant.memory.writing.ledger import Ledger
 

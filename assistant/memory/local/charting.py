@@ -6,9 +6,9 @@ import numpy as np
 
 from assistant.memory.base import Passage
 from assistant.memory.chart import Chart, Charted, Topic
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.search.charting import names, plane
-from assistant.memory.search.near_pairs import read_vectors
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.search.survey.charting import names, plane
+from assistant.memory.search.survey.near_pairs import read_vectors
 from assistant.memory.text.chunks import passage
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from assistant.memory.base import Notify, Progress
-from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Refreshed, Synchronizer
 
 KEPT_NOTICES = 10

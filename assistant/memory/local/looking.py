@@ -19,7 +19,7 @@ from assistant.memory.chart import Chart
 from assistant.memory.local.charting import chart
 from assistant.memory.local.checking import damage
 from assistant.memory.local.parts import Parts
-from assistant.memory.search.near_pairs import near_pairs
+from assistant.memory.search.survey.near_pairs import near_pairs
 
 
 class Looking:

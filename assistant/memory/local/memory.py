@@ -30,10 +30,10 @@ from assistant.memory.local.checking import check
 from assistant.memory.local.looking import Looking
 from assistant.memory.local.parts import Parts
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Written
 from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 DOUBTFUL = frozenset({"tool", "recalled"})

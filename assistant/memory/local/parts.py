@@ -14,20 +14,20 @@ from assistant.memory.base import (
 )
 from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
 from assistant.memory.local.collections import Collections
 from assistant.memory.local.freshness import Freshness, Notices
 from assistant.memory.local.redaction import Redaction
-from assistant.memory.search.diary import Diary
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.recall import Recaller
+from assistant.memory.search.survey.diary import Diary
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.purge.conductor import Purge
 from assistant.memory.writing.review import Review
 from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.columns import Rows
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.search.lexical import Grains
 
 KEPT = 2000

@@ -10,12 +10,12 @@ import re
 import numpy as np
 
 from assistant.memory.base import Located, Passage, Query
-from assistant.memory.index.rows import StoredChunk
+from assistant.memory.index.sqlite.rows import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 
 MOST_LIKELY = 5
 """What words name when no fact holds them literally: so many of the best that recall finds."""

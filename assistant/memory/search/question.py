@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.postings import Term
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.search.spelling import Spelling
-from assistant.memory.text.dates import periods
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
     language_of,
     without_function_words,
 )
-from assistant.memory.text.period import Period
 from assistant.memory.text.strings import signed, variants
+from assistant.memory.text.times.dates import periods
+from assistant.memory.text.times.period import Period
 
 MAX_CHARS = 2000
 """A longer query is cut to its beginning and its end, where the question usually is."""

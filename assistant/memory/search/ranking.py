@@ -13,7 +13,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.text.period import Period
+from assistant.memory.text.times.period import Period
 
 Weights = Mapping[str, float]
 

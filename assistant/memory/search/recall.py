@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.columns import Layout, Rows
+from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
 from assistant.memory.search.novelty import with_room
@@ -33,7 +33,7 @@ from assistant.memory.search.signals import (
 from assistant.memory.search.similarity import Scanner, understanding
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.chunks import Chunk, passage
-from assistant.settings import MemorySettings
+from assistant.settings.memory import MemorySettings
 
 NEAREST = 100
 """Candidates asked of Chroma."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from assistant.memory.text import superseding
 from assistant.memory.text.chunks import Chunk
 from assistant.memory.text.identity import fold
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown import superseding
+from assistant.memory.text.markdown.words import plain
 
 TWINS = 0.65
 """Chunks that share so many of their words (Dice's coefficient) say the same of the same thing, or

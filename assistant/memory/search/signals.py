@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.columns import Layout, Rows
-from assistant.memory.index.postings import Postings
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.sqlite.postings import Postings
 from assistant.memory.search import lexical
 from assistant.memory.search.above import Above
 from assistant.memory.search.lexical import Grains

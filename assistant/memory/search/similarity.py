@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.columns import Layout, Rows
-from assistant.memory.index.database import Snapshot
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.sqlite.database import Snapshot
 from assistant.memory.index.store import IndexStore
 
 SCANNED = 2000

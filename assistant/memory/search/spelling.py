@@ -8,8 +8,8 @@ out, doubled, or exchanged with the next.
 import re
 
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.vocabulary import SHORTEST, folded
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.vocabulary import SHORTEST, folded
 from assistant.memory.text.language import is_function_word
 
 MEANT = 2

@@ -6,11 +6,11 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.columns import Layout, Rows
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.search.ranking import date_match, label_match
 from assistant.memory.text.dialogue import asks, label
-from assistant.memory.text.period import Period, period
+from assistant.memory.text.times.period import Period, period
 
 Column = NDArray[np.float32]
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assistant.memory.base import Passage, Status
-from assistant.memory.text.blocks import Heading, Unit, parse
-from assistant.memory.text.dates import heading_date, mentions
-from assistant.memory.text.lines import BREAKS
-from assistant.memory.text.overlong import MAX_CHARS
-from assistant.memory.text.segments import cut
+from assistant.memory.text.markdown.blocks import Heading, Unit, parse
+from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.overlong import MAX_CHARS
+from assistant.memory.text.markdown.segments import cut
+from assistant.memory.text.times.dates import heading_date, mentions
 
 REMEMBERED_CHARS = 12_000_000
 """The text whose chunks are remembered: some 150,000 facts."""

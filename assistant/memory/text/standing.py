@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from assistant.memory.text.dates import heading_date
+from assistant.memory.text.times.dates import heading_date
 
 _FILING_WORDS = """
 a and auto bulk captured daily day entries facts general inbox index journal log main memory misc

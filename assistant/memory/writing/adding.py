@@ -9,7 +9,7 @@ from typing import Literal
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import stated, strike
 from assistant.memory.writing.markup.insertion import insertion

@@ -7,9 +7,9 @@ from datetime import date
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
-from assistant.memory.text import superseding
 from assistant.memory.text.chunks import Chunk, chunks_of
-from assistant.memory.text.words import is_struck
+from assistant.memory.text.markdown import superseding
+from assistant.memory.text.markdown.words import is_struck
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.finding import line_stating, stands_alone
 from assistant.memory.writing.markup.items import Splice, escape

@@ -8,7 +8,7 @@ from functools import partial
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals, reversed_edits, still_gone

@@ -21,8 +21,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.lines import LINES, line_digest
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.lines import LINES, line_digest
+from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.markup.items import item_of
 from assistant.memory.writing.record.journal import Journal

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from assistant.settings import ModelSettings
+from assistant.settings.answering import ModelSettings
 
 Json = dict[str, Any]
 

@@ -31,7 +31,7 @@ from assistant.model.provider.outgoing import (
 from assistant.model.provider.stream.assembly import Assembly
 from assistant.model.provider.stream.chunks import Finish, delta_of, tapped
 from assistant.model.provider.wording import Endpoint
-from assistant.settings import ModelSettings
+from assistant.settings.answering import ModelSettings
 
 Json = dict[str, Any]
 

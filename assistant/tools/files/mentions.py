@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assistant.errors import ToolError, UsageError
-from assistant.settings import PolicySettings
+from assistant.settings.tools import PolicySettings
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.workspace.folder import Workspace

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
-from assistant.settings import PolicySettings
+from assistant.settings.tools import PolicySettings
 from assistant.tools.globs import folded
 from assistant.tools.rules import Rules
 from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace

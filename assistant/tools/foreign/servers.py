@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from assistant.disk import storage
 from assistant.errors import StorageError
-from assistant.settings import ServerSettings
+from assistant.settings.tools import ServerSettings
 
 FILE = ".mcp.json"
 LARGEST = 1_000_000

@@ -14,7 +14,7 @@ from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.settings import ShellSettings
+from assistant.settings.tools import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox import choice

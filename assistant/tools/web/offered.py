@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from assistant.settings import WebSettings
+from assistant.settings.tools import WebSettings
 from assistant.tools.base import Tool
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.browse import browsing_tool

@@ -11,8 +11,8 @@ from assistant.memory.base import Held, JournalEntry, Pair
 from assistant.memory.chart import Chart, Charted
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.superseding import successor
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown.superseding import successor
+from assistant.memory.text.markdown.words import plain
 from assistant.session.remembering import Asked
 from assistant.upkeep.tidy import propose
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.upkeep.evaluate import BUDGETS, Question, coverage, read_cases, score
 from assistant.workspace.folder import MEMORY_FILE
 from scripts.evaluation.probes import Measure

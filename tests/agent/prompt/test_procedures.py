@@ -9,7 +9,7 @@ from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from assistant import config, settings
+from assistant import config
 from assistant.errors import ConfigError
+from assistant.settings import tree as settings
 from tests.cli.conftest import ASSISTANT, Run
 
 TOML = """\

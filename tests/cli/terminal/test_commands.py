@@ -8,7 +8,7 @@ from assistant import afterwards
 from assistant.config import load
 from assistant.memory.base import Fact, Origin
 from assistant.memory.door import open_memory
-from assistant.session import book
+from assistant.session.reading import book
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
 from tests.support.provider import Provider

@@ -20,7 +20,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 PLUMBER = "The plumber is Okonkwo, she comes on Thursdays"

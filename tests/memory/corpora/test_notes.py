@@ -13,7 +13,8 @@ from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import Settings, SourceSettings, validate
+from assistant.settings.memory import SourceSettings
+from assistant.settings.tree import Settings, validate
 from assistant.workspace.folder import Workspace
 
 Open = Callable[..., LocalMemory]

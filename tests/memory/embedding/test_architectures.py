@@ -13,7 +13,7 @@ from assistant.memory.embedding import compile
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import open_original
 from assistant.memory.embedding.prompted import PromptedEmbedder
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 
 MAKE = """
 import sys, warnings

@@ -12,7 +12,7 @@ import pytest
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import compile, export
 from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 
 MAKE_TINY = """
 import sys, warnings
@@ -39,7 +39,7 @@ SentenceTransformer(modules=[part, Pooling(64, "cls")], **prompts).save(str(plac
 LOAD = """
 import sys
 from assistant.memory.embedding.compile import load
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 steps = []
 load(EmbeddingSettings(**({"model": sys.argv[1]} if sys.argv[1:] else {})),
      lambda what, done, total: steps.append(done))

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.embedding.prompted import CONFIGURATION, Prompts, prompted, prompts_of
-from assistant.settings import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What tests read of an index that the product has no need to."""
 
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.rows import StoredChunk
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.rows import StoredChunk
 
 
 def of_source(catalog: Catalog, name: str) -> list[StoredChunk]:

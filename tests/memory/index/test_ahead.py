@@ -4,7 +4,7 @@ from assistant.memory.base import no_progress
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.ahead import Ahead
 from assistant.memory.index.sync import Synchronizer
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 
 FACTS = "".join(f"- fact number {n} of the owner\n" for n in range(1200))

@@ -14,7 +14,7 @@ from assistant.memory.embedding.embedder import Vectors, normalized
 from assistant.memory.index.chroma.base import VectorsDamaged, VectorStore
 from assistant.memory.index.chroma.embedded import EmbeddedStore
 from assistant.memory.index.chroma.server import ServerStore
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 
 VECTORS: Vectors = normalized(np.random.default_rng(1).normal(size=(2500, 16)).astype(np.float32))
 IDS = [f"id{number}" for number in range(len(VECTORS))]

@@ -17,11 +17,11 @@ import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.vector_cache import cache_path
 from assistant.memory.index.store import SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.index.vector_cache import cache_path
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import of_source
 
@@ -448,7 +448,7 @@ def test_a_kill_while_indexing_costs_no_more_than_a_slice(
         "import os, signal, sys; from pathlib import Path\n"
         "from assistant.memory.embedding.embedder import HashingEmbedder\n"
         "from assistant.memory.index.sync import Synchronizer\n"
-        "from assistant.settings import IndexSettings\n"
+        "from assistant.settings.memory import IndexSettings\n"
         "from assistant.workspace.folder import Workspace\n"
         "def stop(what, done, total):\n"
         "    if done >= 1024: os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -10,7 +10,7 @@ from assistant.memory.base import Fact, Query, Recall
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.index.aside import LARGE
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 PATIENCE = 60

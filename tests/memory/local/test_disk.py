@@ -15,7 +15,7 @@ from assistant.errors import StorageError
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 disk, state = Path(sys.argv[1]), sys.argv[2]

@@ -10,7 +10,7 @@ from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.secrets.redactor import Redactor
-from assistant.settings import Settings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import FACTS, MemoryContract, remember
 

@@ -11,7 +11,8 @@ from assistant.errors import LedgerError, MemoryFailure
 from assistant.memory.base import Fact, MemoryStatus, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings import IndexSettings, Settings
+from assistant.settings.memory import IndexSettings
+from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.support.chroma import ChromaServer, wrong_server
 

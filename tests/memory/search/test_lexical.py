@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search import lexical
 from assistant.memory.search.lexical import Grains, Match
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 
 FILE = """# Memory

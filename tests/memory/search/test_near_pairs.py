@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.rows import Stat
-from assistant.memory.index.vector_cache import vector_key
-from assistant.memory.search import near_pairs
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.sqlite.vector_cache import vector_key
+from assistant.memory.search.survey import near_pairs
 from assistant.memory.text.chunks import chunk
 
 

@@ -6,12 +6,12 @@ from datetime import date
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.postings import Term
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search import question
 from assistant.memory.search.question import Question
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 
 TODAY = date(2026, 11, 21)

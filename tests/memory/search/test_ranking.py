@@ -7,8 +7,8 @@ import pytest
 
 from assistant.memory.search import ranking
 from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Matrix
-from assistant.memory.text.dates import periods
-from assistant.memory.text.period import period
+from assistant.memory.text.times.dates import periods
+from assistant.memory.text.times.period import period
 
 TODAY = date(2026, 11, 21)
 

@@ -13,7 +13,7 @@ from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.memory.search.similarity import SCANNED
-from assistant.settings import IndexSettings, MemorySettings
+from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 
 DATA = Path(__file__).parents[2] / "upkeep" / "data"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.blocks import parse
 from assistant.memory.text.chunks import Chunk, Chunker, chunk
-from assistant.memory.text.overlong import MAX_CHARS
+from assistant.memory.text.markdown.blocks import parse
+from assistant.memory.text.markdown.overlong import MAX_CHARS
 
 LIMIT = 64
 
@@ -329,7 +329,7 @@ JOINED = st.lists(st.tuples(JOINTS, NEWLINES), max_size=24).map(
 def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None:
     with mock.patch("assistant.memory.text.chunks.cut", lambda text: [text] if text else []):
         whole = chunks(text)
-    with mock.patch("assistant.memory.text.segments.ITEMS", 1):
+    with mock.patch("assistant.memory.text.markdown.segments.ITEMS", 1):
         assert chunks(text) == whole
 
 
@@ -353,14 +353,14 @@ def test_a_plain_list_says_without_the_parser_what_it_says_with_it(
     def fits(words: str) -> bool:
         return len(words) < 100
 
-    with mock.patch("assistant.memory.text.blocks._simple", lambda *_: None):
+    with mock.patch("assistant.memory.text.markdown.blocks._simple", lambda *_: None):
         expected = parse(text, fits, max_chars)
     assert parse(text, fits, max_chars) == expected
 
 
 def test_a_plain_list_is_read_without_the_parser() -> None:
     text = "## Remembered -- 2026-11-21\n\n- Anna is my sister\n- The **door** code is `4711`\n"
-    with mock.patch("assistant.memory.text.blocks.PARSER") as parser:
+    with mock.patch("assistant.memory.text.markdown.blocks.PARSER") as parser:
         assert len(parse(text, lambda _: True, MAX_CHARS).blocks) == 3
     assert not parser.parse.called
 
@@ -371,7 +371,7 @@ def test_what_is_remembered_of_one_text_changes_nothing_in_another(
     one: str, other: str, third: str
 ) -> None:
     chunker = Chunker(count_tokens, LIMIT)
-    with mock.patch("assistant.memory.text.segments.ITEMS", 1):
+    with mock.patch("assistant.memory.text.markdown.segments.ITEMS", 1):
         for text in (one, one + other, third + one, other + third, one):
             for source in ("MEMORY.md", "memory/2026-05-08.md"):
                 assert list(chunker(text, source)) == chunks(text, source)

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.messages import Message
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings import ModelSettings
+from assistant.settings.answering import ModelSettings
 from tests.support.provider import Provider
 
 FIELDS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.settings import ServerSettings
+from assistant.settings.tools import ServerSettings
 from assistant.tools.foreign.pins import Pins
 from assistant.tools.foreign.servers import Server
 from assistant.tools.foreign.tools import Foreign

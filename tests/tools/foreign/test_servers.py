@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.settings import PolicySettings, ServerSettings
+from assistant.settings.tools import PolicySettings, ServerSettings
 from assistant.tools.foreign.definitions import Definition, spec, tool_name
 from assistant.tools.foreign.pins import Pins
 from assistant.tools.foreign.servers import Server, found

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.settings import PolicySettings
+from assistant.settings.tools import PolicySettings
 from assistant.tools.disguises import cleansed
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots

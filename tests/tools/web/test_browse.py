@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from assistant.settings import WebSettings
+from assistant.settings.tools import WebSettings
 from assistant.tools.policy import ApproveAll, DenyAll
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard

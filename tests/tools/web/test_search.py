@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from assistant.settings import WebSettings
+from assistant.settings.tools import WebSettings
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.offered import web

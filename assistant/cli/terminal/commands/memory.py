@@ -19,7 +19,7 @@ from assistant.display import counted
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query
 from assistant.session.entries import RecalledEntry
-from assistant.session.turns import group
+from assistant.session.history.turns import group
 from assistant.upkeep.agenda import coming
 
 OFF = "off the record nothing is written to memory"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 
 Client = Any
 """Chroma's own annotations leave out what its clients can do, `close` among it."""

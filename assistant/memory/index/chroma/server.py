@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.index.chroma import clients
 from assistant.memory.index.chroma.base import PREFIX, SPACE, Belongs, VectorsDamaged, VectorStore
-from assistant.settings import IndexSettings
+from assistant.settings.memory import IndexSettings
 
 SOON = 0.5
 """Seconds for what a question waits for."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.memory.text import superseding
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.words import plain
+from assistant.memory.text.markdown import superseding
+from assistant.memory.text.markdown.words import plain
 
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")

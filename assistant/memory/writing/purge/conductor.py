@@ -17,7 +17,7 @@ from pathlib import Path
 from assistant import config
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage
-from assistant.memory.text import superseding
+from assistant.memory.text.markdown import superseding
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals

@@ -8,7 +8,7 @@ from assistant.model.base import Piece, TextPiece
 from assistant.model.provider.http import watch
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.provider.stream.assembly import MOST_CHARACTERS
-from assistant.settings import ModelSettings
+from assistant.settings.answering import ModelSettings
 from tests.support.provider import Drip, Pause, Provider, Raw
 from tests.support.wires import chunk, named, sse
 

@@ -9,7 +9,7 @@ from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import ToolSpec
 from assistant.model.provider.http.unstreamed import as_events
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings import ModelSettings
+from assistant.settings.answering import ModelSettings
 from tests.support.provider import Provider, Raw
 from tests.support.wires import candidate
 

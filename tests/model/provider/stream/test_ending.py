@@ -4,7 +4,7 @@ import pytest
 
 from assistant.messages import Message, Reply
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings import ModelSettings
+from assistant.settings.answering import ModelSettings
 from tests.support.provider import Provider, Raw
 from tests.support.wires import candidate, chunk, sse
 

@@ -1,0 +1,118 @@
+"""Where every chunk stands, as arrays: what ranking runs on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.index.sqlite.database import CatalogDamaged
+from assistant.memory.text.dialogue import turns
+
+Rows = NDArray[np.int64]
+NOWHERE = -1
+"""The position of a row that is not there."""
+_LAYOUT = np.dtype(
+    [
+        ("rowid", "<i8"),
+        ("section", "<i8"),
+        ("vector", "<i8"),
+        ("length", "<i4"),
+        ("superseded", "?"),
+        ("turn", "?"),
+        ("date", "<i4"),
+        ("until", "<i4"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """All chunks in document order: by source's name, then position. One entry a chunk.
+
+    `section` is the catalog's number of the heading path in its source, `vector` that of the vector
+    (several chunks may say the same). `length` is in FTS tokens.
+    `turn` tells what is said in a conversation (`dialogue.turns`) from what stands alone.
+    `date` and `until` are proleptic Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
+    `place` is the position of each row id, by row id: see `positions`.
+    """
+
+    generation: int
+    sources: tuple[str, ...]
+    rowid: Rows
+    source: NDArray[np.int32]
+    section: Rows
+    vector: Rows
+    ordinal: NDArray[np.int32]
+    length: NDArray[np.int32]
+    superseded: NDArray[np.bool_]
+    turn: NDArray[np.bool_]
+    date: NDArray[np.int32]
+    until: NDArray[np.int32]
+    place: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.rowid)
+
+    def positions(self, rowids: Rows) -> Rows:
+        """Where in the arrays these rows stand. Raises CatalogDamaged if one is not there."""
+        inside = len(rowids) == 0 or rowids.max() < len(self.place)
+        found = self.place[rowids].astype(np.int64) if inside else np.array([NOWHERE])
+        if found.min(initial=0) == NOWHERE:
+            raise CatalogDamaged("the index names chunks that are not there")
+        return found
+
+
+def pack(rows: Sequence[tuple[Any, ...]]) -> bytes:
+    """One source's part of the layout, from (rowid, section, vector, plain, length, status, date,
+    until) in the order of the document.
+    """
+    said = turns([(section, plain) for _, section, _, plain, *_ in rows])
+    packed = [
+        (row, section, vector, length, status == "superseded", turn, _day(recorded), _day(until))
+        for (row, section, vector, _, length, status, recorded, until), turn in zip(
+            rows, said, strict=True
+        )
+    ]
+    return np.array(packed, dtype=_LAYOUT).tobytes()
+
+
+def unpack(generation: int, sources: Sequence[tuple[str, bytes]]) -> Layout:
+    """The layout of all sources, from their names and packed parts, in order."""
+    parts = [np.frombuffer(blob, dtype=_LAYOUT) for _, blob in sources]
+    sizes = [len(part) for part in parts]
+    table = np.concatenate(parts) if parts else np.empty(0, dtype=_LAYOUT)
+    ordinals = [np.arange(size, dtype=np.int32) for size in sizes]
+    return Layout(
+        generation=generation,
+        sources=tuple(name for name, _ in sources),
+        rowid=np.ascontiguousarray(table["rowid"]),
+        source=np.repeat(np.arange(len(sources), dtype=np.int32), sizes),
+        section=np.ascontiguousarray(table["section"]),
+        vector=np.ascontiguousarray(table["vector"]),
+        ordinal=np.concatenate(ordinals) if parts else np.empty(0, dtype=np.int32),
+        length=np.ascontiguousarray(table["length"]),
+        superseded=np.ascontiguousarray(table["superseded"]),
+        turn=np.ascontiguousarray(table["turn"]),
+        date=np.ascontiguousarray(table["date"]),
+        until=np.ascontiguousarray(table["until"]),
+        place=_places(table["rowid"]),
+    )
+
+
+def _places(rowid: Rows) -> NDArray[np.int32]:
+    """A table and not a binary search: a question looks up tens of thousands."""
+    place = np.full(int(rowid.max(initial=-1)) + 1, NOWHERE, dtype=np.int32)
+    place[rowid] = np.arange(len(rowid), dtype=np.int32)
+    return place
+
+
+def packed_chunks(size: int) -> int:
+    """How many chunks a packed part of so many bytes describes."""
+    return size // _LAYOUT.itemsize
+
+
+def _day(iso: str | None) -> int:
+    return date.fromisoformat(iso).toordinal() if iso else 0

@@ -1,0 +1,218 @@
+"""Where the facts of a memory lie on a plane: topics as disks, facts in rings within them.
+
+Topics are the clusters of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors,
+begun from facts far apart, so that the same memory is drawn the same each time. Their centres are
+laid out by principal components and pushed apart until no disk covers another. In a disk the most
+typical facts are in the middle, and on each ring those of like meaning lie side by side.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.index.sqlite.columns import Rows
+from assistant.memory.text.language import without_function_words
+
+MOST_TOPICS = 24
+FACTS_A_TOPIC = 5.0
+"""A memory of n facts has sqrt(n / 5) topics: 4 of 80, 13 of 900."""
+ROUNDS = 12
+NEAREST = 5
+"""Neighbours that are told of a fact."""
+NEAR = 0.3
+"""The least cosine of a neighbour."""
+BESIDE = 2
+"""So many topics beside its own are searched for a fact's neighbours."""
+BLOCK = 512
+SPACING = 1.0
+"""Between the rings of a disk, and the facts on one."""
+GAP = 2.5
+"""Between two disks."""
+PUSHES = 300
+NAMED_BY = 3
+"""Words in the name of a topic."""
+_WORD = re.compile(r"[^\W\d_][\w’'-]{2,}")
+
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Of each fact its topic, place and nearest facts; of each topic its centre and radius."""
+
+    topic: Rows
+    place: Points
+    near: list[tuple[int, ...]]
+    centre: Points
+    radius: NDArray[np.float64]
+
+
+def plane(vectors: Vectors) -> Plane:
+    """Lay out facts by their vectors, which are of length 1."""
+    if not len(vectors):
+        nothing = np.empty((0, 2))
+        return Plane(np.empty(0, dtype=np.int64), nothing, [], nothing, np.empty(0))
+    topic, middles = _topics(vectors)
+    members = [np.flatnonzero(topic == each) for each in range(len(middles))]
+    radius = np.array([_radius(len(each)) for each in members])
+    centre = _apart(_flat(middles) * float(radius.sum()), radius)
+    place = np.empty((len(vectors), 2))
+    for number, inside in enumerate(members):
+        place[inside] = centre[number] + _rings(vectors[inside], middles[number])
+    return Plane(topic, place, _neighbours(vectors, members, middles), centre, radius)
+
+
+def names(words: Sequence[str], topic: Rows, topics: int) -> list[str]:
+    """What each topic is called: words that are in many of its facts and in few of the others."""
+    spoken = [_content(each) for each in words]
+    everywhere = Counter(word for said in spoken for word in said)
+    inside: list[Counter[str]] = [Counter() for _ in range(topics)]
+    spelled: dict[str, Counter[str]] = {}
+    for said, number in zip(spoken, topic.tolist(), strict=True):
+        inside[number].update(said.keys())
+        for word, form in said.items():
+            spelled.setdefault(word, Counter())[form] += 1
+    return [_name(each, everywhere, len(words), spelled) for each in inside]
+
+
+def _content(text: str) -> dict[str, str]:
+    """The words of a fact that say something, folded, as they are written."""
+    said = without_function_words(text, "english")
+    return {word.casefold(): word for word in _WORD.findall(said)}
+
+
+def _name(
+    inside: Counter[str], everywhere: Counter[str], total: int, spelled: dict[str, Counter[str]]
+) -> str:
+    worth = {word: times * np.log(1 + total / everywhere[word]) for word, times in inside.items()}
+    best = sorted(worth, key=lambda word: (-worth[word], word))[:NAMED_BY]
+    return " · ".join(spelled[word].most_common(1)[0][0] for word in best) or "…"
+
+
+# Topics
+
+
+def _topics(vectors: Vectors) -> tuple[Rows, Vectors]:
+    """The topic of each fact, the largest topic first, and their middles."""
+    wanted = int(np.clip(round(np.sqrt(len(vectors) / FACTS_A_TOPIC)), 1, MOST_TOPICS))
+    middles = _far_apart(vectors, wanted)
+    for _ in range(ROUNDS):
+        topic = np.argmax(vectors @ middles.T, axis=1)
+        sums = np.zeros_like(middles)
+        np.add.at(sums, topic, vectors)
+        length = np.linalg.norm(sums, axis=1, keepdims=True)
+        middles = np.where(length > 0, sums / np.maximum(length, 1e-9), middles)
+    topic = np.argmax(vectors @ middles.T, axis=1)
+    sizes = np.bincount(topic, minlength=len(middles))
+    order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]
+    rank = np.full(len(middles), -1, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[topic], middles[order]
+
+
+def _far_apart(vectors: Vectors, wanted: int) -> Vectors:
+    """So many of the vectors, each far from those before it: the first is the most typical."""
+    mean = vectors.mean(axis=0)
+    chosen = [int(np.argmax(vectors @ mean))]
+    nearest = vectors @ vectors[chosen[0]]
+    while len(chosen) < wanted:
+        chosen.append(int(np.argmin(nearest)))
+        nearest = np.maximum(nearest, vectors @ vectors[chosen[-1]])
+    return np.array(vectors[chosen], dtype=np.float32)
+
+
+# Places
+
+
+def _flat(vectors: Vectors) -> Points:
+    """The vectors by their first two principal components, within the unit circle."""
+    if len(vectors) < 2:
+        return np.zeros((len(vectors), 2))
+    middle = vectors - vectors.mean(axis=0)
+    _, _, axes = np.linalg.svd(middle, full_matrices=False)
+    flat = np.zeros((len(vectors), 2))
+    found = middle @ axes[:2].T
+    flat[:, : found.shape[1]] = found
+    return np.asarray(flat / max(float(np.abs(flat).max()), 1e-9))
+
+
+def _apart(centre: Points, radius: NDArray[np.float64]) -> Points:
+    """The centres, drawn together and pushed apart until their disks stand side by side."""
+    centre = centre * 0.5
+    wanted = radius[:, None] + radius[None, :] + GAP
+    away = np.arange(len(radius))
+    turn = np.stack([np.cos(away * 2.4), np.sin(away * 2.4)], axis=1)
+    for _ in range(PUSHES):
+        centre = centre * 0.985
+        between = centre[:, None, :] - centre[None, :, :]
+        distance = np.linalg.norm(between, axis=2)
+        alike = (distance < 1e-6)[:, :, None]
+        way = np.where(alike, turn[:, None, :], between / np.maximum(distance, 1e-6)[:, :, None])
+        push = np.clip(wanted - distance, 0.0, None) * 0.5
+        np.fill_diagonal(push, 0.0)
+        centre = centre + (way * push[:, :, None]).sum(axis=1) * 0.7
+    return np.asarray(centre)
+
+
+def _rings(vectors: Vectors, middle: Vectors) -> Points:
+    """Places around a centre: one in the middle, six around it, twelve around those, and so on."""
+    order = np.argsort(-(vectors @ middle), kind="stable")
+    flat = _flat(vectors)
+    angle = np.arctan2(flat[:, 1], flat[:, 0])
+    place = np.zeros((len(vectors), 2))
+    start = 0
+    for ring in count():
+        if start >= len(order):
+            return place
+        inside = order[start : start + max(1, 6 * ring)]
+        inside = inside[np.argsort(angle[inside], kind="stable")]
+        turns = 2 * np.pi * np.arange(len(inside)) / len(inside) + float(angle[inside[0]])
+        place[inside] = SPACING * ring * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        start += len(inside)
+    return place
+
+
+def _radius(facts: int) -> float:
+    """Of the disk that so many facts take."""
+    ring, held = 0, 1
+    while held < facts:
+        ring += 1
+        held += 6 * ring
+    return SPACING * (ring + 1)
+
+
+# Neighbours
+
+
+def _neighbours(
+    vectors: Vectors, members: Sequence[Rows], middles: Vectors
+) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = [()] * len(vectors)
+    likeness = middles @ middles.T
+    for number, inside in enumerate(members):
+        beside = np.argsort(-likeness[number], kind="stable")[: BESIDE + 1]
+        among = np.concatenate([members[each] for each in {number, *beside.tolist()}])
+        for start in range(0, len(inside), BLOCK):
+            block = inside[start : start + BLOCK]
+            for one, near in zip(block.tolist(), _nearest(vectors, block, among), strict=True):
+                found[one] = near
+    return found
+
+
+def _nearest(vectors: Vectors, block: Rows, among: Rows) -> list[tuple[int, ...]]:
+    cosines = vectors[block] @ vectors[among].T
+    cosines[block[:, None] == among[None, :]] = -1.0
+    most = min(NEAREST, len(among))
+    best = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
+    ranked = np.take_along_axis(cosines, best, axis=1)
+    order = np.argsort(-ranked, axis=1)
+    return [
+        tuple(int(among[best[row, each]]) for each in order[row] if ranked[row, each] >= NEAR)
+        for row in range(len(block))
+    ]

@@ -1,0 +1,268 @@
+"""A piece of markdown to its headings and units: list items, paragraphs, tables, fences. Pure."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.overlong import SENTENCES, pieces
+from assistant.memory.text.markdown.parser import PARSER
+from assistant.memory.text.markdown.superseding import struck
+from assistant.memory.text.markdown.words import Plain, inline_words, plain, shown, words_of
+
+MAX_HEADING = 200
+"""Characters of a heading that are kept in the path."""
+_MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_SIMPLE = re.compile(r"(?:#{1,6} [^#\r\n\0]*+\n*+)?+(?:- [^\W\d_][^\r\n\0]*+(?:\n++|\Z))*+")
+"""A heading, or none, and items of one line that begin with a letter: no other block can be
+within."""
+_ROW = re.compile(r"(?:(#+)|-) (.*)\n*")
+_NEVER_CLOSED = frozenset({"fence", "html_block"})
+"""Blocks that go on over a heading and a list item, until their own end comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading's level, from 1, and its words."""
+
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A range of characters, the lines it stands on (from 0, both inclusive), and its words."""
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    words: Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a text holds, in order. `open`: its last block may go on in what follows it."""
+
+    blocks: tuple[Heading | Unit, ...]
+    open: bool
+
+
+def parse(text: str, fits: Callable[[str], bool], max_chars: int) -> Parsed:
+    """The headings and units of a text.
+
+    A unit that does not fit, or has more than `max_chars`, is split at its nested items, then at
+    sentence ends. Time is linear in the text.
+    """
+    if (simple := _simple(text, fits, max_chars)) is not None:
+        return Parsed(tuple(simple), open=False)
+    document = _Document(text, fits, max_chars)
+    return Parsed(tuple(_parsed(document)), document.open)
+
+
+def _simple(text: str, fits: Callable[[str], bool], max_chars: int) -> list[Heading | Unit] | None:
+    """What the parser would find in a plain list of short facts, in half the time; None for any
+    other text."""
+    if not _SIMPLE.fullmatch(text):
+        return None
+    found: list[Heading | Unit] = []
+    line = 0
+    for row in _ROW.finditer(text):
+        if row[1]:
+            found.append(_heading(len(row[1]), row[2]))
+        else:
+            words = inline_words(row[2])
+            end = row.start() + len(f"- {row[2]}".rstrip())
+            if end - row.start() > max_chars or not fits(words.text):
+                return None
+            if words.text:
+                found.append(Unit(row.start(), end, line, line, words))
+        line += row[0].count("\n")
+    return found
+
+
+class _Document:
+    """A text with its tokens and the offsets of its lines."""
+
+    def __init__(self, text: str, fits: Callable[[str], bool], max_chars: int) -> None:
+        self.text = text
+        self.fits = fits
+        self.max_chars = max_chars
+        self.starts = [0, *(found.end() for found in BREAKS.finditer(text))]
+        self.tokens = PARSER.parse(text)
+
+    @property
+    def open(self) -> bool:
+        """Whether the last block may go on in what follows the text.
+
+        So may front matter whose end is not there: it was read as something else.
+        """
+        if not self.tokens:
+            return False
+        unclosed = self.text.startswith("---") and self.tokens[0].type != "front_matter"
+        return unclosed or self.tokens[-1].type in _NEVER_CLOSED
+
+    def unit(self, start: int, end: int, words: Plain) -> Unit:
+        """A range, not empty, as a unit."""
+        return Unit(start, end, self._line_at(start), self._line_at(end - 1), words)
+
+    def _line_at(self, character: int) -> int:
+        return bisect_right(self.starts, character) - 1
+
+    def span(self, first: int, last: int, *, indented: bool = False) -> tuple[int, int]:
+        """The characters of lines `first` (0-based) to `last` (exclusive), blank ends left out."""
+        start = self.starts[first]
+        end = self.starts[last] if last < len(self.starts) else len(self.text)
+        own = self.text[start:end]
+        if not indented:
+            start += len(own) - len(own.lstrip())
+        return start, end - (len(own) - len(own.rstrip()))
+
+    def pieces(self, start: int, end: int, ends: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+        """Ranges between two characters that fit."""
+        return pieces(self.text, start, end, self.fits, ends, self.max_chars)
+
+
+def _parsed(document: _Document) -> Iterator[Heading | Unit]:
+    tokens = document.tokens
+    for first, last in _blocks(tokens, 0, len(tokens)):
+        if tokens[first].type == "heading_open":
+            yield _heading(int(tokens[first].tag[1]), tokens[first + 1].content)
+        else:
+            yield from _block_units(document, first, last)
+
+
+def _heading(level: int, content: str) -> Heading:
+    return Heading(level, inline_words(content[: 2 * MAX_HEADING]).text[:MAX_HEADING])
+
+
+def _blocks(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The sibling blocks between two tokens, as index ranges with the end exclusive."""
+    depth = 0
+    start = first
+    for index in range(first, last):
+        depth += tokens[index].nesting
+        if depth == 0:
+            yield start, index + 1
+            start = index + 1
+
+
+def _block_units(document: _Document, first: int, last: int) -> Iterator[Unit]:
+    """The units of one block: the items of a list, any other block whole."""
+    token = document.tokens[first]
+    match token.type:
+        case "bullet_list_open" | "ordered_list_open":
+            for item_first, item_last in _blocks(document.tokens, first + 1, last - 1):
+                yield from _whole(document, item_first, item_last, _lines(document, item_first))
+        case "hr" | "front_matter":
+            return
+        case _:
+            yield from _whole(document, first, last, _lines(document, first))
+
+
+def _lines(document: _Document, index: int) -> tuple[int, int]:
+    """The lines of a block, 0-based, end exclusive."""
+    first, last = document.tokens[index].map or (0, 0)
+    return first, last
+
+
+def _whole(document: _Document, first: int, last: int, lines: tuple[int, int]) -> Iterator[Unit]:
+    """The tokens from `first` to `last` as one unit, or as many as it takes to fit."""
+    token = document.tokens[first]
+    start, end = document.span(*lines, indented=token.type == "code_block")
+    if end - start <= document.max_chars:
+        words = words_of(document.tokens[first:last], document.text[start:end])
+        if not words.text:
+            return
+        if document.fits(words.text):
+            yield document.unit(start, end, words)
+            return
+    if lists := _nested_lists(document.tokens, first, last):
+        yield from _item_parts(document, first, last, lists)
+    elif token.type in {"fence", "code_block"}:
+        yield from _code_pieces(document, start, end, token.markup)
+    else:
+        ends = BREAKS if token.type == "table_open" else SENTENCES
+        yield from _text_pieces(document, start, end, ends)
+
+
+def _nested_lists(tokens: Sequence[Token], first: int, last: int) -> list[tuple[int, int]]:
+    """The lists right inside an item, as index ranges with the end exclusive."""
+    if tokens[first].type != "list_item_open":
+        return []
+    level = tokens[first].level + 1
+    edges = [
+        index
+        for index in range(first + 1, last)
+        if tokens[index].level == level and "_list_" in tokens[index].type
+    ]
+    return [(opened, closed + 1) for opened, closed in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _item_parts(
+    document: _Document, first: int, last: int, lists: list[tuple[int, int]]
+) -> Iterator[Unit]:
+    """An over-long item: what stands around its nested lists, and the items of these."""
+    top, bottom = _lines(document, first)
+    opening = first
+    for opened, closed in lists:
+        until = _lines(document, opened)[0]
+        yield from _whole(document, opening, opened, (top, until))
+        yield from _block_units(document, opened, closed)
+        opening = closed
+        top = _lines(document, closed)[0]
+    if opening < last - 1:
+        yield from _whole(document, opening, last - 1, (top, bottom))
+
+
+def _text_pieces(
+    document: _Document, start: int, end: int, ends: re.Pattern[str]
+) -> Iterator[Unit]:
+    """A long unit in pieces; all of a struck one are superseded."""
+    marker = _MARKER.match(document.text, start, end)
+    inner = marker.end() if marker else start
+    if found := struck(document.text[inner:end]):
+        old = document.pieces(inner + found[0], inner + found[1], ends)
+        yield from _framed(document, start, end, old, lambda own: _old(own, found[2]))
+        return
+    for first, last in shown(document.text, start, end):
+        for left, right in document.pieces(first, last, ends):
+            if words := plain(document.text[left:right]):
+                yield document.unit(left, right, Plain(words))
+
+
+def _old(source: str, until: str | None) -> Plain:
+    return Plain(plain(source), struck=True, until=until)
+
+
+def _code_pieces(document: _Document, start: int, end: int, fence: str) -> Iterator[Unit]:
+    """A long code block in pieces of whole lines, its fences with the first and the last."""
+    inner, until = start, end
+    if fence:
+        lines = BREAKS.finditer(document.text, start, end)
+        inner = next((line.end() for line in lines), end)
+        last = document.text.rfind(fence, inner, end)
+        if last >= 0 and not document.text[last:end].strip(fence[0]):
+            until = last
+    found = document.pieces(inner, until, BREAKS)
+    yield from _framed(document, start, end, found, lambda own: Plain(own.strip()))
+
+
+def _framed(
+    document: _Document,
+    start: int,
+    end: int,
+    ranges: Iterable[tuple[int, int]],
+    words: Callable[[str], Plain],
+) -> Iterator[Unit]:
+    """Units for ranges, the first and the last widened to the frame around them."""
+    found = list(ranges)
+    for index, (left, right) in enumerate(found):
+        said = words(document.text[left:right])
+        left = start if index == 0 else left
+        right = end if index == len(found) - 1 else right
+        if said.text:
+            yield document.unit(left, right, said)

@@ -1,0 +1,228 @@
+"""The days to come that a fact speaks of: with a clock time, or coming round again. Pure.
+
+Days are read by `dates.py`; here is what only looks ahead: the next Friday, in three days, a
+birthday, each second Tuesday. What a fact tells as past is none.
+"""
+
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from assistant.memory.text.times.dates import mentions
+from assistant.memory.text.times.period import in_month, period
+from assistant.schedule.base import Schedule
+from assistant.schedule.telling import rhythm
+from assistant.schedule.words import STARTS, schedule
+
+LONGEST = timedelta(days=31)
+"""What takes longer is said of the day it begins on alone."""
+YEARLESS = "2024-01-01"
+"""Where a day that comes round every year is looked for, if nobody knows when it was written."""
+A_YEAR = timedelta(days=300)
+"""Whole years are too vague to be due."""
+_WEEKDAYS = [name.lower() for name in calendar.day_name]
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_COUNTS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_NUMBERS, start=1)}
+
+MAY_SPEAK = re.compile(
+    r"\d|day\b|days\b|\bevery\b|\beach\b|\b\w*(?:dai|week|month|year)ly\b|annual|tomorrow|tonight"
+    r"|\bnext\b|\bweek|\bmonth|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
+    re.IGNORECASE,
+)
+"""Texts without any of this speak of no day, in English."""
+_YEARLY = re.compile(
+    r"\b(?:born|birthday|birthdate|anniversary|wedding day|name day|married (?:on|since)"
+    r"|(?:every|each) year|yearly|annual(?:ly)?"
+    r"|geboren|geburtstag|hochzeitstag|verjaardag|getrouwd"
+    r"|née?|naissance|anniversaire|naci[oó]|nacid[oa]|cumpleaños|aniversari[oa]|nasceu|nascid[oa]"
+    r"|nat[oa] il|compleanno|urodz\w*|родил\w*|рождения)\b|誕生日|生まれ|生日|出生|생일",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:was|were|went|met|had|did|came|saw|got|bought|made|visited|called|took|gave|said|told"
+    r"|ended|finished|expired|landed|arrived|left|moved|started|began|died|lost|won|ago|yesterday"
+    r"|last)\b",
+    re.IGNORECASE,
+)
+_AHEAD = re.compile(
+    r"\b(?:tomorrow|next|tonight|will|going to|(?:moved|postponed|put off|brought forward) to"
+    r"|in \w+ (?:day|week|month|year)s?)\b",
+    re.IGNORECASE,
+)
+_RECURS = re.compile(
+    r"every|each|daily|weekly|monthly|yearly|annually|fortnightly|once\s|weekdays|weekends"
+    rf"|(?:{'|'.join(_WEEKDAYS)})s",
+    re.IGNORECASE,
+)
+_BARE_DAY = re.compile(
+    rf"(?<!last )(?<!this )(?<!next )(?<!past )(?<!every )(?<!each )"
+    rf"\b(?P<day>{'|'.join(_WEEKDAYS)})\b"
+    r"(?!,? (?:the )?(?:\d{4}-|\d{1,2}(?:st|nd|rd|th)? (?:of )?[a-z]{3}"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))",
+    re.IGNORECASE,
+)
+_IN = re.compile(
+    rf"\bin (?P<n>\d{{1,3}}|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s?\b"
+    r"(?! (?:ago|a row|total))",
+    re.IGNORECASE,
+)
+_ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20|21)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])")
+_NUMERIC_MONTH = re.compile(r"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?![\w/-])")
+_CLOCK = re.compile(
+    r"(?<![\d:.,-])(?P<hour>[01]?\d|2[0-3])(?:(?P<sep>[:h])(?P<minute>[0-5]\d))?(?!\d|:)"
+    r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r";|,\s(?!(?:1[89]|2[01])\d\d)|\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """A day or a span that a fact speaks of. `time` is `18:40`, or empty.
+
+    `rule` is an RRULE if it comes round, and `rhythm` says it in words; then `start` is the first.
+    `since` is the year a yearly day is counted from.
+    """
+
+    start: date
+    end: date
+    time: str = ""
+    rule: str = ""
+    rhythm: str = ""
+    since: int = 0
+
+    def within(self, first: date, last: date) -> Iterator[tuple[date, date]]:
+        """The spans of it that fall on these days."""
+        if self.rule:
+            found = Schedule(self.rule).days(max(first, self.start), last)
+            yield from ((day, day) for day in found)
+        elif self.end - self.start > LONGEST:
+            if first <= self.start <= last:
+                yield self.start, self.end
+        elif self.start <= last and first <= self.end:
+            yield self.start, self.end
+
+
+def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
+    """What a fact speaks of; `anchor` is the day (ISO) it was recorded, for what depends on it."""
+    if not (MAY_SPEAK.search(text) or mentions(text, anchor)):
+        return ()
+    day = date.fromisoformat(anchor) if anchor else None
+    rest, rounds = _rounds(text)
+    dated = _YEARLY.search(text)
+    found: list[Occasion] = list(rounds)
+    for start, end, time in _timed(rest, anchor or (YEARLESS if dated else None), day):
+        if dated and start == end:
+            found.append(_yearly(text, start, time))
+        elif not _is_past(text, start, end, time, day):
+            found.append(Occasion(start, end, time))
+    return tuple(dict.fromkeys(found))
+
+
+def _rounds(text: str) -> tuple[str, list[Occasion]]:
+    """What comes round by the words of a schedule, and the text without those words."""
+    for begin in STARTS.finditer(text):
+        made = schedule(text[begin.start() :])
+        if made is None or not _RECURS.search(text, begin.start(), begin.start() + made[1]):
+            continue
+        found, end = made
+        daily = found.rule == "FREQ=DAILY"
+        if not found.rule or (daily and not found.is_timed) or _YEARLY.search(text):
+            continue
+        times = [f"{each:%H:%M}" for each in found.times] if found.is_timed else [""]
+        rest = text[: begin.start()] + text[begin.start() + end :]
+        origin = date(1970, 1, 1)
+        return rest, [Occasion(origin, origin, t, found.rule, rhythm(found)) for t in times]
+    return text, []
+
+
+def _yearly(text: str, day: date, time: str) -> Occasion:
+    """29 February is kept on the 28th in other years."""
+    last = "-1" if (day.month, day.day) == (2, 29) else str(day.day)
+    rule = f"FREQ=YEARLY;BYMONTH={day.month};BYMONTHDAY={last}"
+    since = day.year if str(day.year) in text else 0
+    start = day if since else date(1970, 1, 1)
+    return Occasion(start, start, time, rule, "every year", since)
+
+
+def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date, str]]:
+    """The spans that a text names, each with the time its clause gives, or else one beside it."""
+    clauses = _CLAUSE.split(text)
+    spans = [_days(each, anchor, day) for each in clauses]
+    times = [_time(each) for each in clauses]
+    for place, time in enumerate(times):
+        if time and not spans[place]:
+            near = [n for n in (place - 1, place + 1) if 0 <= n < len(clauses)]
+            for other in [n for n in near if spans[n] and not times[n]][:1]:
+                times[other] = time
+    found = [(*span, times[place]) for place, each in enumerate(spans) for span in each]
+    there = {(start, end) for start, end, _ in found}
+    return found + [(*span, "") for span in _days(text, anchor, day) if span not in there]
+
+
+def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:
+    found = [period(each) for each in mentions(text, anchor)]
+    spans = [
+        (each.start, each.end) for each in found if each.end - each.start < timedelta(days=300)
+    ]
+    for form in (_ISO_MONTH, _NUMERIC_MONTH):
+        months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
+        spans += [(each.start, each.end) for each in months]
+    if day is not None:
+        spans += [(each, each) for each in _ahead(text, day)]
+    return list(dict.fromkeys(spans))
+
+
+def _ahead(text: str, day: date) -> Iterator[date]:
+    """The days that a text names by how they lie from the day it was written."""
+    for match in _BARE_DAY.finditer(text):
+        weekday = _WEEKDAYS.index(match["day"].lower())
+        yield day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)
+    for match in _IN.finditer(text):
+        word = match["n"].lower()
+        count = int(word) if word.isdigit() else _COUNTS[word]
+        try:
+            yield _later(day, count, match["unit"].lower())
+        except OverflowError:
+            continue
+
+
+def _later(day: date, count: int, unit: str) -> date:
+    if unit in ("day", "week"):
+        return day + timedelta(days=count * (7 if unit == "week" else 1))
+    months = day.month - 1 + count * (12 if unit == "year" else 1)
+    year, month = day.year + months // 12, months % 12 + 1
+    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
+
+
+def _is_past(text: str, start: date, end: date, time: str, day: date | None) -> bool:
+    """Whether a fact tells of what had been when it was written.
+
+    Of a past day without a year, the next one may be the nearest: "we met on 3 May".
+    """
+    if day is None or end < day:
+        return day is not None
+    if not _PAST.search(text):
+        return False
+    if start <= day:
+        return not time
+    return str(start.year) not in text and not _AHEAD.search(text)
+
+
+def _time(text: str) -> str:
+    """The first time of day that a clause says, as `18:40`."""
+    for match in _CLOCK.finditer(text):
+        sure = match["sep"] or match["half"] or match["clock"] or _after_at(text, match.start())
+        if not sure:
+            continue
+        hour, half = int(match["hour"]), (match["half"] or "").lower()
+        if half and hour <= 12:
+            hour = hour % 12 + 12 * half.startswith("p")
+        return f"{hour:02}:{match['minute'] or '00'}"
+    return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
+
+
+def _after_at(text: str, place: int) -> bool:
+    return text[:place].rstrip().lower().endswith((" at", "@", " um"))

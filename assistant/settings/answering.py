@@ -1,0 +1,64 @@
+"""The settings of who answers: models and their fallbacks."""
+
+from typing import Literal
+
+from pydantic import (
+    Field,
+)
+
+from assistant.settings.base import Table
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Levels of thinking, by the names that providers have for them."""
+
+
+class ModelSettings(Table):
+    """[model]: the language model that answers."""
+
+    name: str | None = None
+    """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-5-5`.
+    Unset: the offline responder."""
+    api_base: str | None = None
+    """The address of the provider's API, for a local server or a proxy."""
+    context_window: int | None = Field(default=None, ge=1024)
+    """Tokens the model can take. Unset: what the provider reports, else 32,000."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """The longest reply to ask for, in tokens. Unset: the provider's own limit."""
+    effort: Effort | None = None
+    """How much the model is to think. Unset: as its provider has it."""
+    thinking: bool | None = None
+    """Turn thinking on or off. Unset: as its provider has it."""
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    """How long the connection may be silent."""
+    first_token_seconds: float = Field(default=300.0, gt=0)
+    """How long to wait for the first word, whatever else the connection carries."""
+    answer_seconds: float = Field(default=1800.0, gt=0)
+    """How long one answer may take in all."""
+    retry_seconds: float = Field(default=120.0, ge=0)
+    """How long a request that fails is tried again, with growing pauses."""
+    tool_calls: Literal["all", "one"] = "all"
+    """Run all tool calls of a reply in order, or only the first."""
+    max_rounds: int = Field(default=25, ge=1)
+    """Requests to the model in one turn, before it is told to come to an end."""
+    resident: bool = True
+    """After an `ask`, keep a process with the provider's library imported (200 MB), so that the
+    next leaves at once; it goes when nobody has asked for `daemon.idle_seconds`."""
+    tool_format: Literal["auto", "native", "xml"] = "auto"
+    """How tools are offered: by the provider's own tool calling, or as XML in the prompt."""
+
+
+class ProfileSettings(Table):
+    """[[profiles]]: models to fall back on, in order, when the one before it is not available."""
+
+    name: str
+    """A model as litellm names it."""
+    api_base: str | None = None
+    """The address of its API."""
+    api_key_env: str | None = None
+    """The environment variable that holds its key. Unset: the provider's usual one."""
+    context_window: int | None = Field(default=None, ge=1024)
+    """Tokens the model can take."""
+    effort: Effort | None = None
+    """How much it is to think. Unset: as `model.effort`."""
+    thinking: bool | None = None
+    """Turn its thinking on or off. Unset: as `model.thinking`."""

@@ -1,0 +1,132 @@
+"""The settings, validated. Their sources are in `config.py`; an unknown key is an error."""
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    field_validator,
+)
+
+from assistant import config
+from assistant.errors import ConfigError
+from assistant.settings.answering import ModelSettings, ProfileSettings
+from assistant.settings.base import SERVERS, Table, as_list
+from assistant.settings.memory import (
+    DaemonSettings,
+    EmbeddingSettings,
+    IndexSettings,
+    MemorySettings,
+    SourceSettings,
+)
+from assistant.settings.prompt import ChatSettings, ContextSettings
+from assistant.settings.tools import (
+    DelegationSettings,
+    HeartbeatSettings,
+    PolicySettings,
+    ServerSettings,
+    ShellSettings,
+    SkillsSettings,
+    WebSettings,
+)
+
+
+def _profiles(value: Any) -> Any:
+    """Profiles as a list of tables, of names, or as the environment holds them."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+    named = isinstance(value, list | tuple)
+    return [{"name": e.strip()} if isinstance(e, str) else e for e in value] if named else value
+
+
+class Settings(Table):
+    """Every setting, by section."""
+
+    model: ModelSettings = ModelSettings()
+    profiles: Annotated[tuple[ProfileSettings, ...], BeforeValidator(_profiles)] = ()
+    memory: MemorySettings = MemorySettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    index: IndexSettings = IndexSettings()
+    daemon: DaemonSettings = DaemonSettings()
+    policy: PolicySettings = PolicySettings()
+    shell: ShellSettings = ShellSettings()
+    web: WebSettings = WebSettings()
+    delegation: DelegationSettings = DelegationSettings()
+    mcpServers: dict[str, ServerSettings] = Field(default_factory=dict)
+    context: ContextSettings = ContextSettings()
+    skills: SkillsSettings = SkillsSettings()
+    chat: ChatSettings = ChatSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
+    sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(as_list)] = ()
+
+    @field_validator("sources")
+    @classmethod
+    def _are_told_apart(cls, sources: tuple[SourceSettings, ...]) -> tuple[SourceSettings, ...]:
+        names = [each.name for each in sources]
+        if len(set(names)) < len(names):
+            raise ValueError("sources with a name of their own each")
+        return sources
+
+
+LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": SourceSettings}
+"""The sections that are lists of tables."""
+
+
+def validate(
+    raw: Mapping[str, Any], recipe: Path | None = None, *, placed: bool = True
+) -> Settings:
+    """The settings that `config.load` gathered, with that `recipe`.
+
+    Raises ConfigError that names the first fault, what would cure it, and, if they are `placed`,
+    where it stands.
+    """
+    try:
+        return Settings.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = config.whence(first["loc"], config.layers(recipe=recipe)) if placed else ""
+        raise _fault(first, f" ({place})" if place else "") from error
+
+
+def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
+    key = shown_key(error["loc"])
+    if error["type"] == "extra_forbidden":
+        near = get_close_matches(key, names(), n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        return ConfigError(
+            f"there is no setting {key!r}{place}",
+            f"{meant}Run `assistant config show` for those there are",
+        )
+    said = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if error["loc"][0] == SERVERS:
+        return ConfigError(
+            f"{key} should be {said}{place}", "`assistant config edit` opens the file"
+        )
+    return ConfigError(
+        f"the setting {key!r} cannot be {error['input']!r}{place}: it should be {said}",
+        f"Correct it with `assistant config set {key} VALUE`",
+    )
+
+
+def names() -> list[str]:
+    """The names of all settings; those of a list of tables as of the first one."""
+    found = []
+    for section, field in Settings.model_fields.items():
+        if section == SERVERS:  # their names are the owner's
+            continue
+        listed = LISTED.get(section)
+        model, first = (listed, "1.") if listed else (field.annotation, "")
+        assert isinstance(model, type) and issubclass(model, BaseModel)
+        found += [f"{section}.{first}{name}" for name in model.model_fields]
+    return found
+
+
+def shown_key(path: tuple[str | int, ...]) -> str:
+    """A setting's name as people write it: `memory.k`, `profiles.1.name` for the first."""
+    return ".".join(str(part + 1 if isinstance(part, int) else part) for part in path)

@@ -1,0 +1,305 @@
+"""The catalog: real SQLite, real files."""
+
+import dataclasses
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.database import CatalogDamaged
+from assistant.memory.index.sqlite.postings import Term
+from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.sqlite.vector_cache import vector_key
+from assistant.memory.text.chunks import Chunk
+from tests.memory.index.reading import headings, of_source
+
+MODEL = "model"
+STAT = Stat(1, 2, 3, 4)
+EMBEDDER = HashingEmbedder(32)
+
+
+def facts(*texts: str, source: str = "MEMORY.md", heading: tuple[str, ...] = ()) -> list[Chunk]:
+    """One chunk a text, as if each were a list item on a line of its own."""
+    found, start = [], 0
+    for number, text in enumerate(texts):
+        end = start + len(text) + 2
+        id_ = sha256(f"{source}/{text}".encode()).hexdigest()[:16]
+        found.append(
+            Chunk(
+                id_, source, number, f"- {text}", text, heading,
+                number + 1, number + 1, start, end, "2026-11-21",
+            )
+        )  # fmt: skip
+        start = end + 1
+    return found
+
+
+def put(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") -> None:
+    """Index chunks as the source's own, vectors and all."""
+    keys = [vector_key(chunk.plain, MODEL) for chunk in chunks]
+    vectors = EMBEDDER.embed([chunk.plain for chunk in chunks])
+    catalog.vectors.put(keys, vectors, embedded=len(chunks))
+    catalog.replace_source(source, STAT, "digest", chunks, MODEL)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    opened = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
+    yield opened
+    opened.close()
+
+
+def found(catalog: Catalog, query: str) -> list[str]:
+    """The plain texts in which any term of the query stands."""
+    rows: set[int] = set()
+    for where, _ in catalog.words.in_chunks(catalog.words.terms(query)).values():
+        rows |= set(where.tolist())
+    return [stored.chunk.plain for stored in catalog.chunks(sorted(rows))]
+
+
+def test_chunks_come_back_as_they_were(catalog: Catalog) -> None:
+    chunks = facts("tea", "the café", "naïve 🙂", heading=("Memory", "Day 1"))
+    chunks[1] = dataclasses.replace(
+        chunks[1], status="superseded", until="2026-11-22", mentions=("2026-01-01",)
+    )
+    put(catalog, chunks)
+    assert [stored.chunk for stored in of_source(catalog, "MEMORY.md")] == chunks
+    assert [s.chunk for s in catalog.by_id([chunks[2].id, "gone", chunks[0].id])] == [
+        chunks[2],
+        chunks[0],
+    ]
+    assert [stored.chunk for stored in catalog.at_line("MEMORY.md", 2)] == [chunks[1]]
+    assert catalog.at_line("MEMORY.md", 9) == []
+
+
+def test_a_chunk_that_moves_keeps_its_row_and_chroma_is_not_told(catalog: Catalog) -> None:
+    chunks = facts("tea", "coffee")
+    put(catalog, chunks)
+    rows = {s.chunk.id: s.rowid for s in of_source(catalog, "MEMORY.md")}
+    catalog.outbox.done(catalog.outbox.pending(10).mark)
+    moved = facts("new", "tea", "coffee")
+    put(catalog, moved)
+    after = {s.chunk.id: s.rowid for s in of_source(catalog, "MEMORY.md")}
+    assert {id_: after[id_] for id_ in rows} == rows
+    assert [s.chunk for s in of_source(catalog, "MEMORY.md")] == moved
+    assert catalog.outbox.pending(10).ids == [moved[0].id]
+
+
+def test_the_layout_is_in_document_order(catalog: Catalog) -> None:
+    struck = dataclasses.replace(
+        facts("old tea")[0], ordinal=2, status="superseded", until="2026-11-22", date=None
+    )
+    put(catalog, [*facts("one two three", "four"), struck])
+    put(catalog, facts("first", source="AGENTS.md", heading=("Rules",)), source="AGENTS.md")
+    layout = catalog.layout()
+    assert layout.sources == ("AGENTS.md", "MEMORY.md")
+    assert layout.source.tolist() == [0, 1, 1, 1]
+    assert layout.ordinal.tolist() == [0, 0, 1, 2]
+    assert layout.length.tolist() == [1, 3, 1, 2]
+    assert layout.superseded.tolist() == [False, False, False, True]
+    day = date(2026, 11, 21).toordinal()
+    assert layout.date.tolist() == [day, day, day, 0]
+    assert layout.until.tolist() == [0, 0, 0, day + 1]
+    assert headings(catalog)[int(layout.section[0])] == ("Rules",)
+    assert len(set(layout.section[1:].tolist())) == 1
+    assert layout.positions(layout.rowid[::-1]).tolist() == [3, 2, 1, 0]
+    assert catalog.layout() is layout
+    catalog.delete_source("AGENTS.md")
+    assert len(catalog.layout()) == 3
+
+
+def test_an_empty_catalog_answers(catalog: Catalog) -> None:
+    assert len(catalog.layout()) == 0
+    assert catalog.all_vectors()[1].shape[0] == 0
+    assert catalog.vectors.read([]).shape[0] == 0
+    assert catalog.words.terms("") == []
+    assert catalog.outbox.pending(5).mark == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("running", ["he runs fast"]),
+        ("CAFE", ["the café"]),
+        ("東京", ["東京で働いています"]),
+        ('"runs" OR NEAR(', ["he runs fast"]),
+        ("plain:runs *", ["he runs fast"]),
+        ("'; DROP TABLE chunks; --", []),
+        ("🙂 !!", []),
+    ],
+)
+def test_terms_are_stemmed_folded_and_never_a_query_language(
+    catalog: Catalog, query: str, expected: list[str]
+) -> None:
+    put(catalog, facts("he runs fast", "the café", "東京で働いています"))
+    assert found(catalog, query) == expected
+
+
+def test_postings_count_occurrences_and_follow_changes(catalog: Catalog) -> None:
+    put(catalog, facts("tea tea tea", "tea and cake", "cake"))
+    (term,) = catalog.words.terms("tea")
+    assert term == Term("tea", 2)
+    rows, counts = catalog.words.in_chunks([term])["tea"]
+    assert counts.tolist() == [3, 1]
+    assert rows.tolist() == sorted(rows.tolist())
+    put(catalog, facts("tea and cake"))
+    assert catalog.words.terms("tea cake pie") == [Term("tea", 1), Term("cake", 1), Term("pie", 0)]
+    assert catalog.words.in_chunks([Term("tea", 1)])["tea"][1].tolist() == [1]
+    assert catalog.words.in_chunks([Term("pie", 0)])["pie"][0].tolist() == []
+
+
+def test_headings_have_postings_of_their_own(catalog: Catalog) -> None:
+    put(catalog, facts("tea", heading=("Food", "Breakfast")))
+    put(catalog, facts("car", heading=("Travel",), source="AGENTS.md"), source="AGENTS.md")
+    (sections, counts) = catalog.words.in_headings([Term("breakfast", 0)])["breakfast"]
+    assert [headings(catalog)[section] for section in sections.tolist()] == [("Food", "Breakfast")]
+    assert counts.tolist() == [1]
+    catalog.delete_source("MEMORY.md")
+    assert catalog.words.in_headings([Term("breakfast", 0)])["breakfast"][0].tolist() == []
+
+
+def test_a_query_of_a_hundred_thousand_bytes_is_cut(catalog: Catalog) -> None:
+    put(catalog, facts("word0 and word1"))
+    terms = catalog.words.terms(" ".join(f"word{n}" for n in range(12000)))
+    assert len(terms) == 512
+    assert terms[0] == Term("word0", 1)
+
+
+def test_vectors_come_back_in_the_order_asked(catalog: Catalog) -> None:
+    chunks = facts("tea", "coffee", "cake")
+    put(catalog, chunks)
+    expected = EMBEDDER.embed([chunk.plain for chunk in chunks])
+    np.testing.assert_allclose(catalog.all_vectors()[1], expected, atol=1e-3)
+    asked = catalog.layout().vector[[2, 0]].tolist()
+    np.testing.assert_allclose(catalog.vectors.read(asked), expected[[2, 0]], atol=1e-3)
+
+
+def test_what_points_nowhere_is_damage(catalog: Catalog) -> None:
+    put(catalog, facts("tea"))
+    with pytest.raises(CatalogDamaged):
+        catalog.vectors.read([1, 2])
+    with pytest.raises(CatalogDamaged):
+        catalog.layout().positions(np.array([1, 2]))
+    put(catalog, facts("coffee"), source="AGENTS.md")
+    put(catalog, [])
+    with pytest.raises(CatalogDamaged):
+        catalog.layout().positions(np.array([1, 2]))
+
+
+def test_vectors_are_counted_cached_and_pruned(catalog: Catalog) -> None:
+    put(catalog, facts("tea", "coffee"))
+    catalog.clear()
+    keys = [vector_key(text, MODEL) for text in ("tea", "coffee", "cake")]
+    assert catalog.vectors.missing(keys) == {keys[2]}
+    assert catalog.vectors.embedded_total == 2
+    assert catalog.vectors.prune(keep=1) == 1
+    assert catalog.vectors.missing(keys) == {keys[0], keys[2]}
+
+
+def test_the_outbox_tells_the_last_state_only(catalog: Catalog) -> None:
+    tea, coffee = facts("tea", "coffee")
+    put(catalog, [tea, coffee])
+    put(catalog, facts("tea"))
+    pending = catalog.outbox.pending(10)
+    assert (pending.ids, pending.gone) == ([tea.id], [coffee.id])
+    assert pending.vectors.shape == (1, 32)
+    later = facts("tea", "cake")
+    put(catalog, later)
+    catalog.outbox.done(pending.mark)
+    assert catalog.outbox.pending(10).ids == [later[1].id]
+    catalog.outbox.tell_all()
+    assert catalog.outbox.size == 2
+
+
+def test_a_purge_leaves_no_byte(catalog: Catalog, tmp_path: Path) -> None:
+    secret = "xylophone quartz"
+    put(catalog, facts("tea", secret, *[f"fact {n}" for n in range(300)], heading=("Zeppelin",)))
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert any(b"xylophon" in path.read_bytes() for path in files)
+    put(catalog, facts("tea", *[f"fact {n}" for n in range(300)]))
+    catalog.scrub()
+    everything = b"".join(path.read_bytes() for path in files).lower()
+    for word in (b"xylophon", b"quartz", b"zeppelin"):
+        assert word not in everything
+    assert found(catalog, "tea") == ["tea"]
+
+
+def test_a_failed_change_changes_nothing(catalog: Catalog) -> None:
+    put(catalog, facts("tea"))
+    generation = catalog.generation
+    with pytest.raises(KeyError):
+        catalog.replace_source("MEMORY.md", STAT, "d", facts("no vector"), MODEL)
+    assert catalog.generation == generation
+    assert found(catalog, "tea vector") == ["tea"]
+    put(catalog, facts("cake"))
+    assert found(catalog, "cake") == ["cake"]
+
+
+def test_everything_outlives_a_reopening(tmp_path: Path) -> None:
+    first = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
+    put(first, facts("tea"))
+    first.touch("MEMORY.md", Stat(9, 9, 9, 9), 77)
+    generation = first.generation
+    first.close()
+    second = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db", check=True)
+    assert second.generation == generation
+    assert found(second, "tea") == ["tea"]
+    assert second.sources()["MEMORY.md"].stat == Stat(9, 9, 9, 9)
+    assert second.sources()["MEMORY.md"].chunks == 1
+    second.close()
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 500, b"SQLite format 3\0" * 300])
+def test_what_is_no_catalog_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "catalog.db").write_bytes(content)
+    with pytest.raises(CatalogDamaged):
+        Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db", check=True)
+
+
+def test_another_versions_catalog_is_refused(tmp_path: Path) -> None:
+    Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db").close()
+    db = sqlite3.connect(tmp_path / "catalog.db")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(CatalogDamaged, match="another version"):
+        Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
+
+
+def test_a_row_that_is_not_what_was_written_is_seen(catalog: Catalog, tmp_path: Path) -> None:
+    put(catalog, facts("the code is 4711"))
+    db = sqlite3.connect(tmp_path / "catalog.db")
+    db.execute("UPDATE chunks SET text = replace(text, '4711', '4712')")
+    db.commit()
+    db.close()
+    with pytest.raises(CatalogDamaged):
+        of_source(catalog, "MEMORY.md")
+
+
+def test_threads_may_read_while_one_writes(catalog: Catalog) -> None:
+    put(catalog, facts("tea"))
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            for _ in range(100):
+                assert "tea" in found(catalog, "tea")
+                layout = catalog.layout()
+                assert len(layout.rowid) == len(layout.section)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(30):
+        put(catalog, facts("tea", *[f"fact {n}" for n in range(number)]))
+    for thread in threads:
+        thread.join()
+    assert failures == []

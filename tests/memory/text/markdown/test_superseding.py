@@ -1,0 +1,29 @@
+"""How a fact is struck through, and how that is read."""
+
+import pytest
+
+from assistant.memory.text.markdown import superseding
+from assistant.memory.text.markdown.parser import PARSER
+from assistant.memory.text.markdown.words import words_of
+
+
+@pytest.mark.parametrize(
+    "passage",
+    ["- Lives in Berlin", "1. Lives in Berlin", "* Lives in\n  Berlin", "Lives in Berlin",
+     "- Lives in Berlin\n  - Since 2019\n    more", "- Lives in *Berlin* with ~~Bo~~ Ann"],
+)  # fmt: skip
+def test_a_struck_passage_is_superseded_and_keeps_its_words(passage: str) -> None:
+    result = superseding.strike(passage, "(superseded 2026-11-21: Lives in Lisbon)")
+    assert result is not None
+    words = words_of(PARSER.parse(result), result)
+    assert words.struck
+    assert words.until == "2026-11-21"
+    assert "Lives in Berlin" in words.text
+    assert "Lisbon" not in words.text
+
+
+@pytest.mark.parametrize(
+    "passage", ["```\nx\n```", "# x", "> x", "| a |\n|---|\n| b |", "<p>x</p>"]
+)
+def test_what_is_no_fact_cannot_be_struck_out(passage: str) -> None:
+    assert superseding.strike(passage, "(superseded 2026-11-21: y)") is None

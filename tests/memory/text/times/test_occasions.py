@@ -1,0 +1,67 @@
+"""The days to come that a fact speaks of."""
+
+from datetime import date
+
+import pytest
+
+from assistant.memory.text.times.occasions import occasions
+
+TOLD = "2026-11-17"
+"""A Tuesday, on which the facts were written."""
+
+
+@pytest.mark.parametrize(
+    ("fact", "days"),
+    [
+        ("The flight lands on Friday at 18:40", ["2026-11-20 18:40"]),
+        ("The flight lands on Friday, at 6.40 pm or 18:40", ["2026-11-20 18:40"]),
+        ("Dentist tomorrow at 9am", ["2026-11-18 09:00"]),
+        ("Mia lands on 27 November 2026 at 18:40, flight TP1327", ["2026-11-27 18:40"]),
+        ("Leaves on Friday at 9:00 and returns on Sunday at 21h30",
+         ["2026-11-20 09:00", "2026-11-22 21:30"]),
+        ("The passport expires 2027-03", ["2027-03-01/2027-03-31"]),
+        ("The lease ends in three weeks", ["2026-12-08"]),
+        ("The flight was moved to 27 November 2026", ["2026-11-27"]),
+        ("We met on 3 May", []),
+        ("We met on Friday 13 November 2026", []),
+        ("Went running today", []),
+        ("Ada has 3 cats and 27 books", []),
+        ("The meeting is 2026-12-01T14:00", ["2026-12-01 14:00"]),
+        ("Choir every Thursday at 19:30", ["2026-11-19 19:30", "2026-11-26 19:30",
+                                           "2026-12-03 19:30", "2026-12-10 19:30"]),
+        ("Rent is due on the 1st of each month", ["2026-12-01"]),
+        ("Drinks coffee every day", []),
+    ],
+)  # fmt: skip
+def test_what_a_fact_says_of_the_days_ahead(fact: str, days: list[str]) -> None:
+    found = [
+        f"{start}{'' if start == end else f'/{end}'} {each.time}".strip()
+        for each in occasions(fact, TOLD)
+        for start, end in each.within(date(2026, 11, 17), date(2026, 12, 15))
+        if "2027" not in fact
+    ]
+    if "2027" in fact:
+        found = [f"{each.start}/{each.end}" for each in occasions(fact, TOLD)]
+    assert found == days
+
+
+@pytest.mark.parametrize(
+    ("fact", "anchor", "day", "since"),
+    [
+        ("Our son was born on 3 June 2019", TOLD, "2027-06-03", 2019),
+        ("Unser Sohn wurde am 2019-06-03 geboren", None, "2027-06-03", 2019),
+        ("Ana's birthday is on 3 June", None, "2027-06-03", 0),
+        ("Married on 29 February 2020", TOLD, "2027-02-28", 2020),
+        ("The boiler is serviced every year on 5 January", TOLD, "2027-01-05", 0),
+    ],
+)
+def test_a_day_of_the_year_comes_round(fact: str, anchor: str | None, day: str, since: int) -> None:
+    (found,) = occasions(fact, anchor)
+    spans = list(found.within(date(2026, 11, 17), date(2027, 11, 16)))
+    assert [start.isoformat() for start, _ in spans] == [day]
+    assert found.since == since
+
+
+def test_without_the_day_of_writing_only_whole_dates_count() -> None:
+    assert occasions("Dentist tomorrow", None) == occasions("Lands on Friday", None) == ()
+    assert len(occasions("Dentist on 2 December 2026", None)) == 1
