@@ -9,7 +9,6 @@ import typer
 from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
-from assistant.cli.setup import changing
 from assistant.disk import storage
 from assistant.display import counted, spelled
 
@@ -55,6 +54,8 @@ def model(
         return
     with ProgressLine() as progress:
         ahead.make(progress)
+    from assistant.cli.setup import changing  # pydantic: not for clients
+
     storage.replace(config.config_file(), changing.changed(KEY, [wanted]).text.encode())
     if not as_json:
         typer.echo("From the next question on memory is asked by it")
