@@ -16,7 +16,6 @@ from assistant.memory.base import (
     Forgotten,
     Held,
     JournalEntry,
-    MemoryStatus,
     Origin,
     Passage,
     Query,
@@ -24,6 +23,7 @@ from assistant.memory.base import (
     Remembered,
 )
 from assistant.memory.door import open_memory
+from assistant.memory.state import MemoryStatus
 from assistant.workspace import folder, trust
 
 if TYPE_CHECKING:

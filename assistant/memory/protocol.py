@@ -13,20 +13,18 @@ from typing import Protocol
 from assistant.memory.base import (
     Due,
     Fact,
-    Finding,
     Forgotten,
     Held,
     JournalEntry,
     Located,
-    MemoryStatus,
     Pair,
     Passage,
     Query,
     Recall,
     Remembered,
-    ServerCollection,
 )
 from assistant.memory.chart import Chart
+from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 
 
 class Memory(Protocol):

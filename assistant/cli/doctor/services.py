@@ -7,7 +7,7 @@ from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.display import counted
 from assistant.errors import ConfigError, MemoryFailure
-from assistant.memory.base import MemoryStatus
+from assistant.memory.state import MemoryStatus
 from assistant.model import catalogue
 from assistant.model.offers import KEYS, OLLAMA, ollama_models
 from assistant.settings import tree as settings

@@ -9,7 +9,7 @@ import typer
 from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, spelled
-from assistant.memory.base import ServerCollection
+from assistant.memory.state import ServerCollection
 
 OWNERS = {
     "this": "this memory's",

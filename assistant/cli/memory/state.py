@@ -10,7 +10,7 @@ from assistant.cli.memory.sentences import reading_cost, sentences
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
-from assistant.memory.base import ServerStatus
+from assistant.memory.state import ServerStatus
 
 memory_commands = commands("Look after memory itself.")
 

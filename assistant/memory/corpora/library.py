@@ -9,15 +9,7 @@ from dataclasses import replace
 
 from assistant.disk import storage
 from assistant.errors import UsageError
-from assistant.memory.base import (
-    SESSIONS,
-    NotesStatus,
-    Passage,
-    Progress,
-    Query,
-    Recall,
-    no_progress,
-)
+from assistant.memory.base import SESSIONS, Passage, Progress, Query, Recall, no_progress
 from assistant.memory.corpora import conversations, notes, obsidian
 from assistant.memory.corpora.collection import Collection, Source
 from assistant.memory.corpora.conversations import Conversations
@@ -26,6 +18,7 @@ from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.making import Read, Refine
 from assistant.memory.index.sync import Synchronizer
+from assistant.memory.state import NotesStatus
 from assistant.secrets.redactor import Redactor
 from assistant.settings.memory import SourceSettings
 from assistant.settings.tree import Settings

@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from assistant.errors import AssistantError, DaemonError
-from assistant.memory.base import DaemonStatus, MemoryStatus, Query
+from assistant.memory.base import Query
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.operations import OPERATIONS, RECALL, Operation
 from assistant.memory.daemon.work import Work
+from assistant.memory.state import DaemonStatus, MemoryStatus
 from assistant.memory.wanted import Abandoned
 from assistant.settings.memory import MemorySettings
 

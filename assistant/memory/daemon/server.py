@@ -20,10 +20,11 @@ from msgspec.structs import replace
 import assistant
 from assistant.disk.locking import Lock
 from assistant.errors import DaemonError
-from assistant.memory.base import DaemonStatus, Notify, Progress
+from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.connection import Connection
 from assistant.memory.daemon.work import Served, Work
+from assistant.memory.state import DaemonStatus
 from assistant.settings.memory import MemorySettings
 from assistant.settings.tree import validate
 

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
-from assistant.memory.base import Progress, ServerStatus, no_progress
+from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.chroma.base import Belongs, VectorsDamaged, VectorStore
 from assistant.memory.index.chroma.embedded import EmbeddedStore
 from assistant.memory.index.chroma.server import ServerStore
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Rows
+from assistant.memory.state import ServerStatus
 from assistant.settings.memory import IndexSettings
 
 BATCH = 1000

@@ -3,19 +3,12 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from assistant.memory.base import (
-    MemoryStatus,
-    Pair,
-    Passage,
-    Query,
-    Recall,
-    Remembered,
-    SourceStatus,
-)
+from assistant.memory.base import Pair, Passage, Query, Recall, Remembered
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.similar import similar
+from assistant.memory.state import MemoryStatus, SourceStatus
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Written

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from assistant.disk import storage
 from assistant.display import counted
 from assistant.errors import StorageError
-from assistant.memory.base import Finding
 from assistant.memory.index.sync import Synchronizer
+from assistant.memory.state import Finding
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.transaction import Commits
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.errors import LedgerError
-from assistant.memory.base import ServerCollection
 from assistant.memory.index.chroma.base import collection_name
 from assistant.memory.index.store import IndexStore, owner_of
+from assistant.memory.state import ServerCollection
 
 
 class Collections:

@@ -3,23 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assistant.memory.base import (
-    FACTS,
-    Due,
-    Held,
-    JournalEntry,
-    Located,
-    MemoryStatus,
-    Pair,
-    Query,
-    Recall,
-    ServerCollection,
-)
+from assistant.memory.base import FACTS, Due, Held, JournalEntry, Located, Pair, Query, Recall
 from assistant.memory.chart import Chart
 from assistant.memory.local.charting import chart
 from assistant.memory.local.checking import damage
 from assistant.memory.local.parts import Parts
 from assistant.memory.search.survey.near_pairs import near_pairs
+from assistant.memory.state import MemoryStatus, ServerCollection
 
 
 class Looking:

@@ -12,16 +12,13 @@ from itertools import chain
 from assistant.errors import LedgerError
 from assistant.memory.base import (
     Fact,
-    Finding,
     Forgotten,
     JournalEntry,
-    MemoryStatus,
     Notify,
     Passage,
     Progress,
     Remembered,
     Secret,
-    ServerCollection,
     no_notices,
     no_progress,
 )
@@ -29,6 +26,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.checking import check
 from assistant.memory.local.looking import Looking
 from assistant.memory.local.parts import Parts
+from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Written

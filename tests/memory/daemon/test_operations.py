@@ -11,21 +11,18 @@ from hypothesis import strategies as st
 
 from assistant.errors import DaemonError
 from assistant.memory.base import (
-    DaemonStatus,
     Due,
     Fact,
     Forgotten,
     Held,
     JournalEntry,
     Located,
-    MemoryStatus,
     Origin,
     Pair,
     Passage,
     Query,
     Recall,
     Remembered,
-    SourceStatus,
 )
 from assistant.memory.daemon import wire
 from assistant.memory.daemon.operations import (
@@ -39,6 +36,7 @@ from assistant.memory.daemon.operations import (
     UNDO,
 )
 from assistant.memory.protocol import Keeper, Memory
+from assistant.memory.state import DaemonStatus, MemoryStatus, SourceStatus
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
