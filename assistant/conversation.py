@@ -14,8 +14,9 @@ from types import MappingProxyType
 
 from assistant.agent.answering import Agent, Cancelled, Waits, notice
 from assistant.agent.capture import Reading
+from assistant.agent.hearing import heard
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import answered, run_turn
+from assistant.agent.loop import run_turn
 from assistant.agent.pacing import MAX_ROUNDS
 from assistant.agent.prompt.assembly import Prompt
 from assistant.agent.prompt.bootstrap import retire
@@ -49,12 +50,10 @@ from assistant.memory.protocol import Memory
 from assistant.messages import Usage
 from assistant.model.base import ChatModel
 from assistant.secrets.redactor import Redactor
-from assistant.session import sent
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
     Entry,
-    ToolResultEntry,
     UserEntry,
     usage_of,
 )
@@ -62,8 +61,6 @@ from assistant.session.history.turns import group, last_said, open_question, suc
 from assistant.session.transcript import Transcript
 from assistant.settings.prompt import ContextSettings
 from assistant.skills.base import Skills
-from assistant.tools.asking import ASK
-from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
@@ -108,38 +105,9 @@ class Conversation:
         self._begun_at = self.clock()
         self._is_new = True
         recipe = parts(self.settings) if self.recipe is None else self.recipe
-        self._memory = Recalling(
-            self.memory,
-            self.workspace,
-            self.transcript,
-            self.redactor.redact,
-            self.trusted,
-            carried=any(part.name == "procedures" for part in recipe),
-        )
-        self._prompt = Prompt(
-            self.workspace,
-            self.transcript,
-            self.scratch,
-            self.redactor,
-            self.skills.index,
-            self.trusted,
-            self.settings.memory_at == "message",
-            lambda: self._begun_at,
-            recipe,
-            lambda: room(self.model.context_window or UNKNOWN_WINDOW),
-        )
-        self._room = Room(
-            self.transcript,
-            self.toolbox,
-            lambda: self.settings,
-            self.captures,
-            lambda: self.model,
-            lambda: self._prompt.system(self._memory.found, self.model.name),
-            lambda: self._prompt.briefing(self._memory.found, self.model.name),
-            lambda window: Reading(
-                self.transcript, self.memory, self.model, window, self.redactor.redact, self.trusted
-            ),
-        )
+        self._memory = _recalling(self, recipe)
+        self._prompt = _prompt(self, recipe, lambda: self._begun_at)
+        self._room = _room(self, self._prompt, self._memory)
         self.scratch.replay(succeeded(self.transcript.entries))
 
     def send(self, text: str, attached: Mapping[str, str] = NOTHING) -> Iterator[Event]:
@@ -152,24 +120,13 @@ class Conversation:
         message = self.redactor.redact(text)
         if not message.strip():
             raise UsageError("the message is empty", "Write something")
-        asked = self._heard(message)
+        asked = heard(self.transcript, message)
         self.interruption.reset()
         self.untold += withheld(self.redactor.found(text))
         self.begun()
         for title, given in attached.items():
             self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
         yield from self._turn(asked)
-
-    def _heard(self, message: str) -> UserEntry:
-        """Write a message down, which answers an open question or begins a turn; its request."""
-        if (waits := open_question(self.transcript.entries)) is None:
-            self.transcript.settle("The session ended before this turn did")
-            return self.transcript.append(UserEntry(message))
-        said = answered(Question(waits.question, waits.options, waits.several), message)
-        self.transcript.append(
-            ToolResultEntry(waits.call_id, ASK, said.content, said.error, said.compact)
-        )
-        return group(self.transcript.entries)[-1].asked
 
     def resume(self) -> Iterator[Event]:
         """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
@@ -186,7 +143,7 @@ class Conversation:
             yield from self._notices()
             yield from brought_in(self.skills, self.transcript, self.model)
             yield from self._memory.turn(asked.text)
-            self._keep_prompt(asked)
+            self._prompt.keep(asked.id, self._memory.found, self.model.name, self.toolbox.specs())
             reply = yield from self._answer()
             yield StateChanged(State.FINALIZING)
             if self.trusted and (told := retire(self.workspace, self.transcript)):
@@ -219,15 +176,6 @@ class Conversation:
         """What would be sent with this message, section by section; nothing is kept."""
         recall, specs = self._memory.preview(text), self.toolbox.specs()
         return self._prompt.preview(recall, self.model.name, specs, text, attached)
-
-    def _keep_prompt(self, asked: UserEntry) -> None:
-        """Write down what the turn is sent, for `assistant context --session`."""
-        if self.transcript.path is None:
-            return
-        sections = self._prompt.whole(self._memory.found, self.model.name, self.toolbox.specs())
-        parts = tuple(sent.Part(each.title, each.source, each.text) for each in sections)
-        told = sent.Sent(asked.id, self._begun_at.isoformat(), self.model.name, parts)
-        sent.keep(self.transcript.path.parent, self.transcript.session, told)
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""
@@ -315,6 +263,47 @@ class Conversation:
 
     def _last_turn(self) -> Sequence[Entry]:
         return group(self.transcript.entries)[-1].entries
+
+
+def _recalling(talk: Conversation, recipe: Sequence[Part]) -> Recalling:
+    return Recalling(
+        talk.memory,
+        talk.workspace,
+        talk.transcript,
+        talk.redactor.redact,
+        talk.trusted,
+        carried=any(part.name == "procedures" for part in recipe),
+    )
+
+
+def _prompt(talk: Conversation, recipe: Sequence[Part], now: Callable[[], datetime]) -> Prompt:
+    return Prompt(
+        talk.workspace,
+        talk.transcript,
+        talk.scratch,
+        talk.redactor,
+        talk.skills.index,
+        talk.trusted,
+        talk.settings.memory_at == "message",
+        now,
+        recipe,
+        lambda: room(talk.model.context_window or UNKNOWN_WINDOW),
+    )
+
+
+def _room(talk: Conversation, prompt: Prompt, memory: Recalling) -> Room:
+    return Room(
+        talk.transcript,
+        talk.toolbox,
+        lambda: talk.settings,
+        talk.captures,
+        lambda: talk.model,
+        lambda: prompt.system(memory.found, talk.model.name),
+        lambda: prompt.briefing(memory.found, talk.model.name),
+        lambda window: Reading(
+            talk.transcript, talk.memory, talk.model, window, talk.redactor.redact, talk.trusted
+        ),
+    )
 
 
 def _attached(entries: Sequence[Entry]) -> Iterator[Event]:

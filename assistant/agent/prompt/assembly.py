@@ -20,6 +20,7 @@ from assistant.messages import Message
 from assistant.model.base import ToolSpec
 from assistant.model.provider.outgoing import wire_tool
 from assistant.secrets.redactor import Redactor
+from assistant.session import sent
 from assistant.session.history.turns import history, shown_attachment
 from assistant.session.transcript import Transcript
 from assistant.tools.scratch import Scratch
@@ -112,6 +113,15 @@ class Prompt:
         ordered = [*before, *turn] if self.briefs else [*turn, *before]
         shown = [*stable, *(each for each in ordered if each.text), *after]
         return [replace(each, text=self.redactor.redact(each.text)) for each in shown]
+
+    def keep(self, turn: str, recall: Recall | None, model: str, specs: Sequence[ToolSpec]) -> None:
+        """Write down what a turn is sent, for `assistant context --session`; not off the record."""
+        if self.transcript.path is None:
+            return
+        sections = self.whole(recall, model, specs)
+        kept = tuple(sent.Part(each.title, each.source, each.text) for each in sections)
+        told = sent.Sent(turn, self.begun().isoformat(), model, kept)
+        sent.keep(self.transcript.path.parent, self.transcript.session, told)
 
     def cuts(self) -> list[str]:
         """What to tell the owner of files that do not stand in the prompt whole."""

@@ -5,20 +5,19 @@ be told; a crash between the two converges.
 """
 
 import contextlib
-import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows, packed_chunks, unpack
 from assistant.memory.index.sqlite.database import Database
+from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
 from assistant.memory.index.sqlite.postings import InvertedIndex
-from assistant.memory.index.sqlite.rows import SourceWriter, Stat, StoredChunk, read_chunks
+from assistant.memory.index.sqlite.rows import SourceWriter, Stat
 from assistant.memory.index.sqlite.vector_cache import VectorCache
 from assistant.memory.index.sqlite.vocabulary import Vocabulary, make_anew
 from assistant.memory.text.chunks import Chunk
@@ -35,7 +34,7 @@ class Source:
     chunks: int
 
 
-class Catalog:
+class Catalog(Found):
     """An open catalog. Thread-safe; one process at a time.
 
     Every method raises CatalogDamaged when the database proves unusable, StorageError when the
@@ -44,7 +43,7 @@ class Catalog:
 
     def __init__(self, path: Path, cache: Path, *, check: bool = False) -> None:
         """Open or make it, with the vectors in `cache`; `check` reads all of both first."""
-        self.database = Database(path, cache, check=check)
+        super().__init__(Database(path, cache, check=check))
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
         self._layouts: dict[int, Layout] = {}
@@ -173,39 +172,6 @@ class Catalog:
                 self._layouts = {generation: layout, **latest}
             return layout
 
-    def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
-        """The chunks of these rows, in this order; a row that is gone is left out."""
-        rows = [int(row) for row in rowids]
-        there = {stored.rowid: stored for stored in self._among("c.rowid", rows)}
-        return [there[row] for row in rows if row in there]
-
-    def by_id(self, ids: Sequence[str]) -> list[StoredChunk]:
-        """The chunks of these ids, in this order; an id that is gone is left out."""
-        there = {stored.chunk.id: stored for stored in self._among("c.id", ids)}
-        return [there[id_] for id_ in ids if id_ in there]
-
-    def rowids(self, ids: Sequence[str]) -> dict[str, int]:
-        """The rows of chunk ids; an id that is gone is left out."""
-        with self.database.using() as db:
-            rows = db.execute(
-                "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )
-            return dict(rows.fetchall())
-
-    def at_line(self, source: str, line: int) -> list[StoredChunk]:
-        """The chunks of a source that stand on a line, in order."""
-        return self._read(
-            "s.name = ? AND c.start_line <= ? AND c.end_line >= ?", source, line, line
-        )
-
-    def standing(self, test: Callable[[str], bool]) -> list[StoredChunk]:
-        """The chunks that are current and whose words a test holds for, or that name days."""
-        with self.database.using() as db:
-            db.create_function("holds", 1, test, deterministic=True)
-            where = "c.status = 'current' AND (c.mentions != '[]' OR holds(c.plain))"
-            return read_chunks(db, where, ())
-
     def all_vectors(self) -> tuple[Rows, Vectors]:
         """Every row and its vector, in the layout's order, for an exact scan."""
         with self.database.using():
@@ -223,10 +189,3 @@ class Catalog:
             )
         self._generation += 1
         self.outbox.recount()
-
-    def _among(self, column: str, values: Sequence[Any]) -> list[StoredChunk]:
-        return self._read(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values)))
-
-    def _read(self, where: str, *values: Any) -> list[StoredChunk]:
-        with self.database.using() as db:
-            return read_chunks(db, where, values)

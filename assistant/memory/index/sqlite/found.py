@@ -1,0 +1,55 @@
+"""Chunks read back from the catalog, by what names them."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from assistant.memory.index.sqlite.database import Database
+from assistant.memory.index.sqlite.rows import StoredChunk, read_chunks
+
+
+class Found:
+    """Finds the chunks of a database. Thread-safe; every method raises CatalogDamaged."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
+        """The chunks of these rows, in this order; a row that is gone is left out."""
+        rows = [int(row) for row in rowids]
+        there = {stored.rowid: stored for stored in self._among("c.rowid", rows)}
+        return [there[row] for row in rows if row in there]
+
+    def by_id(self, ids: Sequence[str]) -> list[StoredChunk]:
+        """The chunks of these ids, in this order; an id that is gone is left out."""
+        there = {stored.chunk.id: stored for stored in self._among("c.id", ids)}
+        return [there[id_] for id_ in ids if id_ in there]
+
+    def rowids(self, ids: Sequence[str]) -> dict[str, int]:
+        """The rows of chunk ids; an id that is gone is left out."""
+        with self.database.using() as db:
+            rows = db.execute(
+                "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),),
+            )
+            return dict(rows.fetchall())
+
+    def at_line(self, source: str, line: int) -> list[StoredChunk]:
+        """The chunks of a source that stand on a line, in order."""
+        return self._read(
+            "s.name = ? AND c.start_line <= ? AND c.end_line >= ?", source, line, line
+        )
+
+    def standing(self, test: Callable[[str], bool]) -> list[StoredChunk]:
+        """The chunks that are current and whose words a test holds for, or that name days."""
+        with self.database.using() as db:
+            db.create_function("holds", 1, test, deterministic=True)
+            where = "c.status = 'current' AND (c.mentions != '[]' OR holds(c.plain))"
+            return read_chunks(db, where, ())
+
+    def _among(self, column: str, values: Sequence[Any]) -> list[StoredChunk]:
+        return self._read(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values)))
+
+    def _read(self, where: str, *values: Any) -> list[StoredChunk]:
+        with self.database.using() as db:
+            return read_chunks(db, where, values)
