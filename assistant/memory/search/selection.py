@@ -164,17 +164,20 @@ def _put_over(placed: list[Scored], number: int, below: int) -> None:
 def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
     words = [_words(each.chunk.plain) for each in found]
+    telling = [{word for word in each if not word.isdigit()} for each in words]
     held = [_held(each.chunk, asked) for each in found]
+    days = [_day(each.chunk) for each in found]
     close = LATEST_SCORES if latest else CLOSE_SCORES
     for above, first in enumerate(found):
         for below in range(above + 1, min(above + TWINS_APART, len(found))):
             second = found[below]
             if second.score < first.score - close:
                 break
-            if not _is_later(second.chunk, first.chunk):
+            if days[below] < days[above] or not _is_later(second.chunk, first.chunk):
                 continue
-            twins = held[above] == held[below] and _are_twins(
-                words[above], words[below], said=first.turn or second.turn
+            twins = held[above] == held[below] and (
+                _share_most(telling[above], telling[below])
+                or (not (first.turn or second.turn) and _begin_alike(words[above], words[below]))
             )
             if twins or (latest and _in_one_log(first.chunk, second.chunk)):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
@@ -187,15 +190,18 @@ def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
     return asked & {*_words(chunk.plain), *_words(" ".join(chunk.heading))}
 
 
-def _are_twins(words: Sequence[str], others: Sequence[str], *, said: bool) -> bool:
-    """Whether two texts say the same of the same, but for numbers; or, unless they are `said` in a
-    talk, begin alike and go on to say something else of it."""
-    one, other = ({word for word in each if not word.isdigit()} for each in (words, others))
-    if 2 * len(one & other) >= TWINS * (len(one) + len(other)) > 0:
-        return True
+def _share_most(words: Set[str], others: Set[str]) -> bool:
+    """Whether two texts say the same of the same, but for numbers."""
+    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
+
+
+def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether they begin alike and go on to say something else of it, as turns of a talk do not."""
+    if words[:OPENING] != others[:OPENING]:
+        return False
     begun = zip(words, others, strict=False)
     opening = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], begun))
-    return not said and opening >= OPENING and 2 * opening >= min(len(words), len(others))
+    return opening >= OPENING and 2 * opening >= min(len(words), len(others))
 
 
 def _in_one_log(chunk: Chunk, other: Chunk) -> bool:
