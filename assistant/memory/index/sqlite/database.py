@@ -15,7 +15,7 @@ from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"

@@ -1,4 +1,5 @@
-"""Dates in headings, facts and questions, in English; no language model, no locale.
+"""Dates in headings, facts and questions; no language model, no locale. English is read here,
+nine other languages by `foreign.py`.
 
 A wrong date is worse than none: "may", "march", "sun", "second" and a bare number are no dates.
 (General date parsers find one in each of them, and cost 0.1 s and more to import.)
@@ -6,11 +7,10 @@ A wrong date is worse than none: "may", "march", "sun", "second" and a bare numb
 
 import calendar
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
-from functools import partial
 
+from assistant.memory.text.times import foreign
 from assistant.memory.text.times.period import (
     Period,
     days_from,
@@ -22,6 +22,7 @@ from assistant.memory.text.times.period import (
     season_near,
     weekday_near,
 )
+from assistant.memory.text.times.rules import Resolve, Rule, latest_on, scan
 
 
 def heading_date(text: str) -> str | None:
@@ -29,7 +30,7 @@ def heading_date(text: str) -> str | None:
 
     `2026-05-08`, `8 May 2023`, `May 8, 2023`, `1:56 pm on 8 May, 2023`; words around it are fine.
     """
-    days = [found.iso for found in _scan(text, _DAYS, None)]
+    days = [found.iso for found in _found(text, foreign.FULL, None)]
     return days[-1] if days else None
 
 
@@ -40,13 +41,19 @@ def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
     and "8 May" is the one nearest to it.
     """
     day = date.fromisoformat(anchor) if anchor else None
-    found = _scan(text, _DATED if day is None else _RULES, day)
+    found = _found(text, foreign.DATED if day is None else foreign.ANY, day)
     return tuple(dict.fromkeys(_nearest(p, day).iso for p in found if not _is_vague(p)))
 
 
 def periods(query: str, today: date) -> list[Period]:
     """The times a question asks about, in its order; a month without a year is any year's."""
-    return list(dict.fromkeys(_scan(query, _RULES, today)))
+    return list(dict.fromkeys(_found(query, foreign.ANY, today)))
+
+
+def _found(text: str, level: int, anchor: date | None) -> Iterator[Period]:
+    hints = _hints(text)
+    english = [each for each in (_DAYS, _DATED, _RULES)[level] if each.needs & hints]
+    return scan(text, [*foreign.rules(text, level), *english], anchor)
 
 
 def _is_vague(found: Period) -> bool:
@@ -106,43 +113,10 @@ _NAMES = {"march", "april", "may", "june", "august"}
 _CLEAR = rf"(?P<month>{_any(_MONTHS.keys() - _NAMES)})"
 _N = rf"(?P<n>\d{{1,3}}|{_any(_NUMBERS)})"
 
-_Resolve = Callable[[re.Match[str], date], Period | None]
-_NO_DAY = date.min
 
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A form of date; it is looked for where one of the words it `needs` occurs."""
-
-    needs: frozenset[str]
-    pattern: re.Pattern[str]
-    resolve: _Resolve
-
-
-def _scan(text: str, rules: list[_Rule], anchor: date | None) -> Iterator[Period]:
-    """What the rules find, in the order of the text; what one rule took is gone for the next."""
-    found: list[tuple[int, Period]] = []
-
-    def take(resolve: _Resolve, match: re.Match[str]) -> str:
-        try:
-            taken = resolve(match, anchor or _NO_DAY)
-        except (ValueError, OverflowError):  # 31 February, or before the calendar begins
-            taken = None
-        if taken is None:
-            return match[0]
-        found.append((match.start(), taken))
-        return "\0" * len(match[0])
-
-    hints = _hints(text)
-    for rule in rules:
-        if not rule.needs.isdisjoint(hints):
-            text = rule.pattern.sub(partial(take, rule.resolve), text)
-    return (each for _, each in sorted(found, key=lambda pair: pair[0]))
-
-
-def _rule(needs: Iterable[str], pattern: str, resolve: _Resolve) -> _Rule:
+def _rule(needs: Iterable[str], pattern: str, resolve: Resolve) -> Rule:
     flags = re.IGNORECASE | re.ASCII  # else "ſept" would be a month
-    return _Rule(frozenset(needs), re.compile(pattern, flags), resolve)
+    return Rule(frozenset(needs), re.compile(pattern, flags), resolve)
 
 
 def _month_of(match: re.Match[str]) -> int:
@@ -172,10 +146,7 @@ def _yearless_day(match: re.Match[str], anchor: date) -> Period | None:
     if name in {"may", "march", "mar"} and not sure:
         return None
     month, day = _month_of(match), int(match["day"])
-    years = range(anchor.year, max(anchor.year - 9, 0), -1)
-    past = (found for year in years if (found := on_day(year, month, day)))
-    latest = next((found for found in past if found.start <= anchor), None)
-    return latest and Period(latest.start, latest.end, yearly=True)
+    return latest_on(month, day, anchor)
 
 
 def _any_month(match: re.Match[str], anchor: date) -> Period:
