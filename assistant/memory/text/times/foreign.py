@@ -34,6 +34,7 @@ _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _YEARLIKE = re.compile(r"\d{4}")
 _ALWAYS: frozenset[str] = frozenset()
+_NOT_AFTER = re.compile(r"\(\?<!.*?\)")
 _PLACES = re.compile(r"[DMYWUNT](?![a-z])")
 
 
@@ -66,7 +67,8 @@ def _telling(language: str) -> frozenset[str]:
 def _unsure(language: str) -> frozenset[str]:
     """Words for times that are words of other languages too."""
     known = VOCABULARIES[language]
-    named = _WORD.findall(f"{known.months} {' '.join(known.days)} {known.weekdays}".casefold())
+    days = _NOT_AFTER.sub("", " ".join(known.days))
+    named = _WORD.findall(f"{known.months} {days} {known.weekdays}".casefold())
     units = {"german": "tag", "spanish": "mes", "french": "an ans jours"}[language].split()
     return frozenset(each for each in (*named, *units) if len(each) > 1) - _telling(language)
 

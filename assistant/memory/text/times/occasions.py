@@ -43,7 +43,7 @@ _YEARLY = re.compile(
 _PAST = re.compile(
     r"\b(?:was|were|went|met|had|did|came|saw|got|bought|made|visited|called|took|gave|said|told"
     r"|ended|finished|expired|landed|arrived|left|moved|started|began|died|lost|won|ago|yesterday"
-    r"|last)\b",
+    r"|last|war|waren|hatten?|fue|fui|fuimos|était|étions|был[аои]?)\b",
     re.IGNORECASE,
 )
 _AHEAD = re.compile(

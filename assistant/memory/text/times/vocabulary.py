@@ -13,9 +13,9 @@ DAY, WEEK, MONTH, YEAR = "day", "week", "month", "year"
 class Vocabulary:
     """The words of a language. Months and weekdays are in their order, numbers from one up.
 
-    `days` are so many days from today; `shifted` says of a unit or weekday that it is the last (-1),
-    this (0) or the next (1); `weeks` and `spans` are whole words for that. `telling` are words by
-    which the language is known; other texts are asked for full dates alone.
+    `days` are so many days from today; `shifted` says of a unit or weekday that it is the last
+    (-1), this (0) or the next (1); `weeks` and `spans` are whole words for that. `telling` words
+    are those by which the language is known; other texts are asked for full dates alone.
     """
 
     months: str
