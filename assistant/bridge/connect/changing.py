@@ -18,7 +18,6 @@ from assistant.bridge.connect.edits import changed
 from assistant.bridge.connect.programs import File, Launch, Program
 from assistant.disk import storage
 from assistant.errors import ConfigError, StorageError
-from assistant.workspace.folder import read_text
 
 RECORD = "made.json"
 
@@ -57,7 +56,7 @@ def make(program: Program, changes: Sequence[Change]) -> list[Path]:
     Raises ConfigError if one was changed since it was looked at, StorageError.
     """
     for change in changes:
-        if _text(change.path) != change.before:
+        if held(change.path) != change.before:
             raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
     kept = _record(program)
     copies = [_keep(program, change, kept) for change in changes]
@@ -70,7 +69,7 @@ def make(program: Program, changes: Sequence[Change]) -> list[Path]:
 def unmake(program: Program, changes: Sequence[Change]) -> None:
     """Carry out changes that take a connection back, and drop what was kept for it."""
     for change in changes:
-        if _text(change.path) != change.before:
+        if held(change.path) != change.before:
             raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
         _write(change)
     for path in _folder(program).glob("*"):
@@ -78,19 +77,19 @@ def unmake(program: Program, changes: Sequence[Change]) -> None:
 
 
 def _made(file: File) -> Iterator[Change]:
-    before = _text(file.path)
+    before = held(file.path)
     after = changed(str(file.path), before or "", [each.made for each in file.edits])
     if after != before:
         yield Change(file.path, before, after)
 
 
 def _unmade(program: Program, file: File, kept: dict[str, Any]) -> Iterator[Change]:
-    before = _text(file.path)
+    before = held(file.path)
     if before is None:
         return
     known = kept.get(str(file.path))
     if known and known["sha256"] == _digest(before):
-        after = read_text(_folder(program) / known["copy"]) if known["copy"] else None
+        after = held(_folder(program) / known["copy"]) if known["copy"] else None
     else:
         after = changed(str(file.path), before, [each.unmade for each in file.edits])
         if after.strip() in ("", "{}") and (known is None or not known["copy"]):
@@ -124,12 +123,16 @@ def _write(change: Change) -> None:
     storage.replace(change.path, change.after.encode())
 
 
-def _text(path: Path) -> str | None:
-    """What a file says, its line ends as they are; None if it is not there."""
+def held(path: Path) -> str | None:
+    """What a file says, to the byte; None if it is not there. Raises ConfigError for no text."""
     try:
-        return read_text(path)
+        return storage.read(path).decode("utf-8")
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not UTF-8 text: byte {error.start}", "Save it as UTF-8, and run it again"
+        ) from error
 
 
 def _digest(text: str) -> str:

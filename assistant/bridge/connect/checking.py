@@ -4,12 +4,11 @@ import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from assistant.bridge.connect.changing import held
 from assistant.bridge.connect.edits import changed
 from assistant.bridge.connect.programs import PROGRAMS, Launch, Program
-from assistant.workspace.folder import read_text
 
 ANSWER_SECONDS = 30.0
 """How long a server may take to answer its first request, on a busy machine."""
@@ -67,7 +66,7 @@ def fault(connection: Connection) -> str:
 def _found(program: Program, launch: Launch) -> Iterator[Any]:
     """What is there of each thing that the program is told."""
     for file in program.files(launch):
-        text = _text(file.path)
+        text = (held(file.path) or "").removeprefix("\ufeff")
         changed(str(file.path), text, [edit.made for edit in file.edits])
         for edit in file.edits:
             yield edit.found(text)
@@ -80,10 +79,3 @@ def _command(value: Any) -> tuple[str, ...]:
     command, arguments = value.get("command"), value.get("args", [])
     words = command if isinstance(command, list) else [command, *arguments]
     return tuple(words) if all(isinstance(word, str) for word in words) else ()
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        return ""

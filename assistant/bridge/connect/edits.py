@@ -187,9 +187,16 @@ class Whole:
 
 
 def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> str:
-    """The text after all changes. Raises ConfigError that says what is wrong with it, and where."""
+    """The text after all changes; a byte-order mark stays, and lines end as they all did.
+
+    Raises ConfigError that says what is wrong with it, and where.
+    """
     from tomlkit.exceptions import ParseError
 
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    text = text.removeprefix(mark)
+    dos = 0 < text.count("\n") == text.count("\r\n")
+    text = text.replace("\r\n", "\n") if dos else text
     try:
         for change in changes:
             text = change(text)
@@ -198,4 +205,4 @@ def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> st
             f"{name} cannot be understood, so it stays as it is: {error}",
             "Correct it, or ask its program what is wrong with it",
         ) from error
-    return text
+    return mark + (text.replace("\n", "\r\n") if dos else text)

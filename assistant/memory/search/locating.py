@@ -6,6 +6,7 @@ forgotten, superseded and reviewed by it.
 
 import functools
 import re
+import unicodedata
 
 import numpy as np
 
@@ -45,13 +46,22 @@ class Locator:
         """The passages at an address; None if the target has not the form of one."""
         catalog = self._store.catalog
         place = _PLACE.fullmatch(target)
-        if place and (place[1] in catalog.sources() or " " not in target):
-            there = catalog.at_line(place[1], int(place[2]))
+        source = self._source(place[1]) if place else None
+        if place and (source or " " not in target):
+            there = catalog.at_line(source or place[1], int(place[2]))
         elif _ID.fullmatch(target):
             there = catalog.by_id([target])
         else:
             return None
         return tuple(passage(each.chunk) for each in there)
+
+    def _source(self, name: str) -> str | None:
+        """The indexed file of this name, as the disk spells it; None if there is none."""
+        sources = self._store.catalog.sources()
+        if name in sources or name.isascii():
+            return name if name in sources else None
+        wanted = unicodedata.normalize("NFC", name)
+        return next((s for s in sources if unicodedata.normalize("NFC", s) == wanted), None)
 
     def beginning_at(self, source: str, line: int) -> StoredChunk | None:
         """The chunk that begins on a line, or None."""

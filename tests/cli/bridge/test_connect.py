@@ -61,6 +61,29 @@ def test_a_connection_is_made_once_and_taken_back_to_the_byte(
     assert "is not connected" in connect(workspace, name, "--undo", "--yes")
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("cursor", ".cursor/mcp.json", '{\n  "mcpServers": {} // mine\n}\n'),
+        ("codex", ".codex/config.toml", '# mine\nmodel = "x"\n'),
+    ],
+)
+def test_a_byte_order_mark_and_the_ends_of_lines_stay(
+    workspace: Workspace, home: Path, name: str, path: str, text: str
+) -> None:
+    file = home / path
+    file.parent.mkdir()
+    was = b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
+    file.write_bytes(was)
+    connect(workspace, name, "--yes")
+    made = file.read_bytes()
+    assert made.startswith(was[:3]) and b"assistant" in made
+    assert made.count(b"\n") == made.count(b"\r\n") > was.count(b"\n")
+    assert "connected already" in connect(workspace, name, "--yes")
+    connect(workspace, name, "--undo", "--yes")
+    assert file.read_bytes() == was
+
+
 def test_what_was_changed_since_stays(workspace: Workspace, home: Path) -> None:
     connect(workspace, "claude-code", "--yes")
     own = home / ".claude.json"
