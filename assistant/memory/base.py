@@ -167,7 +167,8 @@ class Fact:
 
     `replaces` names the fact it supersedes, as an id or `FILE:LINE`. What was written one after the
     other under one name of `together` is undone as one. One that `waits` is read by the owner
-    before it is memory, whoever it comes from.
+    before it is memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps
+    that day.
     """
 
     text: str
@@ -177,6 +178,7 @@ class Fact:
     together: str = ""
     secrets: Secrets = "tell"
     waits: bool = False
+    recorded: str = ""
 
 
 @dataclass(frozen=True, slots=True)

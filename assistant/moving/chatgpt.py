@@ -2,7 +2,7 @@
 messages to its tool `bio`, and as the context that later conversations began with."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assistant.moving.found import (
@@ -11,6 +11,7 @@ from assistant.moving.found import (
     FoundFact,
     LeftOut,
     Message,
+    day,
     instant,
     named,
 )
@@ -18,7 +19,7 @@ from assistant.moving.found import (
 NAME = "ChatGPT"
 _MARK = re.compile("\ue200[^\ue201]*\ue201|[\ue000-\uf8ff]")
 """Citations, in characters of private use."""
-_KNOWN = re.compile(r"^\s*\d+\.\s*\[\d{4}-\d\d-\d\d\]\.?\s*", re.MULTILINE)
+_KNOWN = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*", re.MULTILINE)
 _SHOWN = ("text", "multimodal_text", "code")
 
 
@@ -37,7 +38,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
         return
     mapping = item["mapping"]
     for node in mapping.values():
-        yield from map(FoundFact, _saved(node.get("message") or {}))
+        yield from _saved(node.get("message") or {})
     messages = tuple(filter(None, (_message(node) for node in _branch(item))))
     if messages:
         title = item.get("title")
@@ -102,18 +103,21 @@ def _part(part: object) -> str:
     return f"[{kind}]" if kind else ""
 
 
-def _saved(message: Mapping[str, Any]) -> Iterable[str]:
+def _saved(message: Mapping[str, Any]) -> Iterator[FoundFact]:
     """What a message puts into memory, or tells of it."""
     content = message.get("content") or {}
-    if (message.get("author") or {}).get("role") == "assistant" and message.get(
-        "recipient"
-    ) == "bio":
-        yield from filter(None, [_text(content)])
+    said_to = (message.get("author") or {}).get("role"), message.get("recipient")
+    if said_to == ("assistant", "bio") and (text := _text(content)):
+        yield FoundFact(text, day(message.get("create_time")))
     snapshot = content.get("model_set_context")
     if isinstance(snapshot, str):
-        yield from (" ".join(each.split()) for each in _KNOWN.split(snapshot) if each.strip())
+        before, *numbered = _KNOWN.split(snapshot)
+        for date, known in [("", before), *zip(numbered[::2], numbered[1::2], strict=True)]:
+            if known.strip():
+                yield FoundFact(" ".join(known.split()), day(date))
     told = content.get("user_context_message_data") or {}
     profile = told.get("about_user_message") if isinstance(told, Mapping) else None
     for text in (profile, content.get("user_profile")):
         if isinstance(text, str):
-            yield from (line.strip(" \t-*") for line in text.splitlines() if line.strip(" \t-*"))
+            lines = (line.strip(" \t-*") for line in text.splitlines())
+            yield from map(FoundFact, filter(None, lines))

@@ -12,6 +12,7 @@ from assistant.moving.found import (
     Message,
     Problem,
     Speaker,
+    day,
     instant,
     named,
 )
@@ -62,7 +63,7 @@ def memory(item: Mapping[str, Any]) -> Iterator[Found]:
     told += projects.values() if isinstance(projects, Mapping) else []
     for text in told:
         if isinstance(text, str):
-            yield from map(FoundFact, facts_in(text))
+            yield from facts_in(text)
         elif text is not None:
             yield Problem("memories", f"one is no text but {type(text).__name__}")
 
@@ -71,7 +72,7 @@ def project(item: Mapping[str, Any]) -> Iterator[Found]:
     """What a project says of itself; its documents are counted."""
     name, about = item.get("name"), item.get("description")
     if isinstance(name, str) and isinstance(about, str) and about.strip():
-        yield FoundFact(f"{name}: {' '.join(about.split())}")
+        yield FoundFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
     for _ in item.get("docs") or ():
         yield LeftOut("a project's documents")
 

@@ -13,7 +13,6 @@ from assistant.moving.found import (
     Document,
     Found,
     FoundConversation,
-    FoundFact,
     Items,
     LeftOut,
     Message,
@@ -78,7 +77,7 @@ def _facts(package: Package, name: str) -> Iterator[Found]:
     if isinstance(text, Problem):
         yield text
     else:
-        yield from map(FoundFact, facts_in(_COMMENT.sub("", text)))
+        yield from facts_in(_COMMENT.sub("", text), name)
 
 
 def _documents(package: Package, markdown: Sequence[str]) -> Items:

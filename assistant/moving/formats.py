@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.errors import ImportFailure
 from assistant.moving import chatgpt, claude, documents, folders
-from assistant.moving.found import FoundFact, Items, Problem
+from assistant.moving.found import FoundFact, Items, Problem, day
 from assistant.moving.package import Package
 
 KNOWN = (
@@ -87,7 +87,9 @@ def _of_item(item: Any) -> Items:
     elif claude.is_project(item):
         yield from claude.project(item)
     elif isinstance(item.get("memory"), str):
-        yield FoundFact(" ".join(item["memory"].split()))
+        yield FoundFact(
+            " ".join(item["memory"].split()), day(item.get("updated_at") or item.get("created_at"))
+        )
     elif "results" in item or "memories" in item:
         for each in item.get("results") or item.get("memories") or ():
             yield from _of_item(each)

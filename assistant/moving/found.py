@@ -31,9 +31,10 @@ class FoundConversation:
 
 @dataclass(frozen=True, slots=True)
 class FoundFact:
-    """Something that another memory knew."""
+    """Something that another memory knew, since a day (ISO); empty if that is not known."""
 
     text: str
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ def instant(value: object) -> str:
         return _iso(known if known.tzinfo else known.replace(tzinfo=UTC))
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def day(value: object) -> str:
+    """The day (ISO) of a time as exports have it; empty if it is none."""
+    return instant(value)[:10]
 
 
 def named(id: object, content: object) -> str:

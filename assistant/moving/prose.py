@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from assistant.memory.text.chunks import chunks_of
+from assistant.moving.found import FoundFact, day
 
 LONGEST = 2000
 """Characters of a fact; what is longer is no fact but a document."""
@@ -12,13 +13,16 @@ _LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
 """An entry of a table of contents."""
 
 
-def facts_in(text: str) -> Iterator[str]:
-    """The facts of a markdown text, in its order; what is struck out, and code, is none."""
-    for each in chunks_of(text, "imported.md"):
+def facts_in(text: str, name: str = "imported.md") -> Iterator[FoundFact]:
+    """The facts of a markdown text, in its order; what is struck out, and code, is none.
+
+    A dated heading above a fact, or the file's name, says since when it was known.
+    """
+    for each in chunks_of(text, name):
         own = each.text.strip()
         if each.status != "current" or own.startswith(("```", "~~~")) or len(own) > LONGEST:
             continue
         if _LINK_ALONE.match(own) or _HEADING_ALONE.fullmatch(own):
             continue
         if fact := " ".join(each.plain.split()):
-            yield fact
+            yield FoundFact(fact, day(each.date))

@@ -13,6 +13,7 @@ from assistant.session import codec, transcript
 from assistant.session.entries import (
     FORMAT,
     AssistantEntry,
+    CaptureEntry,
     Entry,
     HeaderEntry,
     TitleEntry,
@@ -104,13 +105,15 @@ class Sessions:
 
 
 def _entries(messages: Sequence[Message], first: int, begun: str) -> list[Entry]:
+    """What was said, and that there is nothing in it to be read for facts."""
     kinds = {"user": UserEntry, "assistant": AssistantEntry}
     entries: list[Entry] = []
     time = begun
     for number, each in enumerate(messages, start=first):
         time = each.time or time
         entries.append(kinds[each.by](each.text, id=f"e{number}", time=time))
-    return entries
+    end = first + len(messages)
+    return [*entries, CaptureEntry(f"e{end - 1}", id=f"e{end}", time=time)]
 
 
 def _texts(messages: Sequence[Message]) -> list[tuple[str, str]]:

@@ -98,8 +98,8 @@ class Taking:
         match found:
             case FoundConversation():
                 self._conversation(found)
-            case FoundFact(text=text):
-                self._fact(text)
+            case FoundFact():
+                self._fact(found)
             case Document():
                 self._document(found)
             case LeftOut(why=why):
@@ -118,8 +118,8 @@ class Taking:
             report.first = min(filter(None, [report.first, times[0]]))
             report.last = max(report.last, times[-1])
 
-    def _fact(self, text: str) -> None:
-        key = fact_key(text)
+    def _fact(self, found: FoundFact) -> None:
+        key = fact_key(found.text)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -129,8 +129,9 @@ class Taking:
             return
         self._record.add(mark)
         origin = Origin(self.report.kind.casefold().replace(" ", "-"))
+        section = f"Imported from {self.report.kind}"
         self._facts.append(
-            Fact(text, f"Imported from {self.report.kind}", origin=origin, waits=True)
+            Fact(found.text, section, origin=origin, waits=True, recorded=found.date)
         )
         if len(self._facts) == AT_ONCE:
             self._give()

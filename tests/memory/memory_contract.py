@@ -108,6 +108,15 @@ class MemoryContract:
         for wrong in ("MEMORY.md:9999", "NOTES.md:1", "0123456789abcdef"):
             assert memory.locate(wrong).passages == (), wrong
 
+    def test_either_spelling_of_an_accent_names_a_file(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        (workspace.root / "memory").mkdir(exist_ok=True)
+        (workspace.root / "memory" / "Cafe\u0301.md").write_text("- Closed on Mondays\n")
+        (there,) = memory.recall(Query("Mondays", k=1)).passages
+        found = memory.locate("memory/Caf\u00e9.md:1")
+        assert [each.id for each in found.passages] == [there.id]
+
     def test_words_locate_every_fact_that_holds_them(self, memory: Keeper) -> None:
         ids = remember(memory, "Ana likes rye bread", "Ben likes rye bread too", "Likes wheat")
         assert {each.id for each in memory.locate("rye bread").passages} == set(ids[:2])

@@ -68,7 +68,11 @@ def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) 
     assert said(boats) == ["Which boat?", "A ketch.", "[image]\nSails?", "Two."]
     assert (boats.id, boats.title, boats.time[:10]) == ("boats", "", "2023-11-14")
     assert said(late) == ["One", "Two"]
-    assert facts(items) == ["Owner has a dog named Rex", "Lives in Porto", "Plays Go"]
+    assert [each for each in items if isinstance(each, FoundFact)] == [
+        FoundFact("Owner has a dog named Rex", "2023-11-14"),
+        FoundFact("Lives in Porto", "2026-01-15"),
+        FoundFact("Plays Go", "2026-02-01"),
+    ]
     (problem,) = (each for each in items if isinstance(each, Problem))
     assert problem.where == "conversations-000.json, item 2" and not problem.cut
     assert [each.why for each in items if isinstance(each, LeftOut)] == [

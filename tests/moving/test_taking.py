@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.agent import capture
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.memory.base import SESSIONS, Fact, Query
 from assistant.memory.embedding.onnx import OnnxEmbedder
@@ -16,6 +17,7 @@ from assistant.moving.formats import Export
 from assistant.moving.package import Package
 from assistant.moving.taking import Report, Taking
 from assistant.session import listing, transcript
+from assistant.session.history import turns
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.moving.exports import folder, node, simple, zipped
@@ -68,6 +70,37 @@ def test_an_export_is_taken_over_once_and_then_what_is_new(
     boats = transcript.read(workspace.sessions, listing.sessions(workspace.sessions)[0].id)
     assert len({each.id for each in boats}) == len(boats)
     assert len(listing.sessions(workspace.sessions)) == 2
+
+
+def test_a_fact_keeps_the_day_it_was_written_down(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    there = {
+        "MEMORY.md": "## Boats -- 2024-05-06\n- Owns a ketch\n\n## Far -- 2199-01-01\n- A\n",
+        "memory/2025-02-03.md": "- Sold the ketch\n",
+        "SOUL.md": "Be kind\n",
+    }
+    take(workspace, folder(tmp_path / "claw", there), memory)
+    for held in memory.waiting():
+        memory.review(held.id, accept=True)
+    dates = {each.text: each.date for each in memory.recall(Query("ketch", k=5)).passages}
+    assert (dates["- Owns a ketch"], dates["- Sold the ketch"]) == ("2024-05-06", "2025-02-03")
+    assert "2199" not in (workspace.root / "MEMORY.md").read_text()
+
+
+def test_an_imported_conversation_is_not_read_for_facts(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    for said in (("Which tea?", "Green"), ("Which tea?", "Green", "And when?", "At five")):
+        take(
+            workspace,
+            zipped(tmp_path / "1.zip", {"conversations.json": [simple("a", *said)]}),
+            memory,
+        )
+        (session,) = transcript.session_ids(workspace.sessions)
+        entries = transcript.read(workspace.sessions, session)
+        assert len(turns.group(entries)) == len(said) // 2
+        assert not capture.is_left(turns.group(entries), entries)
 
 
 def test_a_conversation_that_went_on_otherwise_is_one_of_its_own(

@@ -115,7 +115,7 @@ class Adding:
             edits.append(strike(change.draft, old, said, self._today()))
             change.verdicts.update(self.given_up(old))
         if not there:
-            title = dated(fact.section, self._today())
+            title = dated(fact.section, _recorded(fact, self._today()))
             place = insertion(change.draft.text(MEMORY_FILE), title, escape(said))
             edits.append(change.draft.edit(MEMORY_FILE, place))
         write = replace(write, edits=tuple(edits))
@@ -123,6 +123,11 @@ class Adding:
         if there:
             return replace(there, status="superseded", entry=write.id)
         return _stored(change.draft, write)
+
+
+def _recorded(fact: Fact, today: date) -> date:
+    """The day a fact was written down: today, unless that was elsewhere and before."""
+    return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
 def _replaced(fact: Fact, wanted: Wanted) -> Sequence[Passage]:
