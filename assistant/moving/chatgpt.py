@@ -107,8 +107,8 @@ def _saved(message: Mapping[str, Any]) -> Iterator[FoundFact]:
     """What a message puts into memory, or tells of it."""
     content = message.get("content") or {}
     said_to = (message.get("author") or {}).get("role"), message.get("recipient")
-    if said_to == ("assistant", "bio") and (text := _text(content)):
-        yield FoundFact(text, day(message.get("create_time")))
+    if said_to == ("assistant", "bio") and (saved := _text(content)):
+        yield FoundFact(saved, day(message.get("create_time")))
     snapshot = content.get("model_set_context")
     if isinstance(snapshot, str):
         before, *numbered = _KNOWN.split(snapshot)

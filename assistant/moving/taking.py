@@ -6,7 +6,6 @@ so that what the owner has since refused or deleted does not come again.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -58,9 +57,13 @@ class Report:
     messages: int = 0
     first: str = ""
     last: str = ""
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     written: bool = False
+
+    def leave_out(self, why: str) -> None:
+        """One thing more that is not taken."""
+        self.left_out[why] = self.left_out.get(why, 0) + 1
 
     @property
     def cut(self) -> bool:
@@ -103,7 +106,7 @@ class Taking:
             case Document():
                 self._document(found)
             case LeftOut(why=why):
-                report.left_out[why] += 1
+                report.leave_out(why)
             case Problem():
                 report.problems.append(found)
 
@@ -145,7 +148,7 @@ class Taking:
             return
         for done in self._memory.remember(facts) if facts else ():
             if done.status == "secret":
-                self.report.left_out["facts that hold a secret"] += 1
+                self.report.leave_out("facts that hold a secret")
             else:
                 self.report.facts.count("known" if done.status == "exists" else "new")
 

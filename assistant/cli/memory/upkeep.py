@@ -147,6 +147,7 @@ def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
         typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
     origin = held.fact.origin
     said = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
+    said += f", written down {held.fact.recorded}" if held.fact.recorded else ""
     for line in (said, *sentences(place, origin)):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))
 
