@@ -5,7 +5,7 @@ time makes none twice; those of an interval count from the epoch, alike on every
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,8 @@ class Schedule:
     weekdays: tuple[int, ...] = ()
     is_timed: bool = False
     """Whether the words named a time of day."""
+    is_dated: bool = field(default=True, repr=False)
+    """Whether the words named a day, or a rule that is every day's."""
 
     def latest(self, now: datetime) -> datetime | None:
         """The last due time up to now, both on the local clock; None if there was none."""

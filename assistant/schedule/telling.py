@@ -39,7 +39,9 @@ def rhythm(schedule: Schedule) -> str:
         return f"{parts['BYMONTHDAY']} {calendar.month_name[int(parts['BYMONTH'])]} of {every}"
     if "BYMONTHDAY" in parts:
         last = parts["BYMONTHDAY"] == "-1"
-        return f"{'the last day' if last else 'day ' + parts['BYMONTHDAY']} of {every}"
+        days = parts["BYMONTHDAY"].split(",")
+        named = f"day{'s' if len(days) > 1 else ''} {listed(days)}"
+        return f"{'the last day' if last else named} of {every}"
     return every
 
 

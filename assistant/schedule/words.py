@@ -55,7 +55,7 @@ _FORMS = [
     for name, pattern in (
         ("half", r"(?:every|each)\s+(?:half(?:\s+an)?|quarter(?:\s+of\s+an)?)\s+hour\b"),
         ("every", rf"(?:every|each)\s+(?:(?P<n>\d{{1,4}}|{_any(_COUNTS)})\s+)?"
-                  r"(?P<unit>minute|min|hour|hr|day|week|month|year)s?\b"),
+                  r"(?P<unit>minute|min|hour|hr|day|week|fortnight|month|year)s?\b"),
         ("hourly", r"hourly\b"),
         ("nth_day", rf"(?:on\s+|{_EVERY})?(?:the\s+)?(?P<nth>{_any(_NTH)})\s+"
                     rf"(?P<day>{_DAY}|day|weekday|workday)\s+(?:of|in)\s+"
@@ -87,7 +87,8 @@ _GAP = re.compile(r"[\s,]*(?:(?:and|on|,)\s+(?=(?:every|each|at|on|the|week|mon|
 STARTS = re.compile(
     rf"\b(?:every|each|daily|hourly|weekly|fortnightly|monthly|yearly|annually|once\s+(?:a|per)"
     rf"|(?:on\s+)?(?:{_any(_DAYS)})s\b|on\s+\w|(?:on\s+)?week(?:days|ends)\b|at\s+\d"
-    rf"|(?:on\s+)?the\s+(?:\d|{_any(_NTH)}))",
+    rf"|(?:on\s+)?the\s+(?:\d|{_any(_NTH)})|{_ORDINAL}\s+of\s+(?:the|each|every)\b"
+    rf"|(?:{_any(_NTH)})\s+(?:{_any(_DAYS)}|(?:week|work)?day)\s+(?:of|in)\b)",
     re.IGNORECASE,
 )
 """Where the words of a schedule may begin within a text."""
@@ -163,6 +164,8 @@ def _take_unit(read: _Read, name: str, found: "re.Match[str]") -> bool:
         count = int(word) if word.isdigit() else _COUNTS[word]
         if not count:
             return False
+        if unit == "fortnight":
+            unit, count = "week", count * 2
         read.unit, read.count = {"min": "minute", "hr": "hour"}.get(unit, unit), count
     return True
 
@@ -231,7 +234,8 @@ def _made(read: _Read) -> Schedule | None:
         return Schedule(every=every, start=start, end=end, weekdays=days, times=())
     if read.window or not (rule := _rule(read)):
         return None
-    return Schedule(rule, times, is_timed=timed)
+    dated = bool(read.days or read.monthdays or read.unit == "day")
+    return Schedule(rule, times, is_timed=timed, is_dated=dated)
 
 
 def _rule(read: _Read) -> str:

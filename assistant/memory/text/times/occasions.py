@@ -53,7 +53,7 @@ _AHEAD = re.compile(
 )
 _RECURS = re.compile(
     r"every|each|daily|weekly|monthly|yearly|annually|fortnightly|once\s|weekdays|weekends"
-    rf"|(?:{'|'.join(_WEEKDAYS)})s",
+    rf"|(?:{'|'.join(_WEEKDAYS)})s|day of the month",
     re.IGNORECASE,
 )
 _BARE_DAY = re.compile(
@@ -129,10 +129,13 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
             continue
         found, end = made
         daily = found.rule == "FREQ=DAILY"
-        if not found.rule or (daily and not found.is_timed) or _YEARLY.search(text):
+        vague = not found.is_dated or (daily and not found.is_timed)
+        if not found.rule or vague or _YEARLY.search(text):
             continue
-        times = [f"{each:%H:%M}" for each in found.times] if found.is_timed else [""]
         rest = text[: begin.start()] + text[begin.start() + end :]
+        times = [f"{each:%H:%M}" for each in found.times]
+        if not found.is_timed:
+            times = ["" if _days(rest, YEARLESS, None) else _time(rest)]
         origin = date(1970, 1, 1)
         return rest, [Occasion(origin, origin, t, found.rule, rhythm(found)) for t in times]
     return text, []

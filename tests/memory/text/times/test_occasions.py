@@ -30,6 +30,11 @@ TOLD = "2026-11-17"
         ("Choir every Thursday at 19:30", ["2026-11-19 19:30", "2026-11-26 19:30",
                                            "2026-12-03 19:30", "2026-12-10 19:30"]),
         ("Rent is due on the 1st of each month", ["2026-12-01"]),
+        ("First Monday of each month: book club at 19:00", ["2026-12-07 19:00"]),
+        ("Book club on the first Monday of the month", ["2026-12-07"]),
+        ("Rent: 15th of every month", ["2026-12-15"]),
+        ("The gym costs 40 euros each month", []),
+        ("Calls mother every week", []),
         ("Drinks coffee every day", []),
     ],
 )  # fmt: skip
