@@ -60,6 +60,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
             ending = "rounds"
             yield _remind(agent, ending)
         yield StateChanged(State.THINKING)
+        stop_if_cancelled(agent)
         answered = yield from ask(agent)
         if answered is None:  # the owner said something into it
             continue

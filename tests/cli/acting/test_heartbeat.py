@@ -82,6 +82,26 @@ def test_what_is_due_is_done_once_and_told(
     assert run("ask", "--continue", "hello").returncode == 0  # goes on with a chat, not with a beat
 
 
+def test_a_beat_ends_at_its_cap_and_none_begins_past_the_months(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSISTANT_HEARTBEAT__TOKENS", "10")
+    monkeypatch.setenv("ASSISTANT_HEARTBEAT__MONTHLY_TOKENS", "20")
+    (place / "HEARTBEAT.md").write_text("- every hour: costly task\n- every minute: later\n")
+    look = Reply(tool_calls=(ToolCall("c", "recall", {"query": "key"}),))
+    with Provider(respond=lambda _: look) as provider:
+        first = beats(place, provider.url)
+        assert len(provider.requests) == 1, "a beat went on past its cap"
+        again = beats(place, provider.url, "heartbeat", "run", "--json")
+        assert len(provider.requests) == 1, "a beat began past the month's cap"
+    assert "HEARTBEAT.md:1" in first.stderr and " of 10 tokens" in first.stderr
+    for ended in (first, again):
+        assert ended.returncode == 1
+        assert "has used this month's 20 tokens" in ended.stderr
+    assert "due now" in run("heartbeat", "explain").stdout  # what was not begun was not taken
+    assert "HEARTBEAT.md:1: stopped: it had cost" in run("chat", stdin="hello\n").stderr
+
+
 @pytest.fixture
 def here(tmp_path: Path) -> Workspace:
     """A trusted workspace, in this process."""
