@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from assistant.agent import capture
+from assistant.cli.main import cli
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.memory.base import SESSIONS, Fact, Query
 from assistant.memory.embedding.onnx import OnnxEmbedder
@@ -70,6 +72,12 @@ def test_an_export_is_taken_over_once_and_then_what_is_new(
     boats = transcript.read(workspace.sessions, listing.sessions(workspace.sessions)[0].id)
     assert len({each.id for each in boats}) == len(boats)
     assert len(listing.sessions(workspace.sessions)) == 2
+
+
+def test_what_was_left_out_is_told_to_programs(workspace: Workspace, tmp_path: Path) -> None:
+    path = zipped(tmp_path / "1.zip", {"conversations.json": [simple("empty")]})
+    done = CliRunner().invoke(cli, ["-w", str(workspace.root), "import", str(path), "--json"])
+    assert json.loads(done.stdout)["left_out"] == {"nothing said": 1}
 
 
 def test_a_fact_keeps_the_day_it_was_written_down(

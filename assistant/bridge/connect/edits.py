@@ -39,7 +39,7 @@ class Entry:
         return jsonc.put(text, self.path, self.value)
 
     def unmade(self, text: str) -> str:
-        return jsonc.remove(text, self.path)
+        return jsonc.remove(text, self.path) if _ours(self.found(text)) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +157,25 @@ class Table:
     def unmade(self, text: str) -> str:
         import tomlkit
 
+        if not _ours(self.found(text)):
+            return text
         document = tomlkit.parse(text)
         holders: list[Any] = [document]
         for key in self.path:
-            if key not in holders[-1]:
-                return text
             holders.append(holders[-1][key])
         for key, holder in zip(reversed(self.path), reversed(holders[:-1]), strict=True):
             del holder[key]
             if holder:
                 break
         return tomlkit.dumps(document)
+
+
+def _ours(server: Any) -> bool:
+    """Whether a value starts our server, of whichever workspace; another's has the name alone."""
+    if not isinstance(server, dict):
+        return False
+    words = [server.get("command"), server.get("args")]
+    return all(f"'{word}'" in str(words) for word in ("mcp", "--as"))
 
 
 @dataclass(frozen=True, slots=True)

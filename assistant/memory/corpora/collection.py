@@ -141,7 +141,8 @@ class Collection:
             self._faults = (f"{self.name} {away}; what was indexed of it stays searchable",)
             return
         done = self._index.refresh(seconds=seconds, order=order)
-        self.left, self._faults = done.left, done.faults
+        self.left = done.left
+        self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
 
     @contextmanager
     def _first(self) -> Iterator[None]:

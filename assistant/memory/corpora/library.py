@@ -64,7 +64,7 @@ class Library:
         if not self._settings.sources or query.as_of:
             return facts
         found: list[Passage] = []
-        notices: list[str] = []
+        notices = list(facts.notices)
         wanted = replace(query, own=None, without=(), before="", why=False)
         for source in self._settings.sources:
             collection = self._notes(source)

@@ -32,8 +32,9 @@ def check(commits: Commits, index: Synchronizer) -> Iterator[Finding]:
 
 def damage(journal: Journal) -> Iterator[str]:
     """What to tell of a journal with lines that cannot be read."""
-    if lines := ", ".join(map(str, journal.damaged())):
-        yield f"journal.jsonl: line {lines} damaged and passed over: `assistant memory check`"
+    if damaged := journal.damaged():
+        lines = f"{'line' if len(damaged) == 1 else 'lines'} {', '.join(map(str, damaged))}"
+        yield f"journal.jsonl: {lines} damaged and passed over: `assistant memory check`"
 
 
 def _images(commits: Commits) -> Iterator[Finding]:

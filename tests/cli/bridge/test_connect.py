@@ -84,6 +84,20 @@ def test_a_byte_order_mark_and_the_ends_of_lines_stay(
     assert file.read_bytes() == was
 
 
+def test_a_server_of_the_same_name_that_is_not_ours_stays(workspace: Workspace, home: Path) -> None:
+    for name, path, text in (
+        ("claude-code", ".claude.json", '{"mcpServers": {"assistant": {"command": "mine"}}}'),
+        ("codex", ".codex/config.toml", '[mcp_servers.assistant]\ncommand = "mine"\n'),
+    ):
+        (home / path).parent.mkdir(exist_ok=True)
+        (home / path).write_text(text)
+        connect(workspace, name, "--undo", "--yes")
+        assert (home / path).read_text() == text
+        connect(workspace, name, "--yes")
+        connect(workspace, name, "--undo", "--yes")
+        assert (home / path).read_text() == text
+
+
 def test_what_was_changed_since_stays(workspace: Workspace, home: Path) -> None:
     connect(workspace, "claude-code", "--yes")
     own = home / ".claude.json"

@@ -113,6 +113,12 @@ def test_a_source_that_is_away_keeps_what_was_indexed(opened: Open, vault: Path)
     assert memory.recall(Query("hull")).notices == ()
 
 
+def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) -> None:
+    (vault / "Odd.md").write_bytes(b"\xff\xfe odd, and all that follows can be read\n")
+    (notice,) = opened().recall(Query("hull", within="vault")).notices
+    assert notice.startswith("vault:Odd.md is not UTF-8")
+
+
 def _passage(number: int, score: float, source: str = "MEMORY.md") -> Passage:
     return Passage(f"{source}{number}", "x" * 200, source, number, number, 0, 200, score=score)
 
