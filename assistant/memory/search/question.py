@@ -13,6 +13,7 @@ from datetime import date
 
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
+from assistant.memory.search import events
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
@@ -104,7 +105,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         latest=bool(_LATEST.search(text)),
         names=frozenset(term.text for term in names),
         unknown_names=_share_unknown(names, catalog),
-        periods=tuple(periods(text, today)),
+        periods=(*periods(text, today), *events.times(text, language, catalog, today)),
     )
 
 

@@ -101,3 +101,37 @@ def test_a_german_noun_is_no_name(catalog: Catalog) -> None:
 def test_function_words_of_the_questions_language_are_not_looked_for(catalog: Catalog) -> None:
     asked = read(catalog, "¿dónde está la llave del trastero?")
     assert {term.text for term in asked.terms} == {"llav", "traster"}
+
+
+EVENTS = """# Memory
+- Moved to the flat in Lisbon on 3 March 2024
+- My birthday: born on 8 May 1990
+- The wedding of Ana is on 5 June 2021
+- The wedding of Tom is on 7 July 2022
+- Der Umzug nach Porto war am 8. Mai 2025
+- The concert was loud
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Where did I live before the move?", ["0001-01-01/2024-03-02"]),
+        ("What have I bought since the move to Lisbon?", ["2024-03-03/2026-11-21"]),
+        ("Who wrote since my birthday?", ["2026-05-08/2026-11-21"]),
+        ("Was kam nach dem Umzug?", ["2025-05-09/2026-11-21"]),
+        ("What did we eat after the wedding?", []),
+        ("What did we eat after the concert?", []),
+        ("What did we eat after the funeral?", []),
+        ("move the chair before the table", []),
+    ],
+)
+def test_an_event_with_one_known_day_is_a_time(
+    workspace: Workspace, text: str, expected: list[str]
+) -> None:
+    (workspace.root / "MEMORY.md").write_text(EVENTS, encoding="utf-8")
+    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
+    index.refresh()
+    asked = read(index.store.catalog, text)
+    index.close()
+    assert [each.iso for each in asked.periods] == expected
