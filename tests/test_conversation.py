@@ -628,7 +628,7 @@ def test_a_preview_keeps_and_sends_nothing(opened: Opened, tmp_path: Path) -> No
     talk = opened(model, memory=ListMemory([Fact("The spare key is with Ada")]))
     shown = {each.title: each.text for each in talk.preview("Where is the spare key?")}
     assert "- (MEMORY.md:1) The spare key" in shown["Your Memory"]
-    assert "look: Look around." in shown["Tools"]
+    assert '"name": "look", "description": "Look around."' in shown["Tools"]
     assert shown["Message"] == "Where is the spare key?"
     assert model.requests == [] and not talk.workspace.private.exists()
 
