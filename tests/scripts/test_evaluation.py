@@ -19,7 +19,7 @@ from scripts.evaluation.report import Row
 from scripts.evaluation.room import Room, opened
 from scripts.evaluation.suites import Asked
 
-STRINGS = next(plan for plan in PLANS if plan.name == "strings")
+LATEST = next(plan for plan in PLANS if plan.name == "latest")
 MEMORY = "# Memory\n\n- The ferry sails at noon\n- Ada keeps bees\n- Bees need fondant\n"
 KEEPING = Settings.model_validate({"memory": {"abstain": False}})
 
@@ -86,10 +86,10 @@ def test_figures_of_other_suites_stay_as_they_were_recorded(tmp_path: Path) -> N
 
 
 def test_what_is_missed_is_never_shown_of_the_held_out_half() -> None:
-    told = list(misses(STRINGS, HashingEmbedder(), Settings()))
+    told = list(misses(LATEST, HashingEmbedder(), Settings()))
     shown = {each.split("\n")[0] for each in told}
     development, held_out = (
-        {each.question for each in suites.questions("strings", half)} for half in suites.HALVES
+        {each.question for each in suites.questions("latest", half)} for half in suites.HALVES
     )
     assert shown and shown <= development
     assert not shown & held_out

@@ -122,7 +122,7 @@ def test_a_session_goes_on_where_it_ended(directory: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from assistant.session import transcript, turns
+from assistant.session import transcript
 from assistant.session.entries import UserEntry
 session = transcript.create(Path(sys.argv[1]))
 session.append(UserEntry("Hello"))

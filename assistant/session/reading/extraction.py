@@ -5,8 +5,9 @@ is behind a fact is worked out here, from the entries, and not taken from the mo
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -100,10 +101,12 @@ def parse(
     before = list(takewhile(lambda each: each.id != turns[0].entries[0].id, session))
     said = speakers(turns, tainted=is_tainted(before))
     tainted = is_tainted([*before, *(entry for turn in turns for entry in turn.entries)])
+    earlier = [each.text for each in before if isinstance(each, UserEntry)]
+    behind = partial(kind_of, said=said, earlier=earlier, tainted=tainted)
     for operation in _operations(answer):
         if operation.get("op") == "skip":
             continue
-        fact = _fact(operation, said, known, tainted=tainted)
+        fact = _fact(operation, said, known, behind)
         if fact is None:
             refused += 1
         elif not _is_echo(fact, session) and not _is_among(fact, facts):
@@ -212,8 +215,7 @@ def _fact(
     operation: Mapping[str, Any],
     said: Mapping[str, Said],
     known: Sequence[Passage],
-    *,
-    tainted: bool,
+    behind: Callable[[str, Sequence[str]], str],
 ) -> CapturedFact | None:
     text, cited = operation.get("text"), operation.get("entries")
     if operation.get("op") not in ("add", "supersede") or not isinstance(text, str):
@@ -223,8 +225,7 @@ def _fact(
     entries = tuple(dict.fromkeys(each for each in named if each in said))
     if not entries or not text or len(text) > FACT_LIMIT:
         return None
-    kind = kind_of(text, entries, said, tainted=tainted)
-    return CapturedFact(text, kind, entries, _which(operation, known))
+    return CapturedFact(text, behind(text, entries), entries, _which(operation, known))
 
 
 def _which(operation: Mapping[str, Any], known: Sequence[Passage]) -> str | None:

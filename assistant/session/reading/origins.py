@@ -103,14 +103,22 @@ def speakers(turns: Sequence[Turn], *, tainted: bool = False) -> dict[str, Said]
     return origins
 
 
-def kind_of(text: str, cited: Sequence[str], said: Mapping[str, Said], *, tainted: bool) -> str:
+def kind_of(
+    text: str,
+    cited: Sequence[str],
+    said: Mapping[str, Said],
+    *,
+    tainted: bool,
+    earlier: Iterable[str] = (),
+) -> str:
     """Owner, assistant, recalled or tool: the least trusted of the cited entries.
 
     Recalled is what the assistant alone says, when memory had just been put before it. In a
-    tainted conversation a text is the tool's that the owner's words do not say, whatever it cites.
+    tainted conversation a text is the tool's that the owner's words do not say, those here and
+    `earlier` ones, whatever it cites.
     """
     kinds = {said[each].kind for each in cited}
-    owners = (each.text for each in said.values() if each.kind == "owner")
+    owners = [*earlier, *(each.text for each in said.values() if each.kind == "owner")]
     if "tool" in kinds or (tainted and not is_said(text, owners)):
         return "tool"
     if kinds == {"owner"}:

@@ -24,6 +24,7 @@ from assistant.memory.base import (
     Recall,
     Remembered,
 )
+from assistant.memory.chart import Chart, Charted, Topic
 from assistant.memory.daemon import wire
 from assistant.memory.daemon.operations import (
     FORGET,
@@ -36,7 +37,13 @@ from assistant.memory.daemon.operations import (
     UNDO,
 )
 from assistant.memory.protocol import Keeper, Memory
-from assistant.memory.state import DaemonStatus, MemoryStatus, SourceStatus
+from assistant.memory.state import (
+    DaemonStatus,
+    Finding,
+    MemoryStatus,
+    ServerCollection,
+    SourceStatus,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
@@ -59,6 +66,17 @@ STATUS = st.builds(
     daemon=st.none() | st.builds(DaemonStatus, version=TEXT, uptime_s=NUMBER),
 )
 FACT = st.builds(Fact, text=TEXT, replaces=st.none() | TEXT, origin=ORIGIN)
+FINDING = st.builds(
+    Finding, st.sampled_from(["journal", "index", "file"]), TEXT, mended=st.booleans()
+)
+COLLECTION = st.builds(
+    ServerCollection, TEXT, TEXT, st.integers(), st.sampled_from(["this", "theirs", "nobody"])
+)
+CHART = st.builds(
+    Chart,
+    st.tuples(st.builds(Charted, PASSAGE, TEXT, st.integers(), NUMBER, NUMBER, st.just((1, 2)))),
+    st.tuples(st.builds(Topic, TEXT, NUMBER, NUMBER, NUMBER)),
+)
 REMEMBERED = st.builds(Remembered, text=TEXT, similar=PASSAGES)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recall": st.builds(Recall, query=TEXT, passages=PASSAGES, near_misses=PASSAGES),
@@ -75,6 +93,10 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "erased": st.tuples(ENTRY),
     "restore": st.tuples(REMEMBERED),
     "due": st.tuples(st.builds(Due, start=TEXT, end=TEXT, passage=PASSAGE, years=st.integers())),
+    "check": st.tuples(FINDING),
+    "chart": CHART,
+    "collections": st.tuples(COLLECTION),
+    "remove_collections": st.tuples(COLLECTION),
     "pairs": st.tuples(st.builds(Pair, earlier=PASSAGE, later=PASSAGE, cosine=NUMBER)),
 }
 FACTS = st.lists(FACT, max_size=2)
