@@ -313,7 +313,7 @@ class MemoryContract:
             notices = memory.status().notices
             for name in (*odd, "memory/memory/"):
                 assert sum(f"memory/{name} " in each or name in each for each in notices), name
-            assert len(notices) == len(odd) + 1
+            assert len(notices) == len(odd) + 1, notices
         assert memory.status().notices == ()
 
     def test_a_pipe_in_the_place_of_the_memory_file_is_named(

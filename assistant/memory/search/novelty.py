@@ -18,7 +18,10 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     """Best first, another wording behind what says something else; `vectors` are in this order.
 
     A number or a name that a better wording lacks is something else; so is what is said in a talk.
+    Who asks for superseded facts, too, is told all, each below what took its place.
     """
+    if any(each.chunk.status == "superseded" for each in found):
+        return list(found)
     told = [frozenset(_TOLD.findall(each.chunk.plain)) for each in found]
     words = [frozenset(_WORD.findall(each.chunk.plain)) for each in found]
     alike = vectors @ vectors.T >= ALIKE
@@ -26,7 +29,7 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     placed = list(found)
     for number, each in enumerate(found):
         said = any(alike[number, better] and told[number] <= words[better] for better in kept)
-        if said and each.chunk.status == "current" and not each.turn:
+        if said and not each.turn:
             placed[number] = each.moved("said", each.score - GIVES_WAY)
         else:
             kept.append(number)
