@@ -36,10 +36,12 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
     if item.get("is_do_not_remember"):
         yield LeftOut("not to be remembered")
         return
-    mapping = item["mapping"]
+    mapping = {name: node for name, node in item["mapping"].items() if node}
     for node in mapping.values():
         yield from _saved(node.get("message") or {})
-    messages = tuple(filter(None, (_message(node) for node in _branch(item))))
+    messages = tuple(
+        filter(None, (_message(node) for node in _branch(mapping, item.get("current_node"))))
+    )
     if messages:
         title = item.get("title")
         yield FoundConversation(
@@ -52,10 +54,8 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
         yield LeftOut("nothing said")
 
 
-def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _branch(mapping: Mapping[str, Any], at: Any) -> list[Mapping[str, Any]]:
     """The nodes from the first to the current one; without a current one, to the latest leaf."""
-    mapping = item["mapping"]
-    at = item.get("current_node")
     if at not in mapping:
         parents = {node.get("parent") for node in mapping.values()}
         leaves = [name for name in mapping if name not in parents]
@@ -81,13 +81,20 @@ def _message(node: Mapping[str, Any]) -> Message | None:
     hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
     if hidden or role not in ("user", "assistant") or message.get("recipient") not in (None, "all"):
         return None
-    content = message.get("content") or {}
+    content = _content(message)
     text = _text(content) if content.get("content_type", "text") in _SHOWN else ""
     return Message(role, text, instant(message.get("create_time"))) if text else None
 
 
+def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a message holds; one that is bare text as if it were made as all are."""
+    content = message.get("content") or {}
+    return {"parts": [content]} if isinstance(content, str) else content
+
+
 def _text(content: Mapping[str, Any]) -> str:
-    parts = content.get("parts") or [content.get("text") or content.get("result") or ""]
+    parts = content.get("parts") or content.get("text") or content.get("result") or ""
+    parts = [parts] if isinstance(parts, str) else parts
     told = (part if isinstance(part, str) else _part(part) for part in parts)
     return _MARK.sub("", "\n".join(filter(None, told))).strip()
 
@@ -105,7 +112,7 @@ def _part(part: object) -> str:
 
 def _saved(message: Mapping[str, Any]) -> Iterator[FoundFact]:
     """What a message puts into memory, or tells of it."""
-    content = message.get("content") or {}
+    content = _content(message)
     said_to = (message.get("author") or {}).get("role"), message.get("recipient")
     if said_to == ("assistant", "bio") and (saved := _text(content)):
         yield FoundFact(saved, day(message.get("create_time")))

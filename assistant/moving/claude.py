@@ -79,10 +79,10 @@ def project(item: Mapping[str, Any]) -> Iterator[Found]:
 
 def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the first to the current one; all, if they are no tree."""
-    messages = item["chat_messages"]
+    messages = list(filter(None, item["chat_messages"]))
     by_id = {each["uuid"]: each for each in messages if isinstance(each.get("uuid"), str)}
     if not any(each.get("parent_message_uuid") in by_id for each in messages):
-        return list(messages)
+        return messages
     at = item.get("current_leaf_message_uuid")
     if at not in by_id:
         parents = {each.get("parent_message_uuid") for each in messages}
@@ -100,6 +100,7 @@ def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _message(message: Mapping[str, Any]) -> Message | None:
     speaker = _SPEAKERS.get(str(message.get("sender")))
     content = message.get("content") or []
+    content = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = [
         str(part["text"]) for part in content
         if isinstance(part, Mapping) and part.get("type") == "text" and part.get("text")

@@ -81,6 +81,19 @@ def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) 
     ]
 
 
+def test_what_is_null_or_bare_text_costs_no_conversation(tmp_path: Path) -> None:
+    tree = chatgpt("a", node("u", "root", "user", "One"), node("v", "u", "assistant", "Two"))
+    tree["mapping"]["u"]["message"]["content"] = "One"
+    tree["mapping"]["v"]["message"]["content"] = {"content_type": "text", "parts": "Two"}
+    tree["mapping"]["w"] = None
+    talk = claude("b", "One", "Two")
+    talk["chat_messages"] = [None, *talk["chat_messages"]]
+    talk["chat_messages"][1] |= {"content": "One", "text": None}
+    for each in (tree, talk):
+        (item,) = found(zipped(tmp_path / "1.zip", {"conversations.json": [each]}))
+        assert said(item) == ["One", "Two"]
+
+
 def test_of_claude_conversations_trees_memories_and_projects(tmp_path: Path) -> None:
     tree = claude("tree", "Q", "A1", "A2", current_leaf_message_uuid="m1")
     for message, parent in zip(tree["chat_messages"], ["-", "m0", "m0"], strict=True):

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli.options import AsJson, print_json
 from assistant.display import counted
 
 
@@ -16,10 +17,14 @@ def register(cli: typer.Typer) -> None:
 def export(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="The zip archive to write.")],
+    as_json: AsJson = False,
 ) -> None:
     """Write one archive of markdown, sessions and journal; `init --from` restores it."""
     from assistant.moving import archive  # behind `--help`
 
     names = archive.export(context.obj.place(), path)
+    if as_json:
+        print_json({"path": str(path), "files": list(names)})
+        return
     typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
     typer.echo(f"`assistant init --from {path} DIR` makes the same workspace again.")
