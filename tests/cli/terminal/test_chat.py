@@ -284,7 +284,12 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         tty.wait("›")
         tty.say("who has the spare key?")
         tty.wait("Ada, next door")
+        tty.say("!echo forty $((1 + 1))")
+        tty.wait("forty 2")
+        tty.say("/sessions")
+        tty.wait("1 turn")
         assert "Ctrl-C stops" not in tty.raw and "\x1b[38" not in tty.raw
+        assert leaves(tty) == 0
 
 
 def test_ctrl_x_ctrl_e_opens_what_is_typed_in_the_owners_editor(

@@ -35,9 +35,9 @@ class PlainScreen(LineDialogue):
         """Write a text."""
         if kind != "more":
             if "block" in (kind, self._last):
-                typer.echo()
+                typer.echo(file=self._screen)
             self._last = kind
-        typer.echo(SGR.sub("", text))
+        typer.echo(SGR.sub("", text), file=self._screen)
 
     def render(self, markdown: str) -> str:
         """Markdown as it was written."""
@@ -77,7 +77,7 @@ class PlainScreen(LineDialogue):
 
     def read(self) -> str:
         """What the owner says next; it begins with what was typed before a question was put."""
-        typer.echo()
+        typer.echo(file=self._screen)
         kept, self.kept = self.kept.partition("\n")[0], ""
         readline.set_startup_hook(lambda: readline.insert_text(kept))
         return input(self._prompt)
@@ -94,7 +94,7 @@ class PlainScreen(LineDialogue):
             if not said.strip():
                 return None
             shown = [each for each in choices if each.holds(said)]
-        typer.echo("none of them")
+        typer.echo("none of them", file=self._screen)
         return None
 
     @contextlib.contextmanager
