@@ -108,6 +108,11 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
         return ConfigError(
             f"{key} should be {said}{place}", "`assistant config edit` opens the file"
         )
+    if error["type"] == "missing":
+        return ConfigError(
+            f"the setting {key!r} is missing{place}",
+            f"Give it with `assistant config set {key} VALUE`",
+        )
     return ConfigError(
         f"the setting {key!r} cannot be {error['input']!r}{place}: it should be {said}",
         f"Correct it with `assistant config set {key} VALUE`",

@@ -19,7 +19,7 @@ from assistant.memory.corpora import obsidian
 from assistant.memory.index.corpus import decoded
 from assistant.settings.memory import SourceSettings
 from assistant.workspace.copies import original_of
-from assistant.workspace.folder import Survey, Workspace
+from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Workspace
 
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 TEMPLATES = frozenset({"templates", "_templates"})
@@ -63,10 +63,14 @@ class Notes:
             return f"cannot be read at {self.root} ({error.strerror})"
 
     def survey(self) -> Survey:
-        """The notes there are. Links to folders are followed, each folder is seen once."""
+        """The notes there are. Links to folders are followed, each folder is seen once.
+
+        What the workspace remembers by itself is none, should it lie among them.
+        """
         found = Survey([], {})
         templates = self._templates()
-        folders, links, seen = [""], list[str](), set[tuple[int, int]]()
+        folders, links = [""], list[str]()
+        own, seen = _place(self.workspace.root), {_place(self.workspace.root / "memory")}
         while folders or links:
             folder = (folders or links).pop()
             place = _place(self.root / folder)
@@ -79,6 +83,8 @@ class Notes:
                 kind = _kind(entry)
                 if kind == "folder":
                     (links if entry.is_symlink() else folders).append(name)
+                elif place == own and entry.name in (*ALWAYS_FILES, *INDEXED_FILES):
+                    continue
                 elif kind == "file" and self._is_note(name):
                     found.sources.append(name)
         found.sources.sort()

@@ -113,6 +113,17 @@ def test_a_source_that_is_away_keeps_what_was_indexed(opened: Open, vault: Path)
     assert memory.recall(Query("hull")).notices == ()
 
 
+def test_a_workspace_among_the_notes_is_not_recalled_twice(
+    workspace: Workspace, embedder: OnnxEmbedder
+) -> None:
+    (workspace.root / "memory").mkdir(exist_ok=True)
+    for name in ("MEMORY.md", "memory/boat.md", "Diary.md"):
+        (workspace.root / name).write_text("- The hull is red\n")
+    notes = Notes(workspace, SourceSettings(name="all", path=str(workspace.root.parent)))
+    named = [name.removeprefix(f"{workspace.root.name}/") for name in notes.survey().sources]
+    assert "Diary.md" in named and not {"MEMORY.md", "memory/boat.md"} & {*named}
+
+
 def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) -> None:
     (vault / "Odd.md").write_bytes(b"\xff\xfe odd, and all that follows can be read\n")
     (notice,) = opened().recall(Query("hull", within="vault")).notices
