@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.search.selection import Scored
+from assistant.memory.search.selection import KEPT, Scored
 
 ALIKE = 0.6
 """The least cosine of two wordings of one fact; MiniLM gives a true paraphrase about 0.74."""
@@ -22,15 +23,21 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     """
     if any(each.chunk.status == "superseded" for each in found):
         return list(found)
-    told = [frozenset(_TOLD.findall(each.chunk.plain)) for each in found]
-    words = [frozenset(_WORD.findall(each.chunk.plain)) for each in found]
-    alike = vectors @ vectors.T >= ALIKE
+    read = [_read(each.chunk.plain) for each in found]
+    alike = (vectors @ vectors.T >= ALIKE).tolist()
     kept: list[int] = []
     placed = list(found)
     for number, each in enumerate(found):
-        said = any(alike[number, better] and told[number] <= words[better] for better in kept)
+        told, likeness = read[number][0], alike[number]
+        said = any(likeness[better] and told <= read[better][1] for better in kept)
         if said and not each.turn:
             placed[number] = each.moved("said", each.score - GIVES_WAY)
         else:
             kept.append(number)
     return sorted(placed, key=lambda each: -each.score)
+
+
+@lru_cache(KEPT)
+def _read(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The numbers and names in a text, and all of its words."""
+    return frozenset(_TOLD.findall(text)), frozenset(_WORD.findall(text))

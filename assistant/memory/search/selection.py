@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 
 from assistant.memory.text.chunks import Chunk
@@ -32,6 +33,8 @@ SURE = 8
 """So many are listed if they are plausible at all."""
 FAR = 7.0
 """The others must not lie so far below the best."""
+KEPT = 4096
+"""Of so many texts the words are kept from one question to the next."""
 STEP = 0.001
 """The least difference between two scores that makes an order."""
 
@@ -99,8 +102,14 @@ def _once(found: Iterable[Scored]) -> list[Scored]:
     return _sorted(each for alike in kept.values() for each in alike)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+@lru_cache(KEPT)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold()))
+
+
+@lru_cache(KEPT)
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(word for word in _words(text) if not word.isdigit())
 
 
 def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
@@ -164,7 +173,7 @@ def _put_over(placed: list[Scored], number: int, below: int) -> None:
 def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
     words = [_words(each.chunk.plain) for each in found]
-    telling = [{word for word in each if not word.isdigit()} for each in words]
+    telling = [_telling(each.chunk.plain) for each in found]
     held = [_held(each.chunk, asked) for each in found]
     days = [_day(each.chunk) for each in found]
     close = LATEST_SCORES if latest else CLOSE_SCORES
@@ -173,7 +182,11 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
             second = found[below]
             if second.score < first.score - close:
                 break
-            if days[below] < days[above] or not _is_later(second.chunk, first.chunk):
+            if days[below] < days[above]:
+                continue
+            if days[below] == days[above] and not _is_further_down(second.chunk, first.chunk):
+                continue
+            if "superseded" in (first.chunk.status, second.chunk.status):
                 continue
             twins = held[above] == held[below] and (
                 _share_most(telling[above], telling[below])
@@ -210,12 +223,8 @@ def _in_one_log(chunk: Chunk, other: Chunk) -> bool:
     return same and not chunk.date and bool(_day(chunk) and _day(other))
 
 
-def _is_later(chunk: Chunk, other: Chunk) -> bool:
-    """By the day of recording; within one day and file by the place, as facts are appended."""
-    if "superseded" in (chunk.status, other.status):
-        return False
-    if _day(chunk) != _day(other):
-        return _day(chunk) > _day(other)  # ISO dates sort as text
+def _is_further_down(chunk: Chunk, other: Chunk) -> bool:
+    """By the place in one file: what was recorded within one day is later there."""
     return chunk.source == other.source and chunk.ordinal > other.ordinal
 
 
