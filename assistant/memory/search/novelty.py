@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.search.selection import KEPT, Scored
 
@@ -24,16 +26,16 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     if any(each.chunk.status == "superseded" for each in found):
         return list(found)
     read = [_read(each.chunk.plain) for each in found]
-    alike = (vectors @ vectors.T >= ALIKE).tolist()
-    kept: list[int] = []
+    alike = np.tril(vectors @ vectors.T >= ALIKE, k=-1)
+    kept: set[int] = set()
     placed = list(found)
     for number, each in enumerate(found):
-        told, likeness = read[number][0], alike[number]
-        said = any(likeness[better] and told <= read[better][1] for better in kept)
+        told, better = read[number][0], kept.intersection(np.flatnonzero(alike[number]).tolist())
+        said = any(told <= read[place][1] for place in better)
         if said and not each.turn:
             placed[number] = each.moved("said", each.score - GIVES_WAY)
         else:
-            kept.append(number)
+            kept.add(number)
     return sorted(placed, key=lambda each: -each.score)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
@@ -54,7 +54,7 @@ class Scored:
     def moved(self, reason: str, score: float) -> "Scored":
         """The same with another score; the difference is a share of its own."""
         change = self.shares.get(reason, 0.0) + round(score - self.score, 4)
-        return replace(self, score=score, shares={**self.shares, reason: change})
+        return Scored(self.chunk, score, {**self.shares, reason: change}, self.turn)
 
 
 def arrange(found: Iterable[Scored], asked: Set[str], *, latest: bool = False) -> list[Scored]:
@@ -182,13 +182,14 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
             second = found[below]
             if second.score < first.score - close:
                 break
-            if days[below] < days[above]:
+            alike = held[above] == held[below]
+            if not (alike or latest) or days[below] < days[above]:
                 continue
             if days[below] == days[above] and not _is_further_down(second.chunk, first.chunk):
                 continue
             if "superseded" in (first.chunk.status, second.chunk.status):
                 continue
-            twins = held[above] == held[below] and (
+            twins = alike and (
                 _share_most(telling[above], telling[below])
                 or (not (first.turn or second.turn) and _begin_alike(words[above], words[below]))
             )
