@@ -87,6 +87,8 @@ STORES = (
           "process numbers, and marks without words", "none"),
     Store("locks elsewhere", "state", ("locks/*",),
           "process numbers, for memories on a read-only disk", "none"),
+    Store("commands", "state", ("commands/*",),
+          "an empty file that the commands of a workspace lock while they run", "none"),
     Store("logs", "state", ("logs/*",),
           "what befell the memory daemon; never a query or a fact", "none"),
     Store("quiet", "state", ("quiet/*",),

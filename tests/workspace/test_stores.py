@@ -24,8 +24,8 @@ LIFE = (
     ("eval",),
     ("memory", "map"),
     ("ask", "who has the spare key?"),
-    ("chat",),
     ("trust",),
+    ("chat",),
     ("config", "set", "memory.k", "9"),
     ("memory", "rebuild"),
     ("doctor",),
@@ -36,7 +36,7 @@ LIFE = (
 
 def assistant(root: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "assistant.cli.main", "-w", str(root), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input="Hello\n")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input="Hello\n!true\n")
     assert "Traceback" not in done.stderr
     return done.stdout
 
