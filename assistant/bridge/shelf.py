@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assistant import config
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Passage
+from assistant.memory.text.identity import spelled_as
 from assistant.workspace import trust
 from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
 
@@ -62,7 +63,8 @@ class Shelf:
         Raises UsageError for a file that is not among them, WorkspaceError, StorageError.
         """
         self.check_open()
-        path = self.place.root / name if name in self.names() else self._note(name)
+        own = spelled_as(name, self.names())
+        path = self.place.root / own if own else self._note(name)
         if path is None:
             raise UsageError(
                 f"there is no {name[:200]!r} in this memory", f"There are {', '.join(self.names())}"
@@ -78,8 +80,9 @@ class Shelf:
         source, _, note = name.partition(":")
         for each in self._settings.sources if note else ():
             notes = Notes(self.place, each)
-            if each.name == source and note in notes.survey().sources:
-                return notes.root / note
+            there = spelled_as(note, notes.survey().sources) if each.name == source else None
+            if there:
+                return notes.root / there
         return None
 
     def _may_see(self, source: str, tool: str) -> bool:

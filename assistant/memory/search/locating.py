@@ -6,7 +6,6 @@ forgotten, superseded and reviewed by it.
 
 import functools
 import re
-import unicodedata
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from assistant.memory.index.sqlite.rows import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunks import Chunk, passage
-from assistant.memory.text.identity import fact_key
+from assistant.memory.text.identity import fact_key, spelled_as
 from assistant.memory.text.markdown.words import plain
 
 MOST_LIKELY = 5
@@ -46,7 +45,7 @@ class Locator:
         """The passages at an address; None if the target has not the form of one."""
         catalog = self._store.catalog
         place = _PLACE.fullmatch(target)
-        source = self._source(place[1]) if place else None
+        source = spelled_as(place[1], catalog.sources()) if place else None
         if place and (source or " " not in target):
             there = catalog.at_line(source or place[1], int(place[2]))
         elif _ID.fullmatch(target):
@@ -54,14 +53,6 @@ class Locator:
         else:
             return None
         return tuple(passage(each.chunk) for each in there)
-
-    def _source(self, name: str) -> str | None:
-        """The indexed file of this name, as the disk spells it; None if there is none."""
-        sources = self._store.catalog.sources()
-        if name in sources or name.isascii():
-            return name if name in sources else None
-        wanted = unicodedata.normalize("NFC", name)
-        return next((s for s in sources if unicodedata.normalize("NFC", s) == wanted), None)
 
     def beginning_at(self, source: str, line: int) -> StoredChunk | None:
         """The chunk that begins on a line, or None."""

@@ -1,8 +1,9 @@
-"""When two facts are the same."""
+"""When two facts, or two names, are the same."""
 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Collection
 
 from assistant.characters.unseen import UNSEEN
 
@@ -12,6 +13,14 @@ _CLOSERS = ".,;:!)]}"
 _OPENERS = "([{,;:!"
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
 _JOINT = re.compile(r"(?<=[^\W\d_])(?:-+|[,;:!]+)(?=[^\W\d_])")
+
+
+def spelled_as(name: str, names: Collection[str]) -> str | None:
+    """A name as it is spelled among these, composed or decomposed; None if it is none of them."""
+    if name in names or name.isascii():
+        return name if name in names else None
+    wanted = unicodedata.normalize("NFC", name)
+    return next((each for each in names if unicodedata.normalize("NFC", each) == wanted), None)
 
 
 def fold(text: str) -> str:
