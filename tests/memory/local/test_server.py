@@ -122,8 +122,9 @@ def test_vectors_of_another_dimension_on_the_server_are_replaced(
     (mine,) = memory.collections()
     client = chromadb.HttpClient(port=int(server.url.rsplit(":", 1)[1]))
     for _ in range(20):  # memory may heal between any two of these
-        with contextlib.suppress(chromadb.errors.ChromaError):
+        with contextlib.suppress(chromadb.errors.NotFoundError):
             client.delete_collection(mine.name)
+        with contextlib.suppress(chromadb.errors.ChromaError):
             other = client.create_collection(mine.name, embedding_function=None)
             other.upsert(ids=["x"], embeddings=[[1.0, 0.0, 0.0]])
             break
