@@ -21,7 +21,7 @@ from assistant.memory.base import Origin, Progress, no_progress
 from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper
 from assistant.messages import Message
-from assistant.model import select
+from assistant.model import catalogue, select
 from assistant.model.base import TextPiece
 from assistant.model.provider.litellm_library import warm_up
 from assistant.outside import outside
@@ -103,9 +103,16 @@ class Chat:
         """Finds the files that a message names."""
         return Mentions(self.place, self.settings.policy, Path.cwd())
 
-    def use_model(self, name: str) -> None:
-        """Answer with another model from the next turn on."""
-        self.conversation.model = select.create(select.with_model(self.settings, name))
+    def use_model(self, name: str) -> list[str]:
+        """Answer with another model from the next turn on; what may be wrong with its name.
+
+        Raises ConfigError if nobody knows whom to ask for it, and then nothing has changed.
+        """
+        chosen = select.with_model(self.settings, name)
+        own = any(profile.name == name for profile in self.settings.profiles)
+        doubts = [] if own else catalogue.doubts(name, chosen.model.api_base)
+        self.conversation.model = select.create(chosen)
+        return doubts
 
     def switch(self, resume: str | None = None) -> None:
         """Go on with another session, or with a new one; memory, model and approver stay.

@@ -28,6 +28,8 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.say("/undo")
         tty.wait("Undone: ")
         assert "4711" not in (place / "MEMORY.md").read_text()
+        tty.say("/model nonsense/foo")
+        tty.wait("litellm does not know whom to ask for the model 'nonsense/foo'")
         tty.say("/status")
         tty.wait("passages in")
         assert leaves(tty) == 0

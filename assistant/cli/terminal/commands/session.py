@@ -103,9 +103,10 @@ def copy(host: Host, _: str) -> None:
 
 def model(host: Host, name: str) -> None:
     """Show or change the model for this session."""
-    if name:
-        host.chat.use_model(name)
+    doubts = host.chat.use_model(name) if name else []
     typer.echo(f"answers come from {host.chat.conversation.model.name}")
+    for doubt in doubts:
+        typer.echo(faint(doubt))
 
 
 def leave(host: Host, _: str) -> None:
