@@ -20,9 +20,11 @@ from assistant import config
 from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding import export, onnx
+from assistant.memory.embedding import export
+from assistant.memory.embedding import manifest as manifests
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder
+from assistant.memory.embedding.manifest import ModelManifest
+from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
 from assistant.memory.embedding.prompted import prompted, prompts_of
 from assistant.settings.memory import EmbeddingSettings
@@ -47,7 +49,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"
     stamp = _stamp(source)
     directory = _follow(pointer, stamp)
-    manifest = onnx.read_manifest(directory) if directory else None
+    manifest = manifests.read_manifest(directory) if directory else None
     if directory is None or manifest is None:
         directory, manifest = _compiled(source, settings.model, models, progress)
         _point(pointer, stamp, directory)
@@ -107,10 +109,10 @@ def _compiled(
     try:
         models.mkdir(parents=True, exist_ok=True)
         with locking.lock(models / f"{directory.name}.lock", COMPILE_SECONDS):
-            manifest = onnx.read_manifest(directory)
+            manifest = manifests.read_manifest(directory)
             if manifest is None:
                 _compile_apart(source, directory, progress)
-                manifest = onnx.read_manifest(directory)
+                manifest = manifests.read_manifest(directory)
     except (OSError, StorageError) as error:
         raise EmbedderError(
             f"the cache of embedding models {models} cannot be written: {error}",
@@ -123,7 +125,7 @@ def _compiled(
 
 def _fingerprint(source: Path, name: str) -> str:
     """The model's name and a hash of its files. Raises EmbedderError for altered weights."""
-    digest = hashlib.sha256(f"{onnx.MANIFEST_VERSION}".encode())
+    digest = hashlib.sha256(f"{manifests.MANIFEST_VERSION}".encode())
     for path in _files(source):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()

@@ -19,7 +19,8 @@ import numpy as np
 from assistant.disk import storage
 from assistant.memory.embedding import onnx
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder
+from assistant.memory.embedding.manifest import ModelManifest
+from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import open_original
 
 if TYPE_CHECKING:

@@ -1,29 +1,25 @@
 """An embedding model on onnxruntime, from the cache of compiled models."""
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.disk import storage
 from assistant.errors import EmbedderError
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 from assistant.memory.embedding.embedder import Vectors, normalized
+from assistant.memory.embedding.manifest import Described, ModelManifest
 
-MANIFEST = "manifest.json"
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
-MANIFEST_VERSION = 2
 TEXTS_AT_ONCE = 1024
 """Texts tokenized and sorted together: bounds memory on long inputs."""
 BATCH_TOKENS = 256
@@ -31,72 +27,15 @@ BATCH_TOKENS = 256
 MAX_THREADS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ModelManifest:
-    """What a directory of the compiled-model cache holds.
-
-    `precision` is int8, or float32 for a model that has to run through sentence-transformers;
-    that one has no files, and `notice` says why. `files` maps a name to its size and CRC-32.
-    """
-
-    fingerprint: str
-    precision: str
-    dimension: int
-    max_tokens: int
-    inputs: tuple[str, ...]
-    files: dict[str, tuple[int, int]]
-    notice: str = ""
-    version: int = MANIFEST_VERSION
-
-    def write(self, directory: Path) -> None:
-        """Put the manifest into `directory`."""
-        (directory / MANIFEST).write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
-
-
-def read_manifest(directory: Path) -> ModelManifest | None:
-    """The manifest of a cached model, or None if it is missing, of another version or damaged.
-
-    Every byte of the files is checked: a flipped bit in the weights would only make recall worse.
-    """
-    try:
-        raw: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        if raw.pop("version") != MANIFEST_VERSION:
-            return None
-        files = {name: (int(size), int(crc)) for name, (size, crc) in raw.pop("files").items()}
-        manifest = ModelManifest(**{**raw, "inputs": tuple(raw["inputs"])}, files=files)
-        intact = all(
-            storage.checksum(directory / name) == expected for name, expected in files.items()
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return manifest if intact else None
-
-
-class OnnxEmbedder:
+class OnnxEmbedder(Described):
     """A compiled model on onnxruntime. Thread-safe."""
 
     def __init__(self, directory: Path, manifest: ModelManifest, graph: str = GRAPH) -> None:
-        self._manifest = manifest
+        super().__init__(manifest)
         self._session = _open_session(directory / graph)
         self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
         self._special = self._tokenizer.num_special_tokens_to_add(False)
         self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
-
-    @property
-    def fingerprint(self) -> str:
-        return self._manifest.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._manifest.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._manifest.max_tokens
-
-    @property
-    def notice(self) -> str:
-        return self._manifest.notice
 
     def count_tokens(self, text: str) -> int:
         encoding = self._tokenizer.encode(text)

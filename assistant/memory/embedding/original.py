@@ -11,7 +11,7 @@ import numpy as np
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.onnx import ModelManifest
+from assistant.memory.embedding.manifest import Described, ModelManifest
 from assistant.memory.embedding.prompted import PLAIN, Prompts
 
 if TYPE_CHECKING:
@@ -45,30 +45,14 @@ def open_original(source: Path) -> "SentenceTransformer":
     ).eval()
 
 
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(Described):
     """A model that cannot be compiled, run by sentence-transformers itself."""
 
     def __init__(self, source: Path, manifest: ModelManifest, prompts: Prompts = PLAIN) -> None:
-        self._manifest = manifest
+        super().__init__(manifest)
         self._prompts = prompts
         self._model = open_original(source)
         self._lock = threading.Lock()  # its tokenizer is for one thread at a time
-
-    @property
-    def fingerprint(self) -> str:
-        return self._manifest.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._manifest.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._manifest.max_tokens
-
-    @property
-    def notice(self) -> str:
-        return self._manifest.notice
 
     def count_tokens(self, text: str) -> int:
         with self._lock:

@@ -26,15 +26,10 @@ class ToolModel(ChatModel, Protocol):
     def calls_tools(self) -> bool: ...
 
 
-class XmlTools:
-    """Offers tools to `model` in the prompt and reads its calls out of the text.
+class _Around:
+    """What is said of a model, of one that is wrapped."""
 
-    Tool messages become text, and messages of one role in a row become one, since the chat
-    templates of small models insist on turns.
-    """
-
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
+    _model: ChatModel
 
     @property
     def name(self) -> str:
@@ -50,6 +45,17 @@ class XmlTools:
     def extracts(self) -> bool:
         """Whether the model extracts facts."""
         return self._model.extracts
+
+
+class XmlTools(_Around):
+    """Offers tools to `model` in the prompt and reads its calls out of the text.
+
+    Tool messages become text, and messages of one role in a row become one, since the chat
+    templates of small models insist on turns.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
@@ -74,28 +80,15 @@ class XmlTools:
                     yield _with_calls(piece, "".join(shown), calls.blocks, tools)
 
 
-class AutoTools:
+class AutoTools(_Around):
     """Offers tools by the provider's own tool calling, and as XML once it refuses them."""
+
+    _model: ToolModel
 
     def __init__(self, model: ToolModel) -> None:
         self._model = model
         self._xml = XmlTools(model)
         self._refused = False
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int | None:
-        """The model's window."""
-        return self._model.context_window
-
-    @property
-    def extracts(self) -> bool:
-        """Whether the model extracts facts."""
-        return self._model.extracts
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()

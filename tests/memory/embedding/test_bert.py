@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import bert, compile, export
-from assistant.memory.embedding.onnx import GRAPH, TOKENIZER, ModelManifest, OnnxEmbedder
+from assistant.memory.embedding.manifest import ModelManifest
+from assistant.memory.embedding.onnx import GRAPH, TOKENIZER, OnnxEmbedder
 from assistant.memory.embedding.original import SentenceTransformerEmbedder
 
 TEXTS = (

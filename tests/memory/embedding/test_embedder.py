@@ -9,8 +9,10 @@ import pytest
 from assistant.disk.storage import checksum
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import compile, onnx
+from assistant.memory.embedding import manifest as manifests
 from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
-from assistant.memory.embedding.onnx import ModelManifest, OnnxEmbedder
+from assistant.memory.embedding.manifest import ModelManifest
+from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import SentenceTransformerEmbedder
 
 NAMES = ["hashing", "onnx", "sentence-transformers"]
@@ -113,7 +115,7 @@ def test_damage_to_a_cached_model_is_seen(tmp_path: Path, damage: str) -> None:
     files = {onnx.GRAPH: checksum(weights)}
     manifest = ModelManifest("x", "int8", 384, 256, ("input_ids",), files)
     manifest.write(tmp_path)
-    assert onnx.read_manifest(tmp_path) == manifest
+    assert manifests.read_manifest(tmp_path) == manifest
     match damage:
         case "flipped":
             weights.write_bytes(b"weights" * 500 + b"weightr" + b"weights" * 499)
@@ -122,11 +124,11 @@ def test_damage_to_a_cached_model_is_seen(tmp_path: Path, damage: str) -> None:
         case "missing":
             weights.unlink()
         case "manifest":
-            (tmp_path / onnx.MANIFEST).write_text("{")
+            (tmp_path / manifests.MANIFEST).write_text("{")
         case _:
-            text = (tmp_path / onnx.MANIFEST).read_text()
-            (tmp_path / onnx.MANIFEST).write_text(text.replace('"version": ', '"version": 9'))
-    assert onnx.read_manifest(tmp_path) is None
+            text = (tmp_path / manifests.MANIFEST).read_text()
+            (tmp_path / manifests.MANIFEST).write_text(text.replace('"version": ', '"version": 9'))
+    assert manifests.read_manifest(tmp_path) is None
 
 
 def test_the_hashing_embedder_counts_what_it_embeds() -> None:
