@@ -116,6 +116,7 @@ def test_a_compaction_says_how_far_it_is_and_ctrl_c_ends_it(place: Path) -> None
             tty.wait(answer, gone="Ctrl-C stops")
         tty.say("/compact")
         tty.wait("compacting: looking for facts, 0 of 1 turns")
+        assert provider.wait_for(lambda each: len(each.requests) == 3, 60)
         tty.send("\x03")
         tty.wait("stopped", gone="Ctrl-C stops")
         tty.say("third")
