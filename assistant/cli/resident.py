@@ -1,10 +1,10 @@
 """Handing a command over to a process that has everything imported already.
 
-Importing a provider's library takes 3 s of CPU, each time. So the first `ask` starts a process that
-imports it and stays for a while (`worker.py`); for each `ask` that process makes a copy of itself,
-which is given this one's arguments, environment, directory and terminal, and does all of it. This
-process waits, passes signals on, and exits as the copy did. Wherever that cannot be, the command is
-carried out here, as ever.
+Importing a provider's library takes 3 s of CPU, each time. So the first `ask` or `event` starts a
+process that imports it and stays for a while (`worker.py`); for each of them that process makes a
+copy of itself, which is given this one's arguments, environment, directory and terminal, and does
+all of it. This process waits, passes signals on, and exits as the copy did. Wherever that cannot
+be, the command is carried out here, as ever.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ from typing import Any
 
 import assistant
 from assistant import config
-from assistant.errors import DaemonError
+from assistant.disk import locking
+from assistant.errors import AssistantError
 from assistant.memory.daemon import sockets
 
 LENGTH = 8
@@ -33,9 +34,13 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPORTED_BY = ("PYTHON", "LITELLM_", "SSL_", "REQUESTS_", "CURL_", "AWS_CA_", "LD_")
 """How variables begin that matter when modules are imported; of proxies, how they end."""
 SWITCHED_OFF = ("false", "0", "no", "off")
+START_SECONDS = 60.0
+"""How long the process may take to import all; whoever else wants it meanwhile waits for that."""
 
 arguments: Sequence[str] | None = None
 """What the command line said, where a process of its own is at the command; None elsewhere."""
+is_copy = False
+"""Whether this process is a copy, which does a command for the process that was called."""
 
 
 def place() -> Path:
@@ -56,28 +61,49 @@ def wanted(raw: Mapping[str, Any], model: str | None) -> bool:
     return on and bool(model or chosen.get("name") or raw.get("profiles"))
 
 
-def carried_out(model: str | None) -> int | None:
-    """The exit code of this process's command, done elsewhere; None if it has to be done here."""
-    raw = config.load()
-    if arguments is None or not wanted(raw, model):
-        return None
-    with contextlib.suppress(OSError, DaemonError, ValueError):
-        connection = sockets.connect(place()) or _started(raw)
-        if connection is not None:
+def carried_out(model: str | None = None, given: int = 0) -> int | None:
+    """The exit code of this process's command, done elsewhere; None if it has to be done here.
+
+    `given` is the descriptor of its standard input.
+    """
+    with contextlib.suppress(OSError, AssistantError, ValueError):
+        connection = _connected(model)
+        if connection is not None and arguments is not None:
             with connection:
-                return _handed_over(connection, arguments)
+                return _handed_over(connection, arguments, given)
     return None
+
+
+def warm_up() -> bool:
+    """Have the process import all it needs, if it is wanted and not there; whether it is there."""
+    with contextlib.suppress(OSError, AssistantError, ValueError):
+        if connection := _connected(None):
+            connection.close()
+            return True
+    return False
 
 
 def stop() -> bool:
     """Have the process end, if there is one."""
-    with contextlib.suppress(OSError, DaemonError):
+    with contextlib.suppress(OSError, AssistantError):
         connection = sockets.connect(place())
         if connection is not None:
             with connection:
                 connection.sendall(bytes(LENGTH))
                 return True
     return False
+
+
+def _connected(model: str | None) -> socket.socket | None:
+    """A connection to the process, begun if there is none; None where it is not wanted."""
+    raw = config.load()
+    if arguments is None or not wanted(raw, model):
+        return None
+    found = sockets.connect(place())
+    if found is not None:
+        return found
+    with locking.lock(sockets.usable_path(place()).with_suffix(".lock"), START_SECONDS):
+        return sockets.connect(place()) or _started(raw)
 
 
 def _started(raw: Mapping[str, Any]) -> socket.socket | None:
@@ -99,7 +125,7 @@ def _started(raw: Mapping[str, Any]) -> socket.socket | None:
         return sockets.connect(place()) if ready.read(1) else None
 
 
-def _handed_over(connection: socket.socket, words: Sequence[str]) -> int | None:
+def _handed_over(connection: socket.socket, words: Sequence[str], given: int) -> int | None:
     """Give the command away and wait for its end; None if it was not begun."""
     umask = os.umask(0)
     os.umask(umask)
@@ -107,7 +133,7 @@ def _handed_over(connection: socket.socket, words: Sequence[str]) -> int | None:
     data = json.dumps(order).encode()
     here = os.open(".", os.O_RDONLY)
     try:
-        socket.send_fds(connection, [len(data).to_bytes(LENGTH, "big")], [here, 0, 1, 2])
+        socket.send_fds(connection, [len(data).to_bytes(LENGTH, "big")], [here, given, 1, 2])
     finally:
         os.close(here)
     connection.sendall(data)

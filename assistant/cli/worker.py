@@ -45,7 +45,8 @@ def main() -> None:
 
 
 def _import() -> None:
-    """All that `ask` needs."""
+    """All that `ask` and `event` need."""
+    import assistant.acting.events.answering
     import assistant.app
     import assistant.cli.main
     import assistant.cli.talk.headless
@@ -118,8 +119,13 @@ def _become(connection: socket.socket) -> int:
 
 
 def _order(connection: socket.socket) -> dict[str, Any] | None:
-    """What a client wants, its descriptors put in place; None if that is the end of it all."""
+    """What a client wants, its descriptors put in place; None if that is the end of it all.
+
+    Raises ValueError if it wants nothing: it only looked whether somebody is here, or has died.
+    """
     head, fds, _, _ = socket.recv_fds(connection, LENGTH, GIVEN_FDS)
+    if len(head) < LENGTH:
+        raise ValueError("there is no order")
     size = int.from_bytes(head, "big")
     if not size:
         return None
@@ -164,7 +170,7 @@ def _outlive_nobody(connection: socket.socket) -> None:
 def _run() -> int:
     from assistant.cli.main import run
 
-    resident.arguments = None
+    resident.arguments, resident.is_copy = None, True
     try:
         run(handed_over=True)
     except SystemExit as ended:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from assistant.acting.heartbeat.tasks import tasks
+from assistant.acting.heartbeat.tasks import TASKLESS, UNTIMED, tasks
 from assistant.schedule.telling import told
 
 TEXT = """\
@@ -45,6 +45,13 @@ def test_tasks_say_when_before_behind_or_above() -> None:
         (15, "when the moon is full: howl"),
         (20, "paint the house"),
     ]
+
+
+def test_a_line_that_says_only_when_is_for_the_list_below_it() -> None:
+    text = "each Friday:\n- water\n- sweep\nrest\n\n- each Friday:\nevery day at 7\n"
+    found, unread = tasks(text)
+    assert [(each.line, each.text) for each in found] == [(2, "water"), (3, "sweep")]
+    assert {each.line: each.cure for each in unread} == {4: UNTIMED, 6: TASKLESS, 7: TASKLESS}
 
 
 def test_the_template_is_understood() -> None:

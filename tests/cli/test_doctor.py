@@ -20,7 +20,7 @@ from tests.support.provider import Provider, fails
 PARTS = """
     python path disk clock lock sockets watcher sandbox settings workspace prompt_files memory_files
     sessions skills stores embedder index chroma model keys ollama
-    programs
+    heartbeat web MCP_servers programs
 """
 
 

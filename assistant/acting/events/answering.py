@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assistant.acting.events.incoming import Incoming, instructions
 from assistant.errors import StorageError, TurnError, WorkspaceError
+from assistant.session.entries import TitleEntry
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace, read_text
 
@@ -45,9 +46,9 @@ def answer(place: Workspace, event: Incoming, *, no_daemon: bool = False) -> Ans
 
     told = instructions(_procedures(place), event.source)
     with app.open_chat(place, app.ChatWish(purpose="event"), no_daemon=no_daemon) as chat:
-        turn = chat.conversation.send(
-            event.message(told), {f"An event from {event.source}": event.shown}
-        )
+        talk = chat.conversation
+        talk.transcript.append(TitleEntry(talk.redactor.redact(event.title)))
+        turn = talk.send(event.message(told), {f"An event from {event.source}": event.shown})
         return _ended(chat, turn, bool(told))
 
 

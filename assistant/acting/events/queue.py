@@ -14,8 +14,10 @@ from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.workspace.folder import Workspace
 
-PAUSE = 0.05
+PAUSE = 0.02
 """Seconds between two looks at who is next."""
+LONGEST_START = 3.0
+"""Seconds that somebody who began earlier is waited for, at most."""
 TURN = "turn.lock"
 
 
@@ -26,14 +28,21 @@ class Ticket:
         self._folder = storage.private_directory(
             storage.private_directory(place.private) / "events"
         )
-        self._path = self._folder / f"{_began():020d}-{os.getpid():010d}.lock"
+        began = _began()
+        self._path = self._folder / f"{began or time.time_ns():020d}-{os.getpid():010d}.lock"
         self._lock = _taken(self._path)
+        self._settled = time.monotonic() + (_since(began) if began else 0.0)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait until it is this one's turn, and have it to the end of the `with`."""
+        """Wait until it is this one's turn, and have it to the end of the `with`.
+
+        Who was started before this one, and has no ticket yet, has as long again to come for it as
+        this one took.
+        """
         while True:
-            held = None if self._is_behind() else locking.try_lock(self._folder / TURN)
+            waits = time.monotonic() < self._settled or self._is_behind()
+            held = None if waits else locking.try_lock(self._folder / TURN)
             if held is None:
                 time.sleep(PAUSE)
                 continue
@@ -74,9 +83,15 @@ def _taken(path: Path) -> Lock:
 
 
 def _began() -> int:
-    """When this process was started, in a unit that all processes of the machine share."""
+    """When this process was started, in a unit that all processes share; 0 if nobody knows."""
     try:
         stat = Path("/proc/self/stat").read_text("utf-8")
         return int(stat.rpartition(")")[2].split()[19])
     except (OSError, ValueError, IndexError):
-        return time.time_ns()
+        return 0
+
+
+def _since(began: int) -> float:
+    """The seconds since then."""
+    up = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else 0.0
+    return min(max(up - began / os.sysconf("SC_CLK_TCK"), 0.0), LONGEST_START)

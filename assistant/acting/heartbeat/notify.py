@@ -24,10 +24,7 @@ def notify(text: str, command: str | None) -> str:
     if shutil.which("notify-send"):
         return _run(["notify-send", "--", TITLE, shown])
     if shutil.which("osascript"):
-        script = (
-            "on run argv\ndisplay notification (item 1 of argv) with title (item 2 of argv)\nend"
-        )
-        return _run(["osascript", "-e", script, shown, TITLE])
+        return _run(["osascript", "-e", SCRIPT, shown, TITLE])
     return ""
 
 

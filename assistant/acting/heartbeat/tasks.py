@@ -1,14 +1,15 @@
 """HEARTBEAT.md: the tasks in it, when each is due, and the lines that are not understood. Pure.
 
 A task is a list item or a line. It says when at its beginning ("every 30 minutes: …"), at its end,
-or by the heading that it stands under. A ticked or struck-out one is done with.
+or by the heading or the line that it stands under. A ticked or struck-out one is done with.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Literal
 
 from assistant.schedule.base import Schedule
 from assistant.schedule.words import STARTS, schedule
@@ -34,6 +35,8 @@ _SAYS_WHEN = re.compile(
 )
 """A line that means to say when, whatever its heading says."""
 _UNITS = {"minute": 1, "hour": 60, "day": 24 * 60}
+UNTIMED = "Begin it with a time, such as “every 30 minutes:”, “weekdays at 9:” or “each Friday:”"
+TASKLESS = "It says when, and not what: write the task behind it, or in a list below"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,60 +63,81 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A line that says no time that is understood."""
+    """A line that is no task, and what would make it one."""
 
     line: int
+    text: str
+    cure: str = UNTIMED
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A heading, a list item or a line; what is nested in an item belongs to it."""
+
+    line: int
+    kind: Literal["heading", "item", "line"]
     text: str
 
 
 def tasks(text: str) -> tuple[list[Task], list[Unread]]:
     """The tasks of the file, and the lines that are none."""
     found: list[Task] = []
-    unread: list[Unread] = []
+    unread: dict[int, Unread] = {}
     above: Schedule | None = None
-    for line, heading, said in _entries(text):
-        if heading:
-            made = schedule(said)
-            above = made[0] if made and not said[made[1] :].strip(" .:") else None
+    listing = 0
+    """The line that says when for the list below it."""
+    for entry in _entries(text):
+        only = _only_when(entry.text)
+        if entry.kind == "heading" or (only and entry.kind == "line"):
+            above, listing = only, 0 if entry.kind == "heading" else entry.line
+            if listing:
+                unread[listing] = Unread(listing, entry.text, TASKLESS)
             continue
-        task = _task(line, said, above)
-        if task is None:
-            unread.append(Unread(line, said))
-        else:
+        if listing and entry.kind == "line":
+            above, listing = None, 0
+        task = None if only else _task(entry, above)
+        if task is not None:
             found.append(task)
-    return found, unread
+            unread.pop(listing, None)
+        else:
+            unread[entry.line] = Unread(entry.line, entry.text, TASKLESS if only else UNTIMED)
+    return found, list(unread.values())
 
 
-def _entries(text: str) -> Iterator[tuple[int, bool, str]]:
-    """Each heading, item and line with its number; what is nested in an item belongs to it."""
+def _only_when(text: str) -> Schedule | None:
+    """The schedule of a text that says nothing else."""
+    made = schedule(text)
+    return made[0] if made and not text[made[1] :].strip(" .:") else None
+
+
+def _entries(text: str) -> Iterator[_Entry]:
+    """Each heading, item and line with its number."""
     blank = re.compile(r"[^\n]")
     for pattern in (_COMMENT, _FENCE):
         text = pattern.sub(lambda found: blank.sub(" ", found[0]), text)
-    item: tuple[int, list[str]] | None = None
+    begun: _Entry | None = None
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
         found = _ITEM.fullmatch(line)
-        nested = item is not None and line[:1].isspace() and line.strip()
-        if item and nested:
-            item[1].append(line.strip())
+        if begun and line[:1].isspace() and line.strip():
+            begun = replace(begun, text=f"{begun.text}\n{line.strip()}")
             continue
-        if item:
-            yield item[0], False, "\n".join(item[1])
-            item = None
+        if begun:
+            yield begun
+            begun = None
         if heading := _HEADING.fullmatch(line.strip()):
-            yield number, True, heading["title"]
+            yield _Entry(number, "heading", heading["title"])
         elif found and not _is_done(found):
-            item = number, [found["text"].strip()]
-        elif found:
-            item = None
-        elif line.strip() and not line[:1].isspace():
-            item = number, [line.strip()]
+            begun = _Entry(number, "item", found["text"].strip())
+        elif not found and line.strip() and not line[:1].isspace():
+            begun = _Entry(number, "line", line.strip())
 
 
 def _is_done(item: "re.Match[str]") -> bool:
     return "x" in (item["box"] or "").lower() or item["text"].strip().startswith("~~")
 
 
-def _task(line: int, said: str, above: Schedule | None) -> Task | None:
+def _task(entry: _Entry, above: Schedule | None) -> Task | None:
+    said = entry.text
     late = _LATE.search(said)
     text = f"{said[: late.start()]} {said[late.end() :]}".strip() if late else said
     text = re.sub(r"\s+:", ":", text)
@@ -125,7 +149,7 @@ def _task(line: int, said: str, above: Schedule | None) -> Task | None:
     found = _beginning(text) or _ending(text) or inherited
     if found is None or not found[1].strip():
         return None
-    return Task(line, found[1].strip(), found[0], skips, grace)
+    return Task(entry.line, found[1].strip(), found[0], skips, grace)
 
 
 def _beginning(text: str) -> tuple[Schedule, str] | None:

@@ -2,13 +2,18 @@
 
 import importlib
 import sys
-from typing import Annotated
+import tempfile
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, at_terminal, print_json
+from assistant.cli import resident
+from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
+
+if TYPE_CHECKING:
+    from assistant.acting.events.incoming import Incoming
 
 
 def register(cli: typer.Typer) -> None:
@@ -33,34 +38,61 @@ def event(
 
     What it carries is data from outside. Several at once are answered in order.
     """
-    from assistant.acting.events.answering import answer, check, reply
+    from assistant.acting.events.answering import check
     from assistant.acting.events.incoming import MOST_BYTES, incoming
-    from assistant.acting.events.queue import Ticket
 
     place = context.obj.place()
     check(place)
     if at_terminal():
         raise UsageError("an event comes on standard input", "Pipe one object of JSON into it")
-    came = incoming(source, sys.stdin.buffer.read(MOST_BYTES + 1))
-    with Ticket(place) as ticket:
-        importlib.import_module("assistant.app")  # slow to load: while others have their turn
+    given = sys.stdin.buffer.read(MOST_BYTES + 1)
+    came = incoming(source, given)
+    if resident.is_copy:  # whoever called has its turn
+        _answer(context.obj, came, reply_to, as_json)
+    else:
+        raise typer.Exit(_in_turn(context.obj, came, given, reply_to, as_json))
+
+
+def _in_turn(
+    options: Globals, came: "Incoming", given: bytes, reply_to: str | None, as_json: bool
+) -> int:
+    """Answer it once those before it are answered; what is slow to load, is loaded meanwhile."""
+    from assistant.acting.events.queue import Ticket
+
+    alone = options.no_daemon or options.debug
+    with Ticket(options.place()) as ticket, tempfile.TemporaryFile() as data:
+        data.write(given)
+        data.seek(0)
+        if alone or not resident.warm_up():
+            importlib.import_module("assistant.app")
         with ticket.turn():
-            answered = answer(place, came, no_daemon=context.obj.no_daemon)
-            if as_json:
-                print_json(
-                    {
-                        "source": source,
-                        "answer": answered.text,
-                        "session": answered.session,
-                        "tokens": answered.tokens,
-                        "instructed": answered.instructed,
-                    }
-                )
-            else:
-                typer.echo(spelled(answered.text))
-                told = "" if answered.instructed else f"; AGENTS.md has no section for {source}"
-                cost = counted(answered.tokens, "token")
-                typer.echo(f"session {answered.session} · {cost}{told}", err=True)
-            sys.stdout.flush()
-            if reply_to:
-                reply(reply_to, answered.text)
+            done = None if alone else resident.carried_out(given=data.fileno())
+            if done is not None:
+                return done
+            _answer(options, came, reply_to, as_json)
+            return 0
+
+
+def _answer(options: Globals, came: "Incoming", reply_to: str | None, as_json: bool) -> None:
+    """Answer an event, print that, and pass it on."""
+    from assistant.acting.events.answering import answer, reply
+
+    answered = answer(options.place(), came, no_daemon=options.no_daemon)
+    if as_json:
+        print_json(
+            {
+                "source": came.source,
+                "answer": answered.text,
+                "session": answered.session,
+                "tokens": answered.tokens,
+                "instructed": answered.instructed,
+            }
+        )
+    else:
+        typer.echo(spelled(answered.text))
+        told = "" if answered.instructed else f"; AGENTS.md has no section for {came.source}"
+        cost = counted(answered.tokens, "token")
+        typer.echo(f"session {answered.session} · {cost}{told}", err=True)
+    sys.stdout.flush()
+    if reply_to:
+        reply(reply_to, answered.text)

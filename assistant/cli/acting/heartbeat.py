@@ -1,5 +1,6 @@
 """`heartbeat run|explain|install|uninstall`: what the assistant looks after by itself."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -57,7 +58,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
         print_json(
             {
                 "tasks": listed,
-                "not_understood": [{"line": each.line, "text": each.text} for each in unread],
+                "not_understood": [asdict(each) for each in unread],
                 "tokens": {"month": spent, "monthly": most.monthly_tokens, "beat": most.tokens},
             }
         )
@@ -68,9 +69,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
     for line in unread:
         said = " ".join(line.text.split())
         typer.echo(
-            f"HEARTBEAT.md:{line.line} is not understood: “{spelled(said)}”. Begin it with a time, "
-            "such as “every 30 minutes:”, “weekdays at 9:” or “each Friday:”",
-            err=True,
+            f"HEARTBEAT.md:{line.line} is not understood: “{spelled(said)}”. {line.cure}", err=True
         )
     if not tasks and not unread:
         typer.echo("HEARTBEAT.md has no task.", err=True)

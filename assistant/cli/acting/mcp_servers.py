@@ -1,7 +1,7 @@
 """`mcp-servers list|check|approve`: servers of other people's tools, and what was agreed to."""
 
-import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,9 +9,10 @@ import typer
 from assistant.cli.help import commands
 from assistant.cli.options import AsJson, Globals, confirmed, print_json
 from assistant.display import counted, revealed, spelled
-from assistant.errors import ToolError, UsageError
+from assistant.errors import UsageError
 
 if TYPE_CHECKING:
+    from assistant.tools.foreign.checking import Checked
     from assistant.tools.foreign.servers import Server
 
 server_commands = commands("Servers of other people's tools, in the Model Context Protocol.")
@@ -55,16 +56,18 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Start or reach each server, and compare its tools with what was approved."""
+    from assistant.tools.foreign.checking import checked
+
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
-    checked = [_checked(each) for each in chosen if not each.settings.disabled]
+    found = [checked(each) for each in chosen if not each.settings.disabled]
     if as_json:
-        print_json(checked)
-    elif not checked:
+        print_json([asdict(each) for each in found])
+    elif not found:
         typer.echo(NONE, err=True)
     else:
-        for each in checked:
+        for each in found:
             _show(each)
-    if any(each["fault"] or each["changed"] for each in checked):
+    if any(each.fault or each.changed for each in found):
         raise typer.Exit(1)
 
 
@@ -94,14 +97,9 @@ def approve(
 
 
 def _servers(options: Globals) -> Sequence["Server"]:
-    from assistant import config
-    from assistant.settings import tree as settings
-    from assistant.tools.foreign.servers import found
-    from assistant.workspace import trust
+    from assistant.tools.foreign.servers import of
 
-    place = options.place()
-    root = place.root if trust.is_trusted(place) else None
-    named = found(settings.validate(config.load()).mcpServers, root)
+    named = of(options.place())
     for notice in named.notices:
         typer.echo(f"note: {spelled(notice)}", err=True)
     return named.servers
@@ -134,37 +132,17 @@ def _told(server: "Server") -> dict[str, Any]:
     }
 
 
-def _checked(server: "Server") -> dict[str, Any]:
-    """What a server says now, beside what was approved."""
-    from assistant.tools.foreign.connection import connected  # mcp: where a server is asked
-    from assistant.tools.foreign.pins import Pins
-
-    pins, began = Pins(), time.monotonic()
-    told: dict[str, Any] = {"name": server.name, "seconds": 0.0, "tools": [], "changed": {}}
-    if not pins.may_start(server):
-        cure = f"`assistant mcp-servers approve {server.name}`"
-        return {**told, "fault": f"not approved, and so not started: {cure}"}
-    try:
-        with connected(server) as connection:
-            now = connection.definitions()
-            seconds = round(time.monotonic() - began, 2)
-    except ToolError as error:
-        return {**told, "fault": error.message}
-    held = pins.met(server, now).held
-    return {**told, "seconds": seconds, "tools": list(now), "changed": held, "fault": ""}
-
-
-def _show(checked: dict[str, Any]) -> None:
-    name = spelled(checked["name"])
-    if checked["fault"]:
-        typer.echo(f"✗ {name}: {spelled(checked['fault'])}")
+def _show(checked: "Checked") -> None:
+    name = spelled(checked.name)
+    if checked.fault:
+        typer.echo(f"✗ {name}: {spelled(checked.fault)}")
         return
-    tools = f"{counted(len(checked['tools']), 'tool')} in {checked['seconds']:.1f} s"
-    typer.echo(f"{'✗' if checked['changed'] else '✓'} {name}: {tools}")
-    for tool, difference in checked["changed"].items():
+    tools = f"{counted(len(checked.tools), 'tool')} in {checked.seconds:.1f} s"
+    typer.echo(f"{'✗' if checked.changed else '✓'} {name}: {tools}")
+    for tool, difference in checked.changed.items():
         typer.echo(f"  {spelled(tool)} is described otherwise than approved:")
         typer.echo(_shown(difference))
-    if checked["changed"]:
+    if checked.changed:
         typer.echo(f"  `assistant mcp-servers approve {name}` approves it.")
 
 

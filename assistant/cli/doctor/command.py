@@ -53,11 +53,12 @@ def _findings(options: Globals, with_model: bool | None) -> "Iterator[Finding]":
         files,
         machine,
         programs,
+        reach,
         services,
     )
     from assistant.cli.doctor.check import examined
 
-    for part in (machine, files, services, programs):
+    for part in (machine, files, services, reach, programs):
         for name, check in part.CHECKS.items():
             yield examined(name, check, options)
     if with_model is None and (model := services.model_name()):

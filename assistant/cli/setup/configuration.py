@@ -47,11 +47,13 @@ def register(cli: typer.Typer) -> None:
 
 @config_commands.command("show")
 def config_show(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show every setting in force and where it comes from."""
+    """Show every setting in force and where it comes from; no secret that is written in one."""
     from assistant.settings import tree as settings
+    from assistant.tools.foreign.hiding import hidden
 
     recipe = _recipe(context.obj)
     values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
+    values["mcpServers"] = {name: hidden(each) for name, each in values["mcpServers"].items()}
     if as_json:
         print_json(values)
         return

@@ -15,9 +15,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError
+from assistant.settings import tree
 from assistant.settings.tools import ServerSettings
+from assistant.tools.foreign.hiding import address, arguments
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 
 FILE = ".mcp.json"
 LARGEST = 1_000_000
@@ -40,8 +45,10 @@ class Server:
 
     @property
     def how(self) -> str:
-        """The command or the address, as it was written."""
-        return self.settings.url or " ".join([self.settings.command or "", *self.settings.args])
+        """The command or the address, without what is secret in it."""
+        if self.settings.url:
+            return address(self.settings.url)
+        return " ".join([self.settings.command or "", *arguments(self.settings.args)])
 
     @property
     def entry(self) -> str:
@@ -60,6 +67,12 @@ class Servers:
 
     servers: tuple[Server, ...] = ()
     notices: tuple[str, ...] = field(default=())
+
+
+def of(place: Workspace) -> Servers:
+    """The servers that a conversation in a workspace may use; it names none without trust."""
+    root = place.root if trust.is_trusted(place) else None
+    return found(tree.validate(config.load()).mcpServers, root)
 
 
 def found(configured: Mapping[str, ServerSettings], root: Path | None) -> Servers:

@@ -113,11 +113,10 @@ def searching_tool(settings: WebSettings, guard: Guard) -> Tool:
         count: Annotated[int, Field(ge=1, le=MOST, description="The most results.")] = 8,
     ) -> Plan:
         """Search the web: titles, addresses and summaries. Read a page with `fetch_url`."""
-        key = _key(service, settings)
-        request = service.request(query, type, count, key)
+        if lacks := lacking(settings):
+            raise ToolError(lacks)
+        request = service.request(query, type, count, os.environ.get(_variable(settings), ""))
         url = (settings.search_url or service.url).rstrip("/")
-        if not url:
-            raise ToolError("`web.search_url` is not set: the address of a SearXNG server")
 
         def run() -> ToolResult:
             found = _found(_asked(url, request, guard, settings.timeout_seconds), service)[:count]
@@ -128,12 +127,22 @@ def searching_tool(settings: WebSettings, guard: Guard) -> Tool:
     return tool(web_search, restores=False, stoppable=True)
 
 
-def _key(service: Service, settings: WebSettings) -> str:
-    name = settings.search_key_env or service.key
-    key = os.environ.get(name, "") if name else ""
-    if service.key and not key:
-        raise ToolError(f"{settings.search} needs a key: the owner sets the variable {name}")
-    return key
+def lacking(settings: WebSettings) -> str:
+    """What the service that is set needs and has not; empty if nothing, or if none is set."""
+    if settings.search is None:
+        return ""
+    service = SERVICES[settings.search]
+    if service.key and not os.environ.get(_variable(settings)):
+        return f"{settings.search} needs a key: the owner sets the variable {_variable(settings)}"
+    if not (settings.search_url or service.url):
+        return "`web.search_url` is not set: the address of a SearXNG server"
+    return ""
+
+
+def _variable(settings: WebSettings) -> str:
+    """The variable of the environment that holds the service's key; empty if it needs none."""
+    assert settings.search is not None
+    return settings.search_key_env or SERVICES[settings.search].key
 
 
 def _asked(url: str, request: Request, guard: Guard, seconds: float) -> Any:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from assistant.acting.events.incoming import incoming, instructions
-from tests.cli.conftest import ASSISTANT
+from assistant.cli import resident
+from assistant.memory.daemon import sockets
+from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider
 
 AGENTS = """\
@@ -63,7 +65,7 @@ def test_an_event_is_answered_as_its_owner_said_and_passed_on(place: Path, tmp_p
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_many_at_once_are_answered_in_order(place: Path, count: int) -> None:
+def test_many_at_once_are_answered_in_order(place: Path, run: Run, count: int) -> None:
     with Provider(respond=lambda _: "Noted.") as provider:
         asked = []
         for number in range(count):
@@ -78,6 +80,9 @@ def test_many_at_once_are_answered_in_order(place: Path, count: int) -> None:
     assert [shown for shown, _ in ended] == ["Noted.\n"] * count
     order = [next(n for n in range(count) if f'"number": {n}\n' in each) for each in bodies]
     assert order == list(range(count))
+    assert sockets.answers(resident.place()), "each imported the provider's library for itself"
+    titles = [each["title"] for each in json.loads(run("sessions", "list", "--json").stdout)]
+    assert titles == [f'ci: {{"number": {n}}}' for n in reversed(range(count))]
 
 
 def test_what_is_no_event_is_refused(place: Path) -> None:
@@ -85,6 +90,7 @@ def test_what_is_no_event_is_refused(place: Path) -> None:
         "": "there is no event on standard input",
         "{": "the event is no JSON: ",
         "[1]": "the event is JSON, and no object",
+        '{"x": ' + "9" * 90_000 + "}": "more than 4,300 digits. Send it as text",
         '{"x": "' + "y" * 2_000_000 + '"}': "the event has more than 1,000,000 bytes",
     }
     for given, message in faults.items():
@@ -105,3 +111,9 @@ def test_the_instructions_of_a_source() -> None:
     named = "[Instructions: ci]\nSay if it failed.\n[/Instructions]\nmore"
     assert instructions(named, "CI") == "Say if it failed."
     assert incoming("ci", b'{"a": "\\ud83d\\ude00"}').data == {"a": "😀"}
+
+
+def test_an_event_is_known_by_what_tells_it_from_others() -> None:
+    issue = incoming("github", b'{"action": "opened", "issue": {"title": "It leaks"}}')
+    assert issue.title == "github: It leaks"
+    assert incoming("ci", b'{"text": " ", "n": 1}').title == 'ci: {"text": " ", "n": 1}'
