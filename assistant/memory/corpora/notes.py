@@ -24,6 +24,8 @@ from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Work
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
 TEMPLATES = frozenset({"templates", "_templates"})
 """Folders whose notes are forms to fill in, where no vault names another."""
+NOWHERE = (0, 0)
+"""The place of what cannot be found."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Notes:
         while folders or links:
             folder = (folders or links).pop()
             place = _place(self.root / folder)
-            if place in seen:
+            if place in seen and place != NOWHERE:
                 continue
             seen.add(place)
             if folder and (folder.casefold() in templates or self._is_excluded(f"{folder}/")):
@@ -166,7 +168,7 @@ def _place(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
     except OSError:
-        return (0, 0)
+        return NOWHERE
     return found.st_dev, found.st_ino
 
 

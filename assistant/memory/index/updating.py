@@ -1,10 +1,11 @@
 """Files brought into the catalog, as far as they changed, and what is wrong with them."""
 
+import itertools
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 
 from assistant.errors import AssistantError
@@ -18,11 +19,13 @@ from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunks import Chunk
+from assistant.workspace.folder import Survey
 
 logger = logging.getLogger(__name__)
 
 Order = Callable[[list[str]], Iterable[str]]
 """In which order files are looked at."""
+KEPT = "What was indexed of it before stays searchable"
 Changed = tuple[str, str, str]
 """A file that changed: its name, its text, the digest of its bytes in hex; no text if it went."""
 
@@ -80,15 +83,20 @@ class Updater:
     def reconcile(self, progress: Progress, deadline: float, order: Order) -> tuple[list[str], int]:
         """Bring up what changed; which files did, and for how many there was no time."""
         survey = self._corpus.survey()
-        self._odd = tuple(f"{name} {why}. It is left out" for name, why in survey.odd.items())
         names = survey.sources
+        missing = set(self._known).difference(names)
+        unseen = {name: folder for name in missing if (folder := _odd_above(name, survey.odd))}
+        self._odd = tuple(
+            f"{name} {why}. {KEPT if name in unseen.values() else 'It is left out'}"
+            for name, why in survey.odd.items()
+        )
         changed, left = [], len(names)
         for name in order(names):
             if time.monotonic() > deadline:
                 break
             changed += [name] * self._update(name, progress)
             left -= 1
-        for name in set(self._known) - set(names):
+        for name in missing.difference(unseen):
             self._store.catalog.delete_source(name)
             changed.append(name)
             self.changes.append((name, "", sha256(b"").hexdigest()))
@@ -180,5 +188,11 @@ class Updater:
             self._store.catalog.touch(name, stat, 0)
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
-        stays = "; what was indexed of it before stays searchable" if name in self._known else ""
+        stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if name in self._known else ""
         self._faults[name] = (stat, f"{name} {what}{stays}")
+
+
+def _odd_above(name: str, odd: Mapping[str, str]) -> str:
+    """The folder a file lies below that cannot be looked into now; empty if there is none."""
+    above = itertools.accumulate(name.split("/")[:-1], lambda path, part: f"{path}/{part}")
+    return next((folder for folder in above if folder in odd), "")

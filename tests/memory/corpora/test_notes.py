@@ -13,9 +13,10 @@ from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.settings.memory import SourceSettings
+from assistant.memory.index.sync import Synchronizer
+from assistant.settings.memory import IndexSettings, SourceSettings
 from assistant.settings.tree import Settings, validate
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import Survey, Workspace
 
 Open = Callable[..., LocalMemory]
 
@@ -122,6 +123,34 @@ def test_a_workspace_among_the_notes_is_not_recalled_twice(
     notes = Notes(workspace, SourceSettings(name="all", path=str(workspace.root.parent)))
     named = [name.removeprefix(f"{workspace.root.name}/") for name in notes.survey().sources]
     assert "Diary.md" in named and not {"MEMORY.md", "memory/boat.md"} & {*named}
+
+
+class Denied(Notes):
+    """A vault with a folder that nobody may look into; root, who runs tests too, always may."""
+
+    def survey(self) -> Survey:
+        seen = super().survey()
+        if not (self.root / "Daily").exists():
+            seen.odd["Daily"] = "cannot be read: Permission denied"
+        return seen
+
+
+def test_a_folder_that_cannot_be_looked_into_keeps_what_was_indexed(
+    workspace: Workspace, vault: Path, embedder: OnnxEmbedder
+) -> None:
+    notes = Denied(workspace, SourceSettings(name="vault", path=str(vault)))
+    index = Synchronizer(notes, embedder, IndexSettings())
+    assert index.refresh().changed == ("Boat.md", "Daily/2026-02-11.md")
+    shutil.rmtree(vault / "Daily")
+    (vault / "Boat.md").unlink()
+    done = index.refresh()
+    assert (done.changed, [*index.store.catalog.sources()]) == (
+        ("Boat.md",), ["Daily/2026-02-11.md"],
+    )  # fmt: skip
+    assert done.faults == (
+        "Daily cannot be read: Permission denied. What was indexed of it before stays searchable",
+    )
+    index.close()
 
 
 def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from assistant.memory.text.merging.overruling import overruled
 from assistant.memory.text.merging.units import (
     Unit,
     appended,
     ended,
+    items_of,
+    lines_of,
     name_of,
     sections,
     struck_on,
@@ -33,17 +36,17 @@ def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str,
     """
     own, other = units_of(ours), units_of(copy)
     known = {name_of(each) for each in own}
-    there = {each.key: each for each in other if each.kind == "item"}
+    there = items_of(other)
     more = {name: _more(units, known, forgotten) for name, units in sections(other).items()}
     out: list[Unit] = []
     for name, units in sections(own).items():
-        said = [max(each, there.get(each.key, each), key=_struck_at) for each in units]
+        said = [_with(each, there.get(each.key)) for each in units]
         out += appended(said, more.pop(name, []))
     for name, units in more.items():
         heading = [Unit(f"{name}\n", "heading", name)] if name else []
         out += appended(heading, units) if units else []
     left = [each.text for each in other if each.kind == "prose" and name_of(each) not in known]
-    text = "".join(each.text for each in ended(out))
+    text = "".join(each.text for each in ended(overruled(out, (), own, other)))
     return (text if ours.endswith("\n\n") else f"{text.rstrip(chr(10))}\n"), left
 
 
@@ -59,5 +62,12 @@ def _more(
     return found
 
 
-def _struck_at(unit: Unit) -> str:
-    return struck_on(unit.text.split("\n")[0]) if unit.kind == "item" else ""
+def _with(own: Unit, other: Unit | None) -> Unit:
+    """A unit of ours as it is said in the copy, if it was struck out later there, and with what is
+    nested in it there."""
+    if other is None or own.kind != "item" or own.text == other.text:
+        return own
+    head = max(own.text, other.text, key=struck_on).partition("\n")[0]
+    body, more = (lines_of(each.text.partition("\n")[2]) for each in (own, other))
+    return Unit("".join([f"{head}\n", *body, *(line for line in more if line not in body)]),
+                own.kind, own.key)  # fmt: skip

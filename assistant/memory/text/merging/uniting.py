@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from assistant.memory.text.merging.overruling import overruled
 from assistant.memory.text.merging.units import (
     Unit,
     appended,
@@ -54,7 +55,7 @@ def united(base: str, ours: str, theirs: str) -> United:
             joined = [_unfinished(region)]
             conflicts += 1
         out += joined
-    text = "".join(each.text for each in ended(_once(out, *parts)))
+    text = "".join(each.text for each in ended(overruled(_once(out, *parts), *parts)))
     while text.endswith("\n\n") and not any(each.endswith("\n\n") for each in (ours, theirs)):
         text = text[:-1]
     return United(text, conflicts)

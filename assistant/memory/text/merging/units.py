@@ -1,7 +1,7 @@
 """The units of a memory file: list items, headings, blank lines, prose. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assistant.memory.text.identity import fact_key
@@ -81,8 +81,9 @@ def _said(line: str) -> str:
     return plain(own[struck[0] : struck[1]] if struck else own)
 
 
-def struck_on(line: str) -> str:
+def struck_on(text: str) -> str:
     """When a fact was struck out: later is greater; a day that is not told comes first."""
+    line = text.partition("\n")[0]
     marker = superseding.MARKERS.match(line)
     struck = superseding.struck(line[marker.end() if marker else 0 :].strip())
     return f"1{struck[2] or ''}" if struck else ""
@@ -90,6 +91,11 @@ def struck_on(line: str) -> str:
 
 def name_of(unit: Unit) -> tuple[str, str]:
     return unit.kind, unit.key
+
+
+def items_of(units: Iterable[Unit]) -> dict[str, Unit]:
+    """The facts among units, by their keys."""
+    return {each.key: each for each in units if each.kind == "item"}
 
 
 def sections(units: Sequence[Unit]) -> dict[str, list[Unit]]:

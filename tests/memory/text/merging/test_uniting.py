@@ -27,7 +27,12 @@ def memory(*facts: str, day: str = "2026-11-20", head: str = HEAD) -> str:
         (
             ("~~a~~ (superseded 2026-11-22: x)", "b", "x"),
             ("~~a~~ (superseded 2026-11-21: y)", "b", "y"),
-            ("~~a~~ (superseded 2026-11-22: x)", "b", "x", "y"),
+            ("~~a~~ (superseded 2026-11-22: x)", "b", "x", "~~y~~ (superseded 2026-11-22: x)"),
+        ),
+        (
+            ("~~a~~ (superseded 2026-11-22: x)", "b", "x"),
+            ("~~a~~ (superseded 2026-11-22: y)", "b", "y"),
+            ("~~a~~ (superseded 2026-11-22: y)", "b", "x", "y"),
         ),
         (("~~a~~", "b"), ("~~a~~ (superseded 2026-11-21: y)", "b", "y"),
          ("~~a~~ (superseded 2026-11-21: y)", "b", "y")),
@@ -65,13 +70,23 @@ def test_prose_that_both_changed_is_left_to_the_owner_and_facts_are_not() -> Non
 
 
 def test_a_copy_gives_its_facts_and_takes_none() -> None:
-    ours = memory("a", "~~b~~ (superseded 2026-11-21: c)", "c")
+    ours = memory("a\n  - in it", "~~b~~ (superseded 2026-11-21: c)", "c")
     copy = memory(
-        "b", "A", "d", "gone", "~~a~~ (superseded 2026-11-22: d)", head="# Memory\n\nElse.\n\n"
+        "A",
+        "d",
+        "gone",
+        "~~a~~ (superseded 2026-11-22: d)\n  - else",
+        "~~b~~ (superseded 2026-11-20: bb)",
+        "bb",
+        head="# Memory\n\nElse.\n\n",
     )
     text, left = taken_in(ours, copy, {"gone"})
     assert text == memory(
-        "~~a~~ (superseded 2026-11-22: d)", "~~b~~ (superseded 2026-11-21: c)", "c", "d"
+        "~~a~~ (superseded 2026-11-22: d)\n  - in it\n  - else",
+        "~~b~~ (superseded 2026-11-21: c)",
+        "c",
+        "d",
+        "~~bb~~ (superseded 2026-11-21: c)",
     )
     assert left == ["Else.\n"]
     assert taken_in(text, copy, {"gone"}) == (text, left)
