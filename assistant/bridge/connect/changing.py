@@ -66,14 +66,19 @@ def make(program: Program, changes: Sequence[Change]) -> list[Path]:
     return [copy for copy in copies if copy]
 
 
-def unmake(program: Program, changes: Sequence[Change]) -> None:
-    """Carry out changes that take a connection back, and drop what was kept for it."""
+def unmake(program: Program, changes: Sequence[Change]) -> list[Path]:
+    """Carry out changes that take a connection back, and drop what was kept for it: no copy is left.
+
+    Raises ConfigError, StorageError.
+    """
     for change in changes:
         if held(change.path) != change.before:
             raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+    for change in changes:
         _write(change)
     for path in _folder(program).glob("*"):
         path.unlink()
+    return []
 
 
 def _made(file: File) -> Iterator[Change]:

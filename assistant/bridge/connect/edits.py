@@ -180,18 +180,22 @@ def _ours(server: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A file of our own."""
+    """A file of our own, which is known by its first line."""
 
     text: str
 
     def found(self, text: str) -> Any:
-        return text or None
+        return text if self.is_of(text) else None
 
     def made(self, text: str) -> str:
         return self.text
 
     def unmade(self, text: str) -> str:
-        return ""
+        return "" if self.is_of(text) else text
+
+    def is_of(self, text: str) -> bool:
+        """Whether a text is this file, of whichever workspace and version."""
+        return text.partition("\n")[0] == self.text.partition("\n")[0]
 
 
 def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> str:

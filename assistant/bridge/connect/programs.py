@@ -144,10 +144,18 @@ def _opencode(launch: Launch) -> list[File]:
     with_comments = home / "opencode.jsonc"
     settings = with_comments if with_comments.exists() else home / "opencode.json"
     server = {"type": "local", "command": [launch.command, *launch.server(name)]}
+    hooks = Whole(plugin(launch.hook("EVENT", name)))
     return [
         File(settings, [Nested(("mcp", SERVER), server, ("mcp", "servers", SERVER))]),
-        File(home / "plugins" / "assistant.js", [Whole(plugin(launch.hook("EVENT", name)))]),
+        File(_free(home / "plugins", hooks), [hooks]),
     ]
+
+
+def _free(folder: Path, own: Whole) -> Path:
+    """Where a file of ours stands, or can: not in the place of one of the owner's."""
+    path = folder / "assistant.js"
+    theirs = path.exists() and not own.is_of(path.read_text("utf-8", "replace"))
+    return folder / "assistant-memory.js" if theirs else path
 
 
 def _claude_desktop(launch: Launch) -> list[File]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import confirmed
+from assistant.cli.options import AsJson, confirmed, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.bridge.connect.changing import Change
+    from assistant.bridge.connect.programs import Program
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed."
 COLOURS = {"-": "red", "+": "green", "@": "cyan"}
@@ -32,6 +33,7 @@ def connect(
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take the connection back.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Connect another program to this memory: the change is shown, and made after your yes."""
     from assistant.bridge.connect import changing
@@ -40,23 +42,33 @@ def connect(
     chosen = named(program)
     launch = Launch(own_command(), context.obj.place().root)
     changes = (changing.unmaking if undo else changing.making)(chosen, launch)
-    if not changes:
-        state = "is not connected" if undo else "is connected already"
-        typer.echo(f"{chosen.title} {state}; nothing to change.")
-        return
-    _show(changes)
-    if print_only:
-        return
-    if not confirmed("Make this change?", yes=yes, cure="Run it again with --yes"):
-        typer.echo("Nothing was changed.")
-        raise typer.Exit(1)
-    if undo:
-        changing.unmake(chosen, changes)
-        typer.echo(f"{chosen.title} is no longer connected.")
-        return
-    for copy in changing.make(chosen, changes):
+    if not as_json:
+        _show(changes)
+    copies: list[Path] = []
+    made = bool(changes) and not print_only and (yes or not as_json)
+    if made:
+        if not confirmed("Make this change?", yes=yes, cure="Run it again with --yes"):
+            typer.echo("Nothing was changed.")
+            raise typer.Exit(1)
+        copies = (changing.unmake if undo else changing.make)(chosen, changes)
+    if as_json:
+        said = [{"path": str(each.path), "diff": list(each.diff())} for each in changes]
+        kept = list(map(str, copies))
+        print_json({"program": chosen.name, "changes": said, "made": made, "copies": kept})
+    elif made or not changes:
+        _tell(chosen, copies, made=made, undo=undo)
+
+
+def _tell(program: "Program", copies: Sequence[Path], *, made: bool, undo: bool) -> None:
+    for copy in copies:
         typer.echo(f"As it was: {spelled(str(copy))}")
-    typer.echo(f"{chosen.title} is connected. {chosen.afterwards}")
+    if not made:
+        state = "is not connected" if undo else "is connected already"
+        typer.echo(f"{program.title} {state}; nothing to change.")
+    elif undo:
+        typer.echo(f"{program.title} is no longer connected.")
+    else:
+        typer.echo(f"{program.title} is connected. {program.afterwards}")
 
 
 def own_command() -> str:

@@ -40,7 +40,7 @@ def ensure_workspace(options: Globals) -> None:
     if typer.confirm(f"There is no workspace yet. Make one at {root}?", default=True, err=True):
         from assistant.cli.setup import init
 
-        init.make(root)
+        init.tell(init.make(root))
 
 
 def greet(options: Globals) -> None:

@@ -47,6 +47,8 @@ def test_a_connection_is_made_once_and_taken_back_to_the_byte(
     (home / ".config" / "zed").mkdir(parents=True)
     (home / ".config" / "zed" / "settings.json").write_text('// mine\n{\n  "a": 1, // b\n}\n')
     before = files(home)
+    told = json.loads(connect(workspace, name, "--json"))
+    assert told["changes"][0]["diff"] and not told["made"]
     shown = connect(workspace, name, "--print")
     assert files(home) == before and "+++" in shown and "mcp" in shown
     assert shown in connect(workspace, name, "--yes")
@@ -56,7 +58,7 @@ def test_a_connection_is_made_once_and_taken_back_to_the_byte(
     for kept in ("say done", "# mine", "# good", "// mine", "// b"):
         assert any(kept.encode() in data for data in after.values())
     assert "connected already" in connect(workspace, name, "--yes")
-    connect(workspace, name, "--undo", "--yes")
+    assert json.loads(connect(workspace, name, "--undo", "--yes", "--json"))["made"]
     assert files(home) == before
     assert "is not connected" in connect(workspace, name, "--undo", "--yes")
 
@@ -96,6 +98,18 @@ def test_a_server_of_the_same_name_that_is_not_ours_stays(workspace: Workspace, 
         connect(workspace, name, "--yes")
         connect(workspace, name, "--undo", "--yes")
         assert (home / path).read_text() == text
+
+
+def test_a_plugin_of_the_owners_of_the_same_name_stays(workspace: Workspace, home: Path) -> None:
+    own = home / ".config" / "opencode" / "plugins" / "assistant.js"
+    own.parent.mkdir(parents=True)
+    own.write_text("export const Mine = 1\n")
+    before = files(home)
+    connect(workspace, "opencode", "--undo", "--yes")
+    assert "assistant-memory.js" in connect(workspace, "opencode", "--yes")
+    assert own.read_text() == "export const Mine = 1\n"
+    connect(workspace, "opencode", "--undo", "--yes")
+    assert files(home) == before
 
 
 def test_what_was_changed_since_stays(workspace: Workspace, home: Path) -> None:

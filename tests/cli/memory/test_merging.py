@@ -1,5 +1,6 @@
 """A workspace on two machines: git's merges, and the copies that syncing leaves."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def diverge(repository: Path, base: str, ours: str, theirs: str) -> None:
 
 
 def test_git_unites_facts_and_leaves_prose_to_the_owner(repository: Path, run: Run) -> None:
-    assert run("init", "--git", str(repository)).stdout.count("wrote") == 0
+    again = json.loads(run("init", "--git", str(repository), "--json").stdout)
+    assert again["git"] == ["memory files are merged fact by fact"] and not again["added"]
     base = "# Memory\n\nProse.\n\n- a\n- b\n"
     diverge(repository, base, base + "- x\n", base.replace("- b\n", "") + "- y\n")
     git(repository, "merge", "--no-edit", "theirs")
