@@ -53,6 +53,19 @@ def amending(
     return Commits(place).amending(texts, origin)
 
 
+def replace_files(
+    place: Workspace, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
+) -> None:
+    """Give memory files (source to what it says and shall say) new texts, which `undo` takes back.
+
+    Those of one name of `together` are undone together. Raises LedgerError if a file changed
+    meanwhile, StorageError.
+    """
+    from assistant.memory.writing.transaction import Commits  # a markdown parser: not for clients
+
+    Commits(place).replace(texts, origin, together)
+
+
 def copies(place: Workspace) -> "Copies":
     """The copies that syncing left of memory files, to be taken in."""
     from assistant.memory.writing.copies import Copies  # a markdown parser: not for clients

@@ -11,6 +11,7 @@ from assistant.moving.found import (
     FoundFact,
     LeftOut,
     Message,
+    Odd,
     day,
     instant,
     named,
@@ -31,11 +32,13 @@ def is_conversation(item: Mapping[str, Any]) -> bool:
 def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
     """The conversation that is shown, and what was saved to memory in any branch of it.
 
-    Raises what a malformed item makes it raise.
+    Raises Odd, and what else a malformed item makes it raise.
     """
     if item.get("is_do_not_remember"):
         yield LeftOut("not to be remembered")
         return
+    if not isinstance(item["mapping"], Mapping):
+        raise Odd("its messages are no tree")
     mapping = {name: node for name, node in item["mapping"].items() if node}
     for node in mapping.values():
         yield from _saved(node.get("message") or {})

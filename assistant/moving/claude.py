@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assistant.moving.found import (
+    Document,
     Found,
     FoundConversation,
     FoundFact,
     LeftOut,
     Message,
+    Odd,
     Problem,
     Speaker,
     day,
@@ -42,7 +44,9 @@ def is_project(item: Mapping[str, Any]) -> bool:
 
 
 def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
-    """A conversation: the branch that leads to its latest message."""
+    """A conversation: the branch that leads to its latest message. Raises Odd."""
+    if not isinstance(item["chat_messages"], list):
+        raise Odd("its messages are no list")
     messages = tuple(filter(None, map(_message, _branch(item))))
     if not messages:
         yield LeftOut("nothing said")
@@ -65,16 +69,28 @@ def memory(item: Mapping[str, Any]) -> Iterator[Found]:
         if isinstance(text, str):
             yield from facts_in(text)
         elif text is not None:
-            yield Problem("memories", f"one is no text but {type(text).__name__}")
+            yield Problem("memories", "one is no text")
 
 
 def project(item: Mapping[str, Any]) -> Iterator[Found]:
-    """What a project says of itself; its documents are counted."""
+    """What a project says of itself, and its documents; what it asks of Claude is not ours."""
     name, about = item.get("name"), item.get("description")
     if isinstance(name, str) and isinstance(about, str) and about.strip():
         yield FoundFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
-    for _ in item.get("docs") or ():
-        yield LeftOut("a project's documents")
+    if item.get("prompt_template"):
+        yield LeftOut("rules of another assistant")
+    folder = name if isinstance(name, str) and name.strip() else "Project"
+    for document in item.get("docs") or ():
+        yield _document(folder, document)
+
+
+def _document(project: str, document: Mapping[str, Any]) -> Document | LeftOut:
+    """A text that a project's conversations could draw on."""
+    text, name = document.get("content"), document.get("filename")
+    if not isinstance(text, str) or not text.strip():
+        return LeftOut("empty documents")
+    own = name if isinstance(name, str) and name.strip() else "Document"
+    return Document(f"{project.replace('/', '-')}/{own.replace('/', '-')}", text)
 
 
 def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:

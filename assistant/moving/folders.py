@@ -16,7 +16,9 @@ from assistant.moving.found import (
     Items,
     LeftOut,
     Message,
+    Odd,
     Problem,
+    in_words,
     instant,
     named,
 )
@@ -96,10 +98,10 @@ def _text(package: Package, name: str) -> "str | Problem":
     data = package.read(name)
     try:
         if b"\0" in data:
-            raise ValueError("a zero byte")
+            raise Odd("it is no text: it holds a zero byte")
         return data.decode("utf-8").removeprefix("\ufeff")
     except ValueError as error:
-        return Problem(name, f"it is no UTF-8 text ({error})")
+        return Problem(name, in_words(error))
 
 
 def _session(package: Package, name: str) -> Iterator[Found]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from assistant.errors import ImportFailure
 from assistant.moving import chatgpt, claude, documents, folders
-from assistant.moving.found import FoundFact, Items, Problem, day
+from assistant.moving.found import FoundFact, Items, Odd, Problem, day, in_words
 from assistant.moving.package import Package
 
 KNOWN = (
@@ -71,13 +71,12 @@ def _guarded(name: str, number: int, item: Any) -> Items:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
         called = f", {title!r}" if isinstance(title, str) else ""
-        why = f"it is not made as such items are ({type(error).__name__}: {error})"
-        yield Problem(f"{name}, item {number}{called}", why)
+        yield Problem(f"{name}, item {number}{called}", in_words(error))
 
 
 def _of_item(item: Any) -> Items:
     if not isinstance(item, Mapping):
-        raise TypeError(f"an object was expected, not {type(item).__name__}")
+        raise Odd("it is no object")
     if chatgpt.is_conversation(item):
         yield from chatgpt.conversation(item)
     elif claude.is_conversation(item):
@@ -94,4 +93,4 @@ def _of_item(item: Any) -> Items:
         for each in item.get("results") or item.get("memories") or ():
             yield from _of_item(each)
     else:
-        raise KeyError("neither a conversation nor a memory")
+        raise Odd("it is neither a conversation nor a memory")

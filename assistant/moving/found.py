@@ -61,6 +61,10 @@ class Problem:
     cut: bool = False
 
 
+class Odd(ValueError):
+    """An item is not made as such items are; the text says how."""
+
+
 Found = FoundConversation | FoundFact | Document | LeftOut | Problem
 Items = Iterator[Found]
 
@@ -86,6 +90,21 @@ def day(value: object) -> str:
 def named(id: object, content: object) -> str:
     """The id that a thing has, else one made of what it says: the same each time."""
     return id if isinstance(id, str) and id else digest(repr(content))[:16]
+
+
+def in_words(error: Exception) -> str:
+    """Why something could not be read, as its owner would say it."""
+    match error:
+        case Odd():
+            return str(error)
+        case UnicodeDecodeError():
+            return f"byte {error.start} is no UTF-8"
+        case KeyError():
+            return f"it has no {error.args[0]!r}"
+        case RecursionError():
+            return "it is nested too deep"
+        case _:
+            return "it is not made as such items are"
 
 
 def _iso(time: datetime) -> str:

@@ -6,12 +6,14 @@ so that what the owner has since refused or deleted does not come again.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from secrets import token_hex
 
 from assistant.disk import locking, storage
 from assistant.memory.base import Fact, Origin
+from assistant.memory.door import replace_files
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
 from assistant.moving.found import (
@@ -27,7 +29,11 @@ from assistant.moving.sessions import Sessions
 from assistant.workspace.folder import Workspace
 
 AT_ONCE = 200
-"""Facts that are given to memory together."""
+"""Facts, or documents, that are given to memory together."""
+MOST_TOGETHER = 8 << 20
+"""Characters of documents that are held before they are written."""
+LONGEST_NAME = 200
+"""Bytes of a file's name that are kept."""
 Redact = Callable[[str], str]
 
 
@@ -40,10 +46,10 @@ class Tally:
     grown: int = 0
     known: int = 0
 
-    def count(self, what: str) -> None:
-        """One more, which is `new`, `grown` or `known`."""
-        self.found += 1
-        setattr(self, what, getattr(self, what) + 1)
+    def count(self, what: str, more: int = 1) -> None:
+        """So many more, which are `new`, `grown` or `known`."""
+        self.found += more
+        setattr(self, what, getattr(self, what) + more)
 
 
 @dataclass(slots=True)
@@ -83,17 +89,25 @@ class Taking:
         self.report = Report(kind, written=memory is not None)
         self._record = _load(place)
         self._sessions = Sessions(place, kind, redact, dry=memory is None)
-        self._facts: list[Fact] = []
+        self._origin = kind.casefold().replace(" ", "-")
+        self._facts: dict[str, Fact] = {}
         self._seen: set[str] = set()
+        self._texts: dict[str, tuple[str, str]] = {}
+        self._size = 0
+        self._named: dict[str, str] = {}
+        self._together = token_hex(6)
 
     def take(self, items: Items, progress: Callable[[int], None]) -> Report:
         """Take all of it over; `progress` is told how many things there were."""
-        for number, each in enumerate(items, start=1):
-            self._take(each)
-            progress(number)
-        self._give()
-        if self._memory is not None:
-            self._keep_record()
+        try:
+            for number, each in enumerate(items, start=1):
+                self._take(each)
+                progress(number)
+            self._give()
+            self._write()
+        finally:
+            if self._memory is not None:
+                self._keep_record()
         return self.report
 
     def _take(self, found: Found) -> None:
@@ -130,23 +144,22 @@ class Taking:
         if mark in self._record:
             self.report.facts.count("known")
             return
-        self._record.add(mark)
-        origin = Origin(self.report.kind.casefold().replace(" ", "-"))
+        origin = Origin(self._origin)
         section = f"Imported from {self.report.kind}"
-        self._facts.append(
-            Fact(found.text, section, origin=origin, waits=True, recorded=found.date)
+        self._facts[mark] = Fact(
+            found.text, section, origin=origin, waits=True, recorded=found.date
         )
         if len(self._facts) == AT_ONCE:
             self._give()
 
     def _give(self) -> None:
         """Have what was found wait for the owner."""
-        facts, self._facts = self._facts, []
+        facts, self._facts = self._facts, {}
+        self._record |= facts.keys()
         if self._memory is None:
-            for _ in facts:
-                self.report.facts.count("new")
+            self.report.facts.count("new", len(facts))
             return
-        for done in self._memory.remember(facts) if facts else ():
+        for done in self._memory.remember([*facts.values()]) if facts else ():
             if done.status == "secret":
                 self.report.leave_out("facts that hold a secret")
             else:
@@ -154,25 +167,49 @@ class Taking:
 
     def _document(self, found: Document) -> None:
         """A note, as a file of memory; one that was changed here since stays, and is told."""
-        parts = [part for part in PurePosixPath(found.name).parts if part not in ("..", "/")]
-        path = self._place.root.joinpath("memory", "imported", *parts).with_suffix(".md")
-        mark = digest(f"document\n{found.text}")[:16]
-        there = storage.held(path).decode("utf-8", "replace") if path.exists() else None
+        source, mark = self._source(found), digest(f"document\n{found.text}")[:16]
+        path = self._place.root / source
+        there = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
         if there == found.text or (there is None and mark in self._record):
             self.report.documents.count("known")
-        elif there is not None and digest(f"document\n{there}")[:16] not in self._record:
+        elif path.exists() and digest(f"document\n{there}")[:16] not in self._record:
             self.report.problems.append(Problem(found.name, "it was changed here; yours stays"))
         else:
             self.report.documents.count("new" if there is None else "grown")
-            if self._memory is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                storage.replace(path, found.text.encode())
+            self._texts[source] = (there or "").removeprefix("\ufeff"), found.text
+            self._size += len(found.text)
         self._record.add(mark)
+        if self._size > MOST_TOGETHER or len(self._texts) == AT_ONCE:
+            self._write()
+
+    def _source(self, found: Document) -> str:
+        """The file that a document becomes; of two of one name in an export, the second has a mark
+        of what it says."""
+        parts = [_part(part) for part in found.name.split("/") if part.strip(" .")]
+        stem = "/".join(["memory", "imported", *parts])
+        stem = re.sub(r"\.(?:md|markdown|txt)$", "", stem, flags=re.IGNORECASE)
+        said = digest(found.text)
+        if self._named.setdefault(stem.casefold(), said) != said:
+            stem = f"{stem}-{said[:6]}"
+        return f"{stem}.md"
+
+    def _write(self) -> None:
+        """Write documents, so that `undo` takes them back together."""
+        texts, self._texts, self._size = self._texts, {}, 0
+        if self._memory is None or not texts:
+            return
+        replace_files(self._place, texts, Origin(self._origin), self._together)
 
     def _keep_record(self) -> None:
         path = self._place.imported
         with locking.lock(path.with_name("imported.lock")):
             storage.replace(path, json.dumps(sorted(self._record | _load(self._place))).encode())
+
+
+def _part(name: str) -> str:
+    """A name from outside as one that a file can have here, and that is not hidden."""
+    plain = "".join("-" if char in "/\\:" or not char.isprintable() else char for char in name)
+    return plain.strip().lstrip(".").encode()[:LONGEST_NAME].decode("utf-8", "ignore")
 
 
 def _load(place: Workspace) -> set[str]:

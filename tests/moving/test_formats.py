@@ -100,7 +100,13 @@ def test_of_claude_conversations_trees_memories_and_projects(tmp_path: Path) -> 
         message["parent_message_uuid"] = parent
     memories = [{"conversations_memory": "**Work**\n\nBuilds boats.\n\n- Sails on Sundays\n",
                  "project_memories": {"p": "The hull is oak."}}]  # fmt: skip
-    project = {"uuid": "p", "name": "Hull", "description": "Oak  hull", "docs": [{}]}
+    project = {
+        "uuid": "p",
+        "name": "Hull",
+        "description": "Oak  hull",
+        "prompt_template": "Be brief",
+        "docs": [{}, {"filename": "Keel.md", "content": "Oak"}],
+    }
     whole = tmp_path / "batch"
     whole.mkdir()
     zipped(whole / "conversations-000.zip", {"conversations.json": [claude("a", "Hi", "Ho"), tree]})
@@ -114,6 +120,9 @@ def test_of_claude_conversations_trees_memories_and_projects(tmp_path: Path) -> 
         items = found(path)
         talk = [each for each in items if isinstance(each, FoundConversation)]
         assert [said(each) for each in talk] == [["Hi", "Ho"], ["Q", "A1"]]
+        assert [each for each in items if isinstance(each, Document)] == [
+            Document("Hull/Keel.md", "Oak")
+        ]
         assert sorted(facts(items)) == [
             "Builds boats.",
             "Hull: Oak hull",

@@ -132,6 +132,24 @@ def test_notes_become_files_and_what_was_changed_here_stays(
     done = take(workspace, notes, memory)
     assert (done.documents.grown, done.problems[0].where) == (1, "Keel.md")
     assert (workspace.root / "memory/imported/Keel.md").read_text() == "The keel is elm\n"
+    assert memory.undo().origin.kind == "markdown"
+    assert (workspace.root / "memory/imported/A/Mast.md").read_text() == "Spruce\n"
+
+
+def test_the_documents_of_a_project_are_undone_together(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    docs = [{"filename": name, "content": text} for name, text in (
+        ("Keel.md", "Oak"), ("Keel.md", "Elm"), ("../.." + "ü" * 300, "Teak"))]  # fmt: skip
+    project = {"uuid": "p", "name": "Hull", "docs": docs}
+    path = folder(tmp_path / "x", {"projects/p.json": json.dumps(project), "conversations.json":
+                  json.dumps([{"uuid": "c", "chat_messages": []}])})  # fmt: skip
+    assert take(workspace, path, memory).documents.new == 3
+    made = list((workspace.root / "memory" / "imported" / "Hull").iterdir())
+    assert {each.read_text() for each in made} == {"Oak", "Elm", "Teak"}
+    assert take(workspace, path, memory).documents.known == 3
+    memory.undo()
+    assert not any(each.exists() for each in made)
 
 
 def test_a_workspace_is_exported_and_restored_to_the_byte(

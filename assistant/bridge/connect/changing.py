@@ -67,7 +67,7 @@ def make(program: Program, changes: Sequence[Change]) -> list[Path]:
 
 
 def unmake(program: Program, changes: Sequence[Change]) -> list[Path]:
-    """Carry out changes that take a connection back, and drop what was kept for it: no copy is left.
+    """Carry out changes that take a connection back, and drop all copies.
 
     Raises ConfigError, StorageError.
     """

@@ -19,7 +19,6 @@ from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunks import Chunk
-from assistant.workspace.folder import Survey
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.disk import storage
-from assistant.errors import LedgerError
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.merging.copying import CopyMerge, taken_in
@@ -44,17 +43,11 @@ class Copies:
         for each in planned:
             first.setdefault(each.source, each.before)
             last[each.source] = each.after
-        changed = {source: text for source, text in last.items() if text != first[source]}
-        for source in changed:
-            path = self._workspace.root / source
-            if not path.exists():
-                storage.replace(path, b"")
-        with self._commits.amending(changed, ORIGIN):
-            for source in changed:
-                if self._text(source) != first[source]:
-                    raise LedgerError(f"{source} has changed meanwhile", "Run it again")
-            for source, text in changed.items():
-                storage.replace(self._workspace.root / source, text.encode())
+        changed = {
+            source: (first[source], text) for source, text in last.items() if text != first[source]
+        }
+        if changed:
+            self._commits.replace(changed, ORIGIN)
         for each in planned:
             self._put_aside(each.copy)
 

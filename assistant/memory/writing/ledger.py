@@ -17,7 +17,7 @@ from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Write, new_id, now
 from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.transaction import Change, Commits
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 
 class Ledger:
@@ -99,10 +99,22 @@ class Ledger:
                 edits = tuple(reversed_edits(change.draft, self._images, gone))
                 undoing = Write(new_id(), now(), "undo", write.text, edits=edits, undoes=write.id)
                 change.writes.append(replace(undoing, request=request, part=part))
+            made.update(edit.source for write in latest for edit in write.edits if edit.makes)
             said = "\n".join(write.text for write in latest)
             return replace(self._journal.entry(latest[0]), text=said, undone=True)
 
-        return self.commits.write(plan)
+        made: set[str] = set()
+        with self.commits.locked():
+            undone = self.commits.write(plan)
+            for source in made:
+                self._drop_if_empty(source)
+        return undone
+
+    def _drop_if_empty(self, source: str) -> None:
+        """Remove a file of notes that a write had made, now that it was taken back."""
+        path = self._workspace.root / source
+        if path.is_file() and not path.stat().st_size and source not in INDEXED_FILES:
+            path.unlink()
 
     def _check_stands(self, writes: Sequence[Write]) -> None:
         """Raise LedgerError if an older copy of a file has taken one of these writes back."""

@@ -30,6 +30,8 @@ from assistant.workspace.folder import Workspace
 
 ATTEMPTS = 100
 """How often a write is made anew because an editor saved the file in between."""
+Texts = Mapping[str, tuple[str, str]]
+"""Of each file what it says and what it shall say; one that is not there says nothing."""
 _T = TypeVar("_T")
 
 
@@ -90,6 +92,29 @@ class Commits:
         raise LedgerError(
             "the memory files keep changing", "Close the program that writes them and try again"
         )
+
+    def replace(self, texts: Texts, origin: Origin, together: str = "") -> None:
+        """Give files new texts, as one write, so that `undo` takes it back.
+
+        Writes of one name of `together` are undone together. Raises LedgerError if a file does not
+        say what it was to be replaced for, StorageError.
+        """
+
+        def plan(change: Change) -> None:
+            for source, (before, _) in texts.items():
+                if change.draft.text(source) != before:
+                    raise LedgerError(f"{source} has changed meanwhile", "Run it again")
+            edits = tuple(
+                change.draft.edit(source, difference(before, after))
+                for source, (before, after) in texts.items()
+            )
+            said = counted(edits, change.draft.images)
+            write = Write(new_id(), now(), "amend", said, origin, edits, together=together)
+            change.writes.append(write)
+
+        for source in texts:
+            (self.workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
+        self.write(plan)
 
     @contextlib.contextmanager
     def amending(self, texts: Mapping[str, str], origin: Origin) -> Iterator[None]:

@@ -41,4 +41,3 @@ def _struck(unit: Unit, note: str) -> Unit:
     if unit.kind != "item" or struck_on(unit.text):
         return unit
     return replace(unit, text=superseding.strike(unit.text, note) or unit.text)
-

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from assistant.memory.base import Origin, Passage
+from assistant.memory.text.identity import digest
 
 Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
 GONE: frozenset[Verdict] = frozenset({"deleted", "erased", "dismissed"})
@@ -30,6 +31,11 @@ class Edit:
     after: str
     above: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+
+    @property
+    def makes(self) -> bool:
+        """Whether there was no text before."""
+        return self.before == digest("")
 
 
 @dataclass(frozen=True, slots=True)
