@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assistant.app import Chat
     from assistant.events import ApprovalRequested, Event, QuestionAsked
     from assistant.memory.protocol import Keeper
+    from assistant.messages import Picture
     from assistant.tools.policy import Decision
 
 __all__ = [
@@ -47,6 +48,8 @@ __all__ = [
 
 Approve = Callable[["ApprovalRequested"], bool]
 """Asked about a dangerous call; False leaves it undone."""
+Attached = Mapping[str, str | bytes]
+"""Texts and pictures, by their titles."""
 
 
 class Memory:
@@ -189,23 +192,24 @@ class Assistant:
         """The id of the conversation, to `resume`."""
         return self._chat.conversation.transcript.session
 
-    def send(self, message: str, attached: Mapping[str, str] | None = None) -> "Iterator[Event]":
+    def send(self, message: str, attached: Attached | None = None) -> "Iterator[Event]":
         """One turn: its events as they come, the last of them TurnFinished or TurnFailed.
 
-        `attached` are texts that go with the message, by their titles: data, not the owner's word.
-        The events are those of `assistant.events`. To stop early, close the iterator. Raises
-        UsageError for an empty message, or if this thread's turn still runs.
+        `attached` are texts, and pictures as bytes, that go with the message, by their titles:
+        data, not the owner's word. The events are those of `assistant.events`. To stop early, close
+        the iterator. Raises UsageError for an empty message, bytes that are no picture, one that
+        the model cannot see, or if this thread's turn still runs.
         """
         if self._speaker == threading.get_ident():
             raise UsageError("the last turn still runs", "Iterate it to its end, or close it")
         with self._turn:
             self._speaker = threading.get_ident()
             try:
-                yield from self._chat.conversation.send(message, attached or {})
+                yield from self._chat.conversation.send(message, _given(attached or {}))
             finally:
                 self._speaker = None
 
-    def ask(self, message: str, attached: Mapping[str, str] | None = None) -> str:
+    def ask(self, message: str, attached: Attached | None = None) -> str:
         """One turn's reply. Raises AssistantError if there is none."""
         from assistant.events import TurnFailed, TurnFinished
 
@@ -251,6 +255,18 @@ class _Asked:
 
     def answer(self, asked: "QuestionAsked") -> str | None:
         return None
+
+
+def _given(attached: Attached) -> "dict[str, str | Picture]":
+    from assistant.pictures import picture_of
+
+    given: dict[str, str | Picture] = {}
+    for title, each in attached.items():
+        picture = picture_of(each) if isinstance(each, bytes) else each
+        if picture is None:
+            raise UsageError(f"{title} is no picture", "Give texts as str, and pictures as bytes")
+        given[title] = picture
+    return given
 
 
 def _place(workspace: Path | str | None, *, create: bool) -> folder.Workspace:

@@ -1,6 +1,6 @@
 """The composition root: settings become objects here, and nowhere else."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -20,9 +20,9 @@ from assistant.events import Event
 from assistant.memory.base import Origin, Progress, no_progress
 from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper
-from assistant.messages import Message
+from assistant.messages import Given, Message
 from assistant.model import catalogue, select
-from assistant.model.base import TextPiece
+from assistant.model.base import TextPiece, check_sight
 from assistant.model.provider.litellm_library import warm_up
 from assistant.outside import outside
 from assistant.secrets.standing import redactor as redactor_of_all
@@ -87,14 +87,17 @@ class Chat:
     conversation: Conversation
     wish: ChatWish = ChatWish()
 
-    def send(self, text: str, given: Mapping[str, str] = NOTHING) -> Iterator[Event]:
+    def send(self, text: str, given: Given = NOTHING) -> Iterator[Event]:
         """One turn, with what is given beside the message, and the files that it names by `@`.
 
-        Raises UsageError if one of them cannot be read, before anything is written down.
+        Raises UsageError if one of them cannot be read, or is a picture that the model cannot
+        see, before anything is written down.
         """
-        return self.conversation.send(text, {**given, **self.mentions.attached(text)})
+        whole = {**given, **self.mentions.attached(text)}
+        check_sight(self.conversation.model, whole)
+        return self.conversation.send(text, whole)
 
-    def preview(self, text: str, given: Mapping[str, str] = NOTHING) -> list[Section]:
+    def preview(self, text: str, given: Given = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section."""
         return self.conversation.preview(text, {**given, **self.mentions.attached(text)})
 

@@ -7,7 +7,7 @@ sent is an entry of the transcript first, so a conversation that was killed anyw
 its file (`resume`).
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from types import MappingProxyType
@@ -47,9 +47,10 @@ from assistant.events import (
     TurnStarted,
 )
 from assistant.memory.protocol import Memory
-from assistant.messages import Usage
-from assistant.model.base import ChatModel
+from assistant.messages import Given, Picture, Usage
+from assistant.model.base import ChatModel, check_sight
 from assistant.secrets.redactor import Redactor
+from assistant.session import pictures
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -57,7 +58,7 @@ from assistant.session.entries import (
     UserEntry,
     usage_of,
 )
-from assistant.session.history.turns import group, last_said, open_question, succeeded
+from assistant.session.history.turns import NO_REPLY, group, last_said, open_question, succeeded
 from assistant.session.transcript import Transcript
 from assistant.settings.prompt import ContextSettings
 from assistant.skills.base import Skills
@@ -66,7 +67,7 @@ from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NOTHING: Given = MappingProxyType({})
 
 
 @dataclass
@@ -110,22 +111,27 @@ class Conversation:
         self._room = _room(self, self._prompt, self._memory)
         self.scratch.replay(succeeded(self.transcript.entries))
 
-    def send(self, text: str, attached: Mapping[str, str] = NOTHING) -> Iterator[Event]:
+    def send(self, text: str, attached: Given = NOTHING) -> Iterator[Event]:
         """One turn: recall, context, the loop, and compaction if the history is full.
 
         `attached` is what comes with the message, by its title: data, which recall is not asked by.
-        Raises UsageError for an empty message and StorageError if it cannot be written down;
-        after that, all that goes wrong ends in `turn_failed`.
+        Raises UsageError for an empty message or a picture that the model cannot see, and
+        StorageError if it cannot be written down; after that, all that goes wrong ends in
+        `turn_failed`.
         """
         message = self.redactor.redact(text)
         if not message.strip():
             raise UsageError("the message is empty", "Write something")
+        check_sight(self.model, attached)
         asked = heard(self.transcript, message)
         self.interruption.reset()
         self.untold += withheld(self.redactor.found(text))
         self.begun()
         for title, given in attached.items():
-            self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
+            if isinstance(given, Picture):
+                pictures.keep(self.transcript, title, given)
+            else:
+                self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
         yield from self._turn(asked)
 
     def resume(self) -> Iterator[Event]:
@@ -166,13 +172,13 @@ class Conversation:
         except AssistantError as error:
             message, cure = self.redactor.redact(error.message), self.redactor.redact(error.cure)
             if not isinstance(error, StorageError):  # then nothing can be written; `send` settles
-                self.transcript.settle(f"No reply: {message}")
+                self.transcript.settle(f"{NO_REPLY}{message}")
             yield StateChanged(State.FAILED)
             yield TurnFailed(message, cure)
 
     # The prompt and the reply
 
-    def preview(self, text: str = "", attached: Mapping[str, str] = NOTHING) -> list[Section]:
+    def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
         recall, specs = self._memory.preview(text), self.toolbox.specs()
         return self._prompt.preview(recall, self.model.name, specs, text, attached)
@@ -310,4 +316,5 @@ def _attached(entries: Sequence[Entry]) -> Iterator[Event]:
     """What came with the latest message."""
     for entry in group(entries)[-1].entries:
         if isinstance(entry, AttachmentEntry):
-            yield Attached(entry.title, len(entry.text.splitlines()))
+            picture = entry.text.strip("()") if entry.picture else ""
+            yield Attached(entry.title, len(entry.text.splitlines()), picture)

@@ -66,11 +66,12 @@ class SkillLoaded:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What came with the owner's message: its title, and so many lines."""
+    """What came with the owner's message: its title, and so many lines, or what `picture` it is."""
 
     name: ClassVar[str] = "attached"
     title: str
     lines: int
+    picture: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
+UNKNOWN_PICTURE = 1_600
+"""Tokens of a picture of unknown size, and the most that one takes."""
+PIXELS_A_TOKEN = 750
+"""Anthropic's rule of thumb."""
 Signed = tuple[Mapping[str, Any], ...]
 """A provider's own record of what was thought, signed by it; good only as it stands."""
 
@@ -24,6 +28,36 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture, by the name of its copy, a digest and the format's suffix. Its `data` is there
+    where it is given and where it is sent; of one that is unreadable the size is 0."""
+
+    name: str
+    width: int = 0
+    height: int = 0
+    data: bytes = b""
+
+    @property
+    def media(self) -> str:
+        """Its media type, such as `image/png`."""
+        kind = self.name.rpartition(".")[2]
+        return f"image/{'jpeg' if kind == 'jpg' else kind}"
+
+    @property
+    def tokens(self) -> int:
+        """What it costs, estimated."""
+        return min(self.width * self.height // PIXELS_A_TOKEN or UNKNOWN_PICTURE, UNKNOWN_PICTURE)
+
+    def __str__(self) -> str:
+        size = f", {self.width}×{self.height}" if self.width else ""
+        return f"a picture: {self.media.partition('/')[2].upper()}{size}"
+
+
+Given = Mapping[str, str | Picture]
+"""What goes with a message, by its title: data, and not the owner's word."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a request.
 
@@ -39,6 +73,7 @@ class Message:
     cache: bool = False
     reasoning: str = ""
     signed: Signed = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +18,14 @@ from assistant.memory.door import open_memory
 from assistant.memory.protocol import Keeper
 from assistant.workspace import folder as workspace
 
+if TYPE_CHECKING:
+    from assistant.messages import Picture
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 ALL = 1 << 31
 """More tokens than any passage takes."""
+INPUT = "Standard input"
+"""The title of what is piped beside a message."""
 PATIENCE = 2.0
 """Seconds without a word on standard input before we say that we read it."""
 
@@ -82,22 +87,29 @@ def reads_lines(words: Sequence[str] | None) -> bool:
     return list(words) == ["-"] if words else not at_terminal()
 
 
-def message_and_input(words: Sequence[str] | None) -> tuple[str, dict[str, str]]:
-    """A message, and by its name what standard input holds beside it, which is not the owner's
-    word."""
+def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str | Picture]]":
+    """A message, and by its name what standard input holds beside it, text or a picture: not the
+    owner's word."""
     if not words or list(words) == ["-"] or at_terminal():
         return given(words, "message"), {}
-    text, piped = given(words, "message"), whole_input()
-    return text, {"Standard input": piped} if piped.strip() else {}
+    from assistant.pictures import picture_of  # for a conversation, and no other command
+
+    text, data = given(words, "message"), _input()
+    piped = picture_of(data) or _text(data)
+    return text, {} if isinstance(piped, str) and not piped.strip() else {INPUT: piped}
 
 
 def whole_input() -> str:
     """Standard input to its end. Raises UsageError if it is no text."""
+    return _text(_input())
+
+
+def _input() -> bytes:
     import select  # an inherited pipe may never end: say what is waited for
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:
         _note("reading standard input; close it, or add </dev/null")
-    return _text(sys.stdin.buffer.read())
+    return sys.stdin.buffer.read()
 
 
 def lines() -> Iterator[str]:

@@ -4,7 +4,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from assistant.messages import Message, Reply
+from assistant.errors import UsageError
+from assistant.messages import Given, Message, Picture, Reply
 
 UNKNOWN_WINDOW = 32_000
 """Tokens a model is taken to have where neither settings nor provider say."""
@@ -51,7 +52,8 @@ class ChatModel(Protocol):
     """A language model.
 
     `context_window` is in tokens, None where the provider reports none. `extracts` is False for
-    a model that cannot summarise or extract facts (the offline responder).
+    a model that cannot summarise or extract facts (the offline responder). `sees` says whether
+    pictures may be sent to it; it may still refuse them.
     """
 
     @property
@@ -63,6 +65,9 @@ class ChatModel(Protocol):
     @property
     def extracts(self) -> bool: ...
 
+    @property
+    def sees(self) -> bool: ...
+
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
@@ -70,3 +75,14 @@ class ChatModel(Protocol):
 
         Raises ModelError, with its `kind`, before the first piece or in the middle.
         """
+
+
+def check_sight(model: ChatModel, given: Given) -> None:
+    """Raise UsageError if there is a picture with a message that this model cannot see."""
+    titles = [title for title, each in given.items() if isinstance(each, Picture)]
+    if titles and not model.sees:
+        raise UsageError(
+            f"{model.name} sees no pictures, and {titles[0]} is one",
+            "Choose a model that does: `assistant config set model NAME`, in the chat `/model NAME`"
+            + "; if this one does, `assistant config set model.sees true`" * model.extracts,
+        )

@@ -135,6 +135,11 @@ class ProfiledModel:
         """Whether the model tried last can extract facts."""
         return self._current.extracts
 
+    @property
+    def sees(self) -> bool:
+        """Whether one of the models may be sent pictures; to the others they are named."""
+        return any(each.model.sees for each in self._profiles)
+
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:

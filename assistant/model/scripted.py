@@ -38,10 +38,12 @@ class ScriptedModel:
         name: str = "scripted",
         context_window: int | None = None,
         extracts: bool = True,
+        sees: bool = True,
     ) -> None:
         self.name = name
         self.context_window = context_window
         self.extracts = extracts
+        self.sees = sees
         self.requests: list[Request] = []
         self.cancelled = 0
         self._steps = deque(steps)

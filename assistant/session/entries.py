@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 5)
+FORMAT = (1, 6)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -55,11 +55,16 @@ class TitleEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class AttachmentEntry(_Entry):
-    """What the owner gave with a message, such as standard input: data, and not their word."""
+    """What the owner gave with a message, such as standard input: data, and not their word.
+
+    Of a picture there is a copy beside the session, by this name, and its size in pixels.
+    """
 
     type: ClassVar[str] = "attachment"
     title: str
     text: str
+    picture: str = ""
+    size: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

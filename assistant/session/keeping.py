@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assistant.errors import SessionError
-from assistant.session import sent
+from assistant.session import pictures, sent
 from assistant.session.entries import TitleEntry
 from assistant.session.transcript import SUFFIX, borrow, find, locked, subtask_ids
 
@@ -29,6 +29,7 @@ def delete(directory: Path, name: str) -> str:
             (directory / f"{each}{SUFFIX}").unlink()
             (directory / f"{each}.lock").unlink(missing_ok=True)
             (directory / f"{each}{sent.SUFFIX}").unlink(missing_ok=True)
+            pictures.forget(directory, each)
     finally:
         lock.release()
     return session

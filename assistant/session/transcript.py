@@ -33,7 +33,8 @@ E = TypeVar("E", bound=Entry)
 class Transcript:
     """The entries of one session, in order. `path` is None off the record: nothing is written.
 
-    `notices` are what had to be mended, for the owner: when it was opened, and since.
+    `notices` are what had to be mended, for the owner: when it was opened, and since. `unwritten`
+    are pictures, by their names, off the record.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Transcript:
         self.session = session
         self.path = path
         self.notices = list(notices)
+        self.unwritten: dict[str, bytes] = {}
         self._entries = list(entries)
         self._size = path.stat().st_size if path and entries else 0
         self._lock = lock

@@ -43,6 +43,8 @@ class ModelSettings(Table):
     resident: bool = True
     """After an `ask`, keep a process with the provider's library imported (200 MB), so that the
     next leaves at once; it goes when nobody has asked for `daemon.idle_seconds`."""
+    sees: bool | None = None
+    """Whether it can be sent pictures. Unset: what litellm knows; others are tried."""
     tool_format: Literal["auto", "native", "xml"] = "auto"
     """How tools are offered: by the provider's own tool calling, or as XML in the prompt."""
 

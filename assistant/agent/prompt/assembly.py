@@ -1,7 +1,7 @@
 """The prompt of a conversation: its sections, as they are sent and as they are shown."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from assistant.agent.prompt.recipe import Part
 from assistant.agent.prompt.request import shown_messages
 from assistant.errors import StorageError
 from assistant.memory.base import Recall
-from assistant.messages import Message
+from assistant.messages import Given, Message
 from assistant.model.base import ToolSpec
 from assistant.model.provider.outgoing import wire_tool
 from assistant.secrets.redactor import Redactor
@@ -86,11 +86,11 @@ class Prompt:
         model: str,
         specs: Sequence[ToolSpec],
         message: str,
-        attached: Mapping[str, str],
+        attached: Given,
     ) -> list[Section]:
         """What would be sent with a message, in the order in which it is sent."""
         said = shown_messages(history(self.transcript.entries))
-        given = {title: shown_attachment(title, text) for title, text in attached.items()}
+        given = {title: shown_attachment(title, str(each)) for title, each in attached.items()}
         message_of = Section("Message", message, source="you")
         after = [message_of, *(Section(*each, source="you") for each in given.items())]
         return self.whole(recall, model, specs, said, [each for each in after if each.text])

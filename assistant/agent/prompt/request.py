@@ -9,6 +9,7 @@ from assistant.messages import Message
 from assistant.model.base import ToolSpec
 from assistant.session.history.fitting import Fitted, fit, render, view
 from assistant.session.history.turns import History, Turn, history, messages
+from assistant.session.pictures import with_pictures
 from assistant.session.transcript import Transcript
 
 System = Callable[[], Sequence[Message]]
@@ -42,7 +43,8 @@ class Requests:
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
         self.sent = self.window.measured(system) + self.window.specs(specs) + fitted.tokens
-        return [*system, *marked(fitted.messages, self._turns(2))]
+        shown = [with_pictures(self._transcript, each) for each in fitted.messages]
+        return [*system, *marked(shown, self._turns(2))]
 
     def needed(self, specs: Sequence[ToolSpec]) -> int:
         """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""

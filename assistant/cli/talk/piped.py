@@ -12,6 +12,7 @@ from assistant.cli.terminal.screen.plain import PlainScreen
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
 from assistant.events import Event
+from assistant.messages import Picture
 
 FAILED = 1
 
@@ -22,7 +23,7 @@ class Piped:
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
         self.screen: Screen = PlainScreen("")
-        self.given: dict[str, str] = {}
+        self.given: dict[str, str | Picture] = {}
         self._code = 0
         self._waits = False
 

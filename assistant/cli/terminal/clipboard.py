@@ -3,7 +3,9 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from assistant.errors import UsageError
 
 PROGRAMS: Sequence[tuple[str, Sequence[str]]] = (
     ("WAYLAND_DISPLAY", ("wl-copy",)),
@@ -14,27 +16,52 @@ PROGRAMS: Sequence[tuple[str, Sequence[str]]] = (
     ("HOME", ("termux-clipboard-set",)),
 )
 """Each with the variable without which it has nothing to reach."""
+PICTURES: Sequence[tuple[str, Sequence[str]]] = (
+    ("WAYLAND_DISPLAY", ("wl-paste", "--type", "image/png")),
+    ("DISPLAY", ("xclip", "-selection", "clipboard", "-target", "image/png", "-out")),
+    ("HOME", ("pngpaste", "-")),
+)
+"""The same for the picture that is there."""
 PATIENCE = 5.0
 
 
 def copied(text: str) -> bool:
     """Put the text there; False if no program could."""
-    found = (
-        command for known, command in PROGRAMS if os.environ.get(known) and shutil.which(command[0])
-    )
-    return any(_piped(command, text) for command in found)
+    return any(_run(each, text.encode()) is not None for each in _present(PROGRAMS))
 
 
-def _piped(command: Sequence[str], text: str) -> bool:
+def picture() -> bytes:
+    """What stands there as a picture; nothing if there is none.
+
+    Raises UsageError if no program could say.
+    """
+    programs = list(_present(PICTURES))
+    if not programs:
+        raise UsageError(
+            "the clipboard cannot be asked for a picture",
+            "Install wl-paste, xclip or pngpaste, or name the picture's file: @FILE",
+        )
+    return next(filter(None, map(_run, programs)), b"")
+
+
+def _present(programs: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Sequence[str]]:
+    for known, command in programs:
+        if os.environ.get(known) and shutil.which(command[0]):
+            yield command
+
+
+def _run(command: Sequence[str], data: bytes = b"") -> bytes | None:
+    """What the program prints; None if it failed."""
+    out = subprocess.DEVNULL if data else subprocess.PIPE  # xclip stays behind, and holds a pipe
     try:
-        subprocess.run(
+        done = subprocess.run(
             command,
-            input=text.encode(),
+            input=data,
             check=True,
             timeout=PATIENCE,
-            stdout=subprocess.DEVNULL,
+            stdout=out,
             stderr=subprocess.DEVNULL,
         )
     except (OSError, subprocess.SubprocessError):
-        return False
-    return True
+        return None
+    return done.stdout or b""

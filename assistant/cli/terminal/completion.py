@@ -5,15 +5,19 @@ Commands are known only when the agent has been loaded; until then none are offe
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MOST_FILES = 200
+LONGEST_PASTE = 4_096
+"""Characters of a paste that may be paths."""
 
 
 class ChatCompleter(Completer):
@@ -47,6 +51,28 @@ class ChatCompleter(Completer):
         names = (name for root in self._roots for name in sorted(_names(root / folder, begun)))
         for name in dict.fromkeys(names):
             yield Completion(_mention(above + slash + name), start, display=name)
+
+
+def pictures_named(text: str) -> str:
+    """Pasted paths as a message names files, if all are of pictures; else nothing.
+
+    A terminal pastes the path of a file that is dropped on it, quoted as for a shell.
+    """
+    try:
+        paths = [_path(word) for word in shlex.split(text)] if len(text) < LONGEST_PASTE else []
+    except (ValueError, RuntimeError):  # an open quotation, a user that nobody knows
+        return ""
+    if not all(path.is_absolute() and '"' not in str(path) for path in paths):
+        return ""
+    from assistant.pictures import is_picture
+
+    return " ".join(_mention(str(path)) for path in paths) if all(map(is_picture, paths)) else ""
+
+
+def _path(word: str) -> Path:
+    if word.startswith("file://"):
+        return Path(unquote(urlsplit(word).path))
+    return Path(word).expanduser()
 
 
 def _mention(path: str) -> str:

@@ -16,6 +16,7 @@ from assistant.cli.terminal.view import TurnView
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 from assistant.events import Event
+from assistant.messages import Picture
 from assistant.session.history.turns import group
 from assistant.session.listing import LEFT, abandoned, title_of
 
@@ -32,7 +33,7 @@ class Sitting:
     def __init__(self, chat: Chat, screen: Screen) -> None:
         self.chat = chat
         self.screen = screen
-        self.given: dict[str, str] = {}
+        self.given: dict[str, str | Picture] = {}
         screen.tell(status(chat))
 
     def take(self, line: str) -> None:

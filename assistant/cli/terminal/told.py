@@ -22,8 +22,8 @@ def told(event: Event) -> Iterator[str]:
 
 def _told(event: Event) -> Iterator[tuple[str, int]]:
     match event:
-        case events.Attached(title, lines):
-            yield f"with it: {title} · {counted(lines, 'line')}", FAINT
+        case events.Attached(title, lines, picture):
+            yield f"with it: {title} · {picture or counted(lines, 'line')}", FAINT
         case events.Recalled(citations=(), abstained=True):
             yield "memory holds nothing on this", FAINT
         case events.Recalled(citations=citations) if citations:

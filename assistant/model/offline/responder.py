@@ -73,6 +73,7 @@ class OfflineModel:
     name = "offline"
     context_window: int | None = None
     extracts = False
+    sees = False
 
     def __init__(self, find_offers: Callable[[], list[Offer]] = offers) -> None:
         self._find_offers = find_offers

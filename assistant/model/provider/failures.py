@@ -44,6 +44,13 @@ NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 """A provider's way of saying that its model cannot call tools."""
+NO_PICTURES = re.compile(
+    r"image.{0,40} (only supported|(is|are) not|un(supported|expected))"
+    r"|(support|unknown variant|missing data|accept).{0,40}(image|vision|multimodal|pictures)"
+    r"|not a (multimodal|vision)|content.{0,20} must be a string",
+    re.IGNORECASE,
+)
+"""The same of a model that sees no pictures."""
 
 
 def classify(error: BaseException, endpoint: Endpoint) -> ModelError:

@@ -12,6 +12,7 @@ from assistant.messages import Message, Usage
 from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
 from assistant.model.provider.effort import thinking_parameters
 from assistant.model.provider.failures import (
+    NO_PICTURES,
     broke_off,
     classify,
     classify_told,
@@ -30,7 +31,7 @@ from assistant.model.provider.outgoing import (
 )
 from assistant.model.provider.stream.assembly import Assembly
 from assistant.model.provider.stream.chunks import Finish, delta_of, tapped
-from assistant.model.provider.wording import Endpoint
+from assistant.model.provider.wording import CHOOSE, Endpoint
 from assistant.settings.answering import ModelSettings
 
 Json = dict[str, Any]
@@ -67,6 +68,7 @@ class LitellmModel:
         self._settings = settings
         self._api_key_env = api_key_env
         self._thoughts: Thoughts = "if any" if THINKERS.search(self.name) else "never"
+        self._sees = settings.sees  # None: nobody has said
         self._unopened = False  # it closes its reasoning without having opened it
         self._limits = Limits(
             settings.timeout_seconds, settings.first_token_seconds, settings.answer_seconds
@@ -96,6 +98,16 @@ class LitellmModel:
         known = self._on_ollama or self._info.get("supports_function_calling")
         return "tools" in takes and known is not False
 
+    @property
+    def sees(self) -> bool:
+        """Whether it may be sent pictures, by the setting, litellm, or what its provider said.
+
+        Of a model on Ollama litellm does not know, and of one that nobody knows it is hoped.
+        """
+        if self._sees is None and self._info and not self._on_ollama:
+            self._sees = bool(self._info.get("supports_vision"))
+        return self._sees is not False
+
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
@@ -103,7 +115,7 @@ class LitellmModel:
         try:
             yield from self._stream(messages, tools)
         except ModelError as error:
-            if not self._learns_from(error):
+            if not (self._learns_from(error) or self._turns_blind(error, messages)):
                 raise
             yield from self._stream(messages, tools)
 
@@ -117,6 +129,21 @@ class LitellmModel:
         elif WANTS_THOUGHTS.search(error.message):
             self._thoughts = "always"
         return self._thoughts != before
+
+    def _turns_blind(self, error: ModelError, messages: Sequence[Message]) -> bool:
+        """Whether the provider refused for pictures of earlier turns, which it is sent no more.
+
+        Raises ModelError if the latest message has one.
+        """
+        shown = [number for number, each in enumerate(messages) if each.pictures]
+        if not (shown and self.sees and NO_PICTURES.search(error.message)):
+            return False
+        self._sees = False
+        if any(each.role == "user" for each in messages[shown[-1] + 1 :]):
+            return True
+        raise ModelError(
+            f"{self.name} sees no pictures", CHOOSE[0].upper() + CHOOSE[1:], kind=error.kind
+        ) from error
 
     def _stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
@@ -249,6 +276,7 @@ class LitellmModel:
             signs=claude,
             thoughts=self._thoughts,
             own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
+            sees=self.sees,
         )
 
     def _key(self) -> str | None:

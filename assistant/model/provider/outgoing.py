@@ -1,5 +1,6 @@
 """Messages and tools as a request holds them: OpenAI's form, which litellm takes. Pure."""
 
+import base64
 import hashlib
 import json
 import re
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Literal
 
-from assistant.messages import Message, ToolCall
+from assistant.messages import Message, Picture, ToolCall
 from assistant.model.base import ToolSpec
 
 Json = dict[str, Any]
@@ -17,6 +18,7 @@ MOST_MARKS = 4
 """Anthropic takes at most four cache marks a request."""
 PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """An id of a call that every provider takes: OpenAI's length, Anthropic's characters."""
+UNSEEN = "[Of the pictures named above {} cannot be shown to you: say so if it matters.]"
 UNTHOUGHT = " "
 """Stands for reasoning that a provider demands and that there is none of."""
 
@@ -30,13 +32,14 @@ class Style:
     `marks`: it takes cache marks. `signs`: it signs what was thought, and wants that back while a
     turn's calls go on. `thoughts`: whether it wants `reasoning_content` with all that the
     assistant said, or with its calls and what came of them once it has sent any. `own_ids`: its
-    calls' ids say something to it.
+    calls' ids say something to it. `sees`: it can be sent pictures.
     """
 
     marks: bool = False
     signs: bool = False
     thoughts: Thoughts = "never"
     own_ids: bool = False
+    sees: bool = True
 
 
 def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
@@ -51,7 +54,7 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
         _message(message, style)
         | (_thought(message) if number in thoughtful else {})
         | (_signed(message) if style.signs and number > running else {})
-        | (_mark(message) if number in marked and style.marks else {})
+        | (_mark(message, style) if number in marked and style.marks else {})
         for number, message in enumerate(sent)
     ]
 
@@ -98,13 +101,26 @@ def _says_nothing(message: Message) -> bool:
 
 
 def _message(message: Message, style: Style) -> Json:
-    wire: Json = {"role": message.role, "content": message.content}
+    wire: Json = {"role": message.role, "content": _content(message, style)}
     if message.tool_calls:
         wire["content"] = message.content if message.content.strip() else None
         wire["tool_calls"] = [_call(call, style) for call in message.tool_calls]
     if message.role == "tool":
         wire["tool_call_id"] = _id(message.tool_call_id or "", style)
     return wire
+
+
+def _content(message: Message, style: Style) -> str | list[Json]:
+    """The text, behind the pictures that belong to it; those that cannot be shown are named."""
+    shown = [each for each in message.pictures if each.data and style.sees]
+    missing = len(message.pictures) - len(shown)
+    text = f"{message.content}\n{UNSEEN.format(missing)}" if missing else message.content
+    return [*map(_picture, shown), {"type": "text", "text": text}] if shown else text
+
+
+def _picture(picture: Picture) -> Json:
+    data = base64.b64encode(picture.data).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:{picture.media};base64,{data}"}}
 
 
 def _call(call: ToolCall, style: Style) -> Json:
@@ -128,8 +144,10 @@ def _signed(message: Message) -> Json:
     return {"thinking_blocks": [dict(block) for block in message.signed]} if message.signed else {}
 
 
-def _mark(message: Message) -> Json:
+def _mark(message: Message, style: Style) -> Json:
     control = {"cache_control": {"type": "ephemeral"}}
     if message.role == "tool" or not message.content.strip():
         return control
-    return {"content": [{"type": "text", "text": message.content} | control]}
+    content = _content(message, style)
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return {"content": [*parts[:-1], parts[-1] | control]}

@@ -46,6 +46,11 @@ class _Around:
         """Whether the model extracts facts."""
         return self._model.extracts
 
+    @property
+    def sees(self) -> bool:
+        """Whether the model may be sent pictures."""
+        return self._model.sees
+
 
 class XmlTools(_Around):
     """Offers tools to `model` in the prompt and reads its calls out of the text.
@@ -122,11 +127,14 @@ def _as_text(message: Message, names: dict[str, str]) -> Message:
 
 
 def _merged(messages: Sequence[Message]) -> Iterator[Message]:
-    for role, run in groupby(messages, key=lambda message: message.role):
+    for role, said in groupby(messages, key=lambda message: message.role):
         if role == "system":
-            yield from run
+            yield from said
             continue
-        yield Message(role, "\n\n".join(message.content for message in run if message.content))
+        run = list(said)
+        text = "\n\n".join(message.content for message in run if message.content)
+        shown = tuple(picture for message in run for picture in message.pictures)
+        yield Message(role, text, pictures=shown)
 
 
 def _with_calls(

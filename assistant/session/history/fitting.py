@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, ToolCall, estimate_tokens
-from assistant.session.entries import AssistantEntry, ToolResultEntry
+from assistant.session.entries import AssistantEntry, AttachmentEntry, Entry, ToolResultEntry
 from assistant.session.history.turns import History, Turn, joined, messages, say
 
 WHOLE_RESULTS = 4
@@ -26,6 +26,7 @@ FIRST_REQUEST_SHARE = 4
 """The first request is repeated whole unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4
 """What a message costs beside its text: OpenAI's rule of thumb."""
+NO_LONGER = "[It is not shown any more; your owner can give it again.]"
 KINDS = {
     ".py": "Python source",
     ".js": "JavaScript source",
@@ -67,6 +68,7 @@ def measure(said: Sequence[Message]) -> int:
     return sum(
         MESSAGE_TOKENS
         + estimate_tokens(message.content)
+        + sum(picture.tokens for picture in message.pictures)
         + sum(
             estimate_tokens(call.name + json.dumps(dict(call.arguments), ensure_ascii=False))
             for call in message.tool_calls
@@ -152,7 +154,22 @@ def view(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def _seen(turns: Sequence[Turn], number: int, old: int) -> Turn:
-    return _with_results(turns[number], summarised if number < old else cut)
+    if number < old:
+        return _with_results(_without_pictures(turns[number]), summarised)
+    return _with_results(turns[number], cut)
+
+
+def _without_pictures(turn: Turn) -> Turn:
+    """The turn with pictures named and no longer shown."""
+    if not any(isinstance(each, AttachmentEntry) and each.picture for each in turn.entries):
+        return turn
+    return replace(turn, entries=tuple(map(_named_only, turn.entries)))
+
+
+def _named_only(entry: Entry) -> Entry:
+    if isinstance(entry, AttachmentEntry) and entry.picture:
+        return replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
+    return entry
 
 
 def _old(turns: int) -> int:

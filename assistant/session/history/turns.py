@@ -8,7 +8,7 @@ owner comes first, and each tool call is followed at once by its result.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.messages import Message, Role, ToolCall
+from assistant.messages import Message, Picture, Role, ToolCall
 from assistant.quoting import inert, without_briefings
 from assistant.session.entries import (
     ApprovalEntry,
@@ -30,6 +30,8 @@ LOST = "The session ended while this call ran; its result is lost and it may hav
 STOPPED = "The turn was interrupted while this call ran; it may have taken effect."
 NOT_RUN = "This call was not run: the turn was interrupted before it."
 EMPTY = "(no output)"
+NO_REPLY = "No reply: "
+"""How the end of a turn begins that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
                 case UserEntry(text=text):
                     say(said, "user", text)
                 case AttachmentEntry(title=title, text=text):
-                    say(said, "user", shown_attachment(title, text))
+                    given = sendable(shown_attachment(title, text))
+                    _add(said, Message("user", given, pictures=_pictures(entry, turn)))
                 case SkillEntry(name=name, path=path, text=text):
                     say(said, "user", f"[The owner's skill {name} ({path}): do as it says]\n{text}")
                 case ReminderEntry(text=text):
@@ -144,6 +147,13 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
                 case InterruptedEntry(text=text):
                     say(said, "assistant", f"[{text}]")
     return said
+
+
+def _pictures(given: AttachmentEntry, turn: Turn) -> tuple[Picture, ...]:
+    """The picture that was given; none in a turn that failed, perhaps by it."""
+    ends = [each.text for each in turn.entries if isinstance(each, InterruptedEntry)]
+    failed = any(end.startswith(NO_REPLY) for end in ends)
+    return (Picture(given.picture, *given.size),) if given.picture and not failed else ()
 
 
 def shown_attachment(title: str, text: str) -> str:
@@ -178,6 +188,7 @@ def _continued(before: Message, message: Message) -> Message:
         content=f"{before.content}\n\n{message.content}" if message.content else before.content,
         reasoning=before.reasoning + message.reasoning,
         signed=message.signed or before.signed,
+        pictures=before.pictures + message.pictures,
     )
 
 

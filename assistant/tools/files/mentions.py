@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assistant.errors import ToolError, UsageError
+from assistant.messages import Picture
+from assistant.pictures import picture_of
 from assistant.settings.tools import PolicySettings
+from assistant.tools.files.access import Access
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.workspace.folder import Workspace
@@ -15,8 +18,6 @@ MENTION = re.compile(r'(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))')
 BEHIND = ".,;:!?)]}'»”…"
 """What ends a sentence or a bracket, and rarely a file's name."""
 LIKE_A_FILE = re.compile(r"/|\.\w{1,5}$")
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff", ".heic")
-SAY = "Say in words what is to be seen on it"
 NOT_MEANT = "Correct the path, or write \\@ where no file is meant"
 
 
@@ -30,23 +31,27 @@ class Mentions:
     def __init__(self, place: Workspace, policy: PolicySettings, here: Path) -> None:
         self._root = place.root
         self._here = here
-        reading, listing = reading_tools(Roots(place, [Path("/")], policy))
-        self._reading, self._listing = reading, listing
+        roots = Roots(place, [Path("/")], policy)
+        self._access = Access(roots, "read_file")
+        self._reading, self._listing = reading_tools(roots)
 
-    def attached(self, text: str) -> dict[str, str]:
+    def attached(self, text: str) -> dict[str, str | Picture]:
         """What the message names, by its path. Raises UsageError if that cannot be read."""
-        found: dict[str, str] = {}
+        found: dict[str, str | Picture] = {}
         for name, path in self._paths(text):
-            use = self._listing if path.is_dir() else self._reading
             try:
-                found[name] = use.plan({"path": str(path)}).run().content
-            except ToolError as error:
-                if path.suffix.lower() in PICTURES:
-                    raise UsageError(
-                        f"@{name} is a picture, and no model is sent any", SAY
-                    ) from error
+                found[name] = self._given(path)
+            except (ToolError, UsageError) as error:
                 raise UsageError(f"@{name}: {error.message}", error.cure or NOT_MEANT) from error
         return found
+
+    def _given(self, path: Path) -> str | Picture:
+        """A picture, by what is in the file; else the text of it, or the list of the folder."""
+        if path.is_dir():
+            return self._listing.plan({"path": str(path)}).run().content
+        with self._access.at(str(path)) as place:
+            picture = picture_of(place.read())
+        return picture or self._reading.plan({"path": str(path)}).run().content
 
     def _paths(self, text: str) -> Iterator[tuple[str, Path]]:
         for each in MENTION.finditer(text):
@@ -64,9 +69,3 @@ class Mentions:
         spelled = Path(name).expanduser() if name.startswith("~") else Path(name)
         places = (self._root / spelled, self._here / spelled)
         return next((each for each in places if name and each.exists()), None)
-
-
-def _unreadable(name: str, path: Path, error: ToolError) -> UsageError:
-    if path.suffix.lower() in PICTURES:
-        return UsageError(f"@{name} is a picture, and no model is sent any", SAY)
-    return UsageError(f"@{name}: {error.message}", error.cure or NOT_MEANT)

@@ -1,5 +1,6 @@
 """The chat's slash commands, on what the screen says and what becomes of the files."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from assistant.session.reading import book
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
 from tests.support.provider import Provider
+from tests.test_pictures import drawn
 
 
 def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
@@ -70,6 +72,30 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.wait("there is no session 'nonsense'")
         assert leaves(tty) == 0
     assert (place / "key.md").read_text().startswith("# who has the spare key?\n\n## You")
+
+
+def test_a_picture_goes_with_a_message_by_its_path_and_from_the_clipboard(
+    place: Path, provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cat, programs = tmp_path / "a cat", tmp_path / "programs"
+    cat.write_bytes(drawn("PNG"))
+    programs.mkdir()
+    (programs / "xclip").write_text(f"#!/bin/sh\ncat '{cat}'\n")
+    (programs / "xclip").chmod(0o700)
+    provider.enqueue("Two cats.")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":9")
+    with chat(place, provider) as tty:
+        tty.wait("›")
+        tty.send(f"are these the same?\x1b[200~{str(cat).replace(' ', chr(92) + ' ')}\x1b[201~\x16")
+        tty.wait("Picture 1, a picture: PNG, 64×48")
+        tty.wait("goes with your next message", gone="Ctrl-C stops")
+        tty.send("\r")
+        tty.wait("Two cats.", gone="Ctrl-C stops")
+        assert f'are these the same? @"{cat}"' in " ".join(tty.whole.split())
+        assert leaves(tty) == 0
+    sent = provider.requests[0].body["messages"][-1]["content"]
+    assert [part["type"] for part in sent] == ["image_url", "image_url", "text"]
 
 
 def test_off_the_record_shows_in_the_prompt_and_remember_refuses(place: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ModelError, ModelFailure
-from assistant.messages import Message, Reply, ToolCall, Usage
+from assistant.messages import Message, Picture, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.settings.answering import ModelSettings
-from tests.support.provider import Pause, Provider, Raw
+from tests.support.provider import Pause, Provider, Raw, fails
 from tests.support.wires import WIRES, chunk, sse
 
 ASK = [Message("user", "Where is it?")]
@@ -218,3 +218,49 @@ print(sum(name.startswith(("litellm.", "openai.", "mcp.")) for name in late))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 40  # of 400
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_picture_is_sent_in_each_wire_format(provider: Provider, name: str) -> None:
+    shown = [
+        Message("user", "What is it?", pictures=(Picture("0.jpg", 8, 8, b"data"),), cache=True)
+    ]
+    provider.enqueue("A cat.")
+    list(model(provider, name, sees=True).stream(shown))
+    body, data = provider.requests[0].body, "ZGF0YQ=="
+    match name.partition("/")[0]:
+        case "openai":
+            image, text = body["messages"][0]["content"]
+            assert image["image_url"]["url"] == f"data:image/jpeg;base64,{data}"
+        case "anthropic":
+            image, text = body["messages"][0]["content"]
+            assert image["source"] == {"type": "base64", "media_type": "image/jpeg", "data": data}
+            assert text["cache_control"] == {"type": "ephemeral"}
+        case "gemini":
+            image, text = body["contents"][0]["parts"]
+            assert image["inline_data"] == {"mime_type": "image/jpeg", "data": data}
+        case _:
+            text = {"text": body["messages"][0]["content"]}
+            assert body["messages"][0]["images"] == [data]
+    assert text["text"] == "What is it?"
+
+
+def test_a_model_that_turns_out_to_see_nothing_goes_on_without_the_pictures(
+    provider: Provider,
+) -> None:
+    shown = Message("user", "What is it?", pictures=(Picture("0.png", 8, 8, b"data"),))
+    provider.enqueue(fails(400, "image input is not supported"))
+    talker = model(provider)
+    assert talker.sees
+    with pytest.raises(ModelError, match="openai/test sees no pictures"):
+        list(talker.stream([shown]))
+    assert not talker.sees
+    again = model(provider)
+    provider.enqueue(fails(400, "test is not a multimodal model"), "Hello.")
+    later = [shown, Message("assistant", "?"), Message("user", "never mind")]
+    assert reply(list(again.stream(later))).text == "Hello."
+    said = provider.requests[-1].body["messages"][0]["content"]
+    assert said.startswith("What is it?\n[Of the pictures named above 1 cannot be shown")
+    assert model(provider, "openai/gpt-4o").sees
+    assert not model(provider, "openai/gpt-3.5-turbo").sees
+    assert model(provider, "openai/gpt-3.5-turbo", sees=True).sees

@@ -56,10 +56,15 @@ def test_a_path_leads_anywhere(mentions: Mentions, tmp_path: Path) -> None:
         ("see @notes/x", "there is no file notes/x"),
         ("see @secret/a.txt", "rules deny"),
         ("see @notes/../secret/a.txt", "rules deny"),
-        ("see @cat.png", "a picture, and no model is sent any"),
         ("see @blob.bin", "binary file of 3 bytes"),
     ],
 )
 def test_what_cannot_go_with_it_is_named(mentions: Mentions, message: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         mentions.attached(message)
+
+
+def test_a_picture_is_known_by_its_contents(mentions: Mentions, tmp_path: Path) -> None:
+    (tmp_path / "place" / "cat.txt").write_bytes(b"\xff\xd8\xff\xe0 no more")
+    found = mentions.attached("compare @cat.png with @cat.txt")
+    assert [getattr(each, "media", "") for each in found.values()] == ["image/png", "image/jpeg"]

@@ -6,6 +6,9 @@ from typing import Protocol
 
 from assistant.app import Chat
 from assistant.cli.terminal.screen.base import Screen
+from assistant.messages import Picture
+
+BESIDE = "goes with your next message"
 
 
 class Host(Protocol):
@@ -13,7 +16,7 @@ class Host(Protocol):
 
     chat: Chat
     screen: Screen
-    given: dict[str, str]
+    given: dict[str, str | Picture]
     """What goes with the next message, by its title."""
 
     def go_on(self) -> None:

@@ -6,14 +6,17 @@ import typer
 
 from assistant.cli.memory.sentences import reading_cost
 from assistant.cli.sessions.shown import facts, show_sessions
-from assistant.cli.terminal.clipboard import copied
-from assistant.cli.terminal.commands.host import Host
+from assistant.cli.terminal import clipboard
+from assistant.cli.terminal.commands.host import BESIDE, Host
 from assistant.cli.terminal.palette import faint
 from assistant.cli.terminal.screen.base import Choice
 from assistant.cli.terminal.view import TurnView
 from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
+from assistant.messages import Picture
+from assistant.model.base import check_sight
+from assistant.pictures import picture_of
 from assistant.session import listing
 from assistant.session.entries import AssistantEntry
 from assistant.session.export import markdown
@@ -96,9 +99,21 @@ def copy(host: Host, _: str) -> None:
     ]
     if not said:
         raise UsageError("nothing was answered yet", "Say something first")
-    if not (copied(said[-1]) or host.screen.copy(said[-1])):
+    if not (clipboard.copied(said[-1]) or host.screen.copy(said[-1])):
         raise UsageError("no clipboard can be reached", "Install wl-copy or xclip, or use /export")
     typer.echo(f"Copied {counted(len(said[-1].splitlines()), 'line')}.")
+
+
+def paste(host: Host, _: str) -> None:
+    """Have the clipboard's picture go with the next message."""
+    picture = picture_of(clipboard.picture())
+    if picture is None:
+        raise UsageError("there is no picture on the clipboard", "Copy one first")
+    title = f"Picture {1 + sum(isinstance(each, Picture) for each in host.given.values())}"
+    check_sight(host.chat.conversation.model, {title: picture})
+    host.given[title] = picture
+    typer.echo(f"{title}, {picture}")
+    typer.echo(faint(BESIDE))
 
 
 def model(host: Host, name: str) -> None:

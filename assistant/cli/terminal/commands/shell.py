@@ -2,7 +2,7 @@
 
 import typer
 
-from assistant.cli.terminal.commands.host import Host
+from assistant.cli.terminal.commands.host import BESIDE, Host
 from assistant.cli.terminal.palette import faint
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -11,7 +11,6 @@ from assistant.messages import ToolCall
 
 LONGEST = 900
 """Seconds until it is stopped."""
-BESIDE = "goes with your next message"
 
 
 def run(host: Host, command: str) -> None:

@@ -25,7 +25,9 @@ def _help(host: Host, _: str) -> None:
     for name, command in COMMANDS.items():
         typer.echo(f"{name} {command.argument}".ljust(20) + command.help)
     typer.echo(f"!{SHELL.argument}".ljust(20) + SHELL.help)
-    typer.echo("@FILE".ljust(20) + "In a message: the file, or the list of a folder, goes with it.")
+    typer.echo(
+        "@FILE".ljust(20) + "In a message: the file, picture or list of a folder goes with it."
+    )
     typer.echo(faint("Enter sends; Alt-Enter begins a new line; Ctrl-C stops what runs."))
     typer.echo(faint("Ctrl-X Ctrl-E opens your editor; Ctrl-Z suspends; Ctrl-D leaves."))
     typer.echo(faint("What you say while it works joins at the next gap; Enter again makes one."))
@@ -49,6 +51,7 @@ COMMANDS = {
     "/new": Command("", "Begin a new session.", session.new),
     "/resume": Command("[ID]", "Go on with another session, picked from a list.", session.resume),
     "/sessions": Command("", "List past sessions.", session.sessions),
+    "/paste": Command("", "Attach the clipboard's picture; Ctrl-V does too.", session.paste),
     "/copy": Command("", "Copy the latest reply to the clipboard.", session.copy),
     "/export": Command("[FILE]", "Write this session as markdown.", session.export),
     "/help": Command("", "Show this list.", _help),

@@ -34,6 +34,7 @@ STOPS_WITHIN = 1.0
 LEAVE = "Ctrl-D leaves"
 WAITS = ("/", "!")
 """What a line begins with that is for the chat and not for the turn that runs."""
+PASTE = "/paste"
 NAMES_FILE = re.compile(r"(?<![^\s(])@\S")
 """What a message holds that is to be read first, and so is for the next turn."""
 
@@ -139,6 +140,11 @@ class Desk:
         self._away = True
         self.output.release()
         self.app.current_buffer.open_in_editor().add_done_callback(lambda _: self._back())
+
+    def paste(self) -> None:
+        """Have the clipboard's picture go with the message; what is typed of it stays."""
+        if self._asked is None:
+            self._say(PASTE)
 
     def heard(self, text: str) -> None:
         """What was queued waits no more."""

@@ -5,6 +5,9 @@ from typing import Protocol
 
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from assistant.cli.terminal.completion import pictures_named
 
 
 class Hands(Protocol):
@@ -25,13 +28,16 @@ class Hands(Protocol):
     def edit(self) -> None:
         """Open what is typed in the owner's editor."""
 
+    def paste(self) -> None:
+        """Have the clipboard's picture go with the message."""
+
     @property
     def empty(self) -> bool:
         """Whether nothing is typed."""
 
 
 def bindings(hands: Hands) -> KeyBindings:
-    """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-X Ctrl-E."""
+    """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-V, Ctrl-X Ctrl-E."""
     keys = KeyBindings()
 
     def on(*names: str, when: Callable[[], bool] = lambda: True) -> Callable[..., object]:
@@ -64,5 +70,17 @@ def bindings(hands: Hands) -> KeyBindings:
     @on("c-x", "c-e")
     def _edit(event: KeyPressEvent) -> None:
         hands.edit()
+
+    @on("c-v")
+    def _paste(event: KeyPressEvent) -> None:
+        hands.paste()
+
+    @on(Keys.BracketedPaste)
+    def _pasted(event: KeyPressEvent) -> None:
+        buffer, text = event.current_buffer, event.data.replace("\r\n", "\n").replace("\r", "\n")
+        before = buffer.document.char_before_cursor
+        apart = " " if before and not before.isspace() else ""
+        named = pictures_named(text)
+        buffer.insert_text(f"{apart}{named} " if named else text)
 
     return keys

@@ -19,6 +19,8 @@ SAYING = ("text", "content", "reasoning", "compact", "summary", "facts", "passag
 """The fields of an entry that hold what was said in it."""
 PROMPTS = ".prompts"
 """The files beside conversations that hold what was sent in them."""
+PICTURES = ".pictures"
+"""The folders beside conversations that hold their pictures."""
 _PROMPT = re.compile(r"(?=^# )", re.MULTILINE)
 
 
@@ -28,7 +30,8 @@ def conversations(
     """The sessions' files that hold the facts, and what they shall hold; `held` keeps them closed.
 
     `cited` are, by session, the entries that the facts were taken from: they lose all they say,
-    since they may say it in other words. Raises SessionError if one of the sessions is open.
+    since they may say it in other words. So do the pictures of these sessions. Raises SessionError
+    if one of them is open.
     """
     for path in sorted(directory.glob("*.jsonl")):
         entries = cited.get(path.stem, ())
@@ -39,6 +42,7 @@ def conversations(
         for each in files:  # read again: it may have grown before the lock was held
             if (data := _purged(storage.read(each), words, entries)) is not None:
                 yield each, data
+        yield from ((each, b"") for each in path.with_suffix(PICTURES).glob("*"))
 
 
 def prompts(path: Path, words: Words) -> Iterator[tuple[Path, bytes]]:

@@ -59,9 +59,13 @@ def session(tmp_path: Path) -> transcript.Transcript:
 def test_no_byte_of_the_words_stays_and_the_rest_does(
     tmp_path: Path, session: transcript.Transcript
 ) -> None:
+    picture = tmp_path / f"{session.session}.pictures" / "0.png"
+    picture.parent.mkdir()
+    picture.write_bytes(b"a photograph of the safe")
     before = transcript.read(tmp_path, session.session)
-    assert purge(tmp_path, {}) == 1
-    assert b"zanzibar" not in b"".join(map(Path.read_bytes, tmp_path.glob("*.*"))).lower()
+    assert purge(tmp_path, {}) == 2
+    assert picture.read_bytes() == b""
+    assert b"zanzibar" not in b"".join(map(Path.read_bytes, tmp_path.glob("*.*l*"))).lower()
     after = transcript.read(tmp_path, session.session)
     assert [(entry.id, entry.type, entry.time) for entry in after] == [
         (entry.id, entry.type, entry.time) for entry in before

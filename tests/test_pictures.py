@@ -1,0 +1,110 @@
+"""Pictures in messages: told by their contents, made to fit, kept with the session, sent again."""
+
+import io
+
+import pytest
+from PIL import Image
+
+from assistant.conversation import Conversation
+from assistant.errors import ModelError, ModelFailure, UsageError
+from assistant.messages import Picture
+from assistant.model.scripted import ScriptedModel
+from assistant.pictures import FITTED_EDGE, MOST_BYTES, picture_of
+from assistant.session import keeping, transcript
+from assistant.session.entries import AttachmentEntry
+from assistant.session.transcript import Transcript
+from assistant.tools.toolbox import Toolbox
+from assistant.workspace.folder import Workspace
+from tests.support.conversations import ListMemory
+
+PLACE = {2: (48.0, 51.0, 30.0)}
+
+
+def drawn(format: str, size: tuple[int, int] = (64, 48), **more: object) -> bytes:
+    out = io.BytesIO()
+    Image.effect_noise(size, 90).convert("P" if format == "GIF" else "RGB").save(
+        out,
+        format,
+        **more,  # type: ignore[arg-type]
+    )
+    return out.getvalue()
+
+
+def talking(
+    place: Workspace, model: ScriptedModel, session: Transcript | None = None
+) -> Conversation:
+    session = session or transcript.create(place.sessions)
+    return Conversation(place, model, ListMemory(), Toolbox([]), session)
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_what_fits_goes_as_it_is_by_what_is_in_it(format: str) -> None:
+    data = drawn(format)
+    picture = picture_of(data)
+    assert picture is not None
+    assert picture.media == f"image/{format.lower()}"
+    assert (picture.data, picture.width, picture.height) == (data, 64, 48)
+    assert str(picture) == f"a picture: {format}, 64×48"
+
+
+def test_others_are_made_png_and_what_is_none_is_told() -> None:
+    made = picture_of(drawn("TIFF"))
+    assert made is not None
+    assert made.media == "image/png"
+    assert picture_of(b"plain words") is None
+    assert picture_of(b"") is None
+    with pytest.raises(UsageError, match=r"picture \(HEIC\) cannot be read"):
+        picture_of(b"\0\0\0\x18ftypheic\0\0\0\0")
+
+
+def test_a_photograph_is_made_smaller_turned_and_says_no_more_where_it_was_taken() -> None:
+    noted = Image.Exif()
+    noted[0x0112] = 6
+    noted.get_ifd(0x8825).update(PLACE)
+    picture = picture_of(drawn("JPEG", (3000, 2000), quality=100, exif=noted.tobytes()))
+    assert picture is not None
+    assert len(picture.data) <= MOST_BYTES
+    assert (picture.width, picture.height) == (FITTED_EDGE * 2 // 3, FITTED_EDGE)
+    with Image.open(io.BytesIO(picture.data)) as image:
+        assert not image.getexif()
+
+
+def test_a_picture_is_kept_with_its_session_and_shown_again(workspace: Workspace) -> None:
+    data = drawn("PNG")
+    picture = picture_of(data)
+    assert picture is not None
+    model = ScriptedModel("A cat.", ModelError("no", kind=ModelFailure.BAD_REQUEST), "Grey.")
+    talk = talking(workspace, model)
+    list(talk.send("what is this?", {"cat.png": picture}))
+    list(talk.send("and this?", {"odd.png": picture}))  # it fails, perhaps by the picture
+    list(talk.send("which colour has it?"))
+    shown = [each.pictures for each in model.requests[-1].messages if each.role == "user"]
+    assert [[each.data for each in pictures] for pictures in shown] == [[data], [], []]
+    path = talk.transcript.path
+    assert path is not None
+    (copy,) = path.with_suffix(".pictures").iterdir()
+    assert (copy.read_bytes(), copy.stat().st_mode & 0o777) == (data, 0o600)
+    talk.transcript.close()
+    again = transcript.reopen(path.parent, path.stem)
+    (entry,) = [e for e in again.entries if getattr(e, "title", "") == "cat.png"]
+    assert isinstance(entry, AttachmentEntry)
+    assert (entry.text, entry.picture) == ("(a picture: PNG, 64×48)", copy.name)
+    again.close()
+    keeping.delete(path.parent, path.stem)
+    assert not copy.parent.exists()
+
+
+def test_off_the_record_no_copy_is_made(workspace: Workspace) -> None:
+    model = ScriptedModel("A cat.")
+    talk = talking(workspace, model, transcript.off_the_record())
+    before = set(talk.workspace.root.rglob("*"))
+    list(talk.send("what is this?", {"cat.png": Picture("0.png", 8, 8, b"data")}))
+    assert model.requests[0].messages[-1].pictures[0].data == b"data"
+    assert not [path for path in set(talk.workspace.root.rglob("*")) - before if path.is_file()]
+
+
+def test_who_sees_nothing_is_sent_nothing(workspace: Workspace) -> None:
+    talk = talking(workspace, ScriptedModel("never", sees=False))
+    with pytest.raises(UsageError, match=r"scripted sees no pictures, and cat.png is one"):
+        list(talk.send("what is this?", {"cat.png": Picture("0.png")}))
+    assert not talk.transcript.entries
