@@ -44,7 +44,7 @@ _AFTER = re.compile(
         \\{{0,3}}["'`]?[ \t]{{0,2}}[)\]]?,[ \t\r\n]{{0,12}}(?=\\{{0,3}}["'`]) | \((?=["'])
     )
     | (?P<element>
-        (?:</key>\s{{0,20}}<string)?(?:[ \t][^<>\n]{{0,60}})?>[ \t]{{0,4}}(?:<[A-Za-z:]{{1,20}}>)?
+        (?:</key>\s{{0,20}}<string)?(?:["']?[ \t][^<>\n]{{0,60}}|["'])?>[ \t]{{0,4}}(?:<[A-Za-z:]{{1,20}}>)?
     )
     | (?P<prose>
         (?:[ \t]{{1,3}}\([^()\n]{{1,40}}\))?
@@ -59,11 +59,11 @@ _GATE = re.compile(
     rf"""
     [\w-]{{0,40}}+ (?:
         [\[\]()"'`*\\’”»]{{0,6}}[ \t]{{0,12}}(?:[=:：＝→|!?,(<>]|->)
-        [ \t\r\n=>|"'`*\\\[({{$@bru-]{{0,60}}[^\s=]{{4}}
+        [ \t\r\n=>|"'`*\\\[({{$@bru-]{{0,60}}(?:[^\s=]{{4}}|[^\w\s=])
         | [ \t(] (?:
             [^\n]{{0,16}}(?:[:—–→=]|-)[ \t]
             | [ \t]{{0,12}}(?:{_LINKS}|{_PREPOSITIONS}|["'`])[ \t]?
-            | [ \t]{{0,12}}[^\s=]{{0,24}}?[\d$!#%&*+@^~]
+            | [ \t]{{0,12}}[^\s=]{{0,24}}?(?:[\d$!#%&*+@^~]|(?-i:[a-z][A-Z]))
             | [^<>\n]{{0,60}}> | --?[a-z]
         )
         | ["']?[\s,]{{1,30}}["']?(?:value|content)
@@ -85,12 +85,20 @@ _OF = re.compile(
 )
 """What follows the noun where the language puts it there: `clave de acceso`."""
 _BEFORE = re.compile(r"[\w.-]*(?:[ \t/][\w.'’-]+){0,2}")
+_FLAG = re.compile(r"(?:^|[ \t])--?(?=[a-z])")
+"""Where a flag of a command begins, with which no word before it has to do."""
+_NAMED = re.compile(r"<[\w:]{1,20}\s(?:name|key|id)=[\"'][\w.-]*\Z")
+"""The name of an XML element that is an attribute of it: `<property name="db.password">`."""
+_WITHIN = re.compile(r"([\w-]{2,40})[\"']?\s{0,3}(?:=>|[:=])\s{0,8}[\[{(\n]\s{0,20}[\"']?\Z")
+"""The name of what a name stands in."""
 _IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
 """What shows that a quoted string is a name itself, with its own value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|SSWS|OAuth) \S+$", re.IGNORECASE)
 _GROUPS = re.compile(r"[A-Za-z0-9]{4}(?: [A-Za-z0-9]{2,4}){3,}$")
-_WORD_AND_NUMBER = re.compile(r"[^\W\d_]{4,}[-_.]\d{2,}[-_.]?$")
+_WORDS_AND_NUMBER = re.compile(
+    r"[^\W\d_]{4,}[-_.]\d{2,}[-_.]?$|[^\W\d_]{3,}(?:[-_.][^\W\d_]{3,}){2,}[-_.]?\d{1,4}$"
+)
 _PASSPHRASE = re.compile(r"[^\W\d_]{2,}(?:[- ][^\W\d_]{2,}){3,}$")
 
 
@@ -109,7 +117,7 @@ def _assigned(text: str, start: int, end: int) -> Value | None:
         return None
     name = _name(text, start, end)
     said = claim(name)
-    if of and said is Claim.WEAK:
+    if said is Claim.WEAK and (of or _is_vouched_for(text, start, name)):
         said = Claim.KEY
     if said is Claim.NONE or (found.lastgroup == "element" and not _is_element(text, start)):
         return None
@@ -142,7 +150,14 @@ _BINDINGS = {"spaced": Binding.SPACED, "prose": Binding.PROSE}
 def _name(text: str, start: int, end: int) -> str:
     """The whole name that the noun ends, with up to two words before it."""
     before = _BEFORE.match(text[max(0, start - REACH) : start][::-1])
-    return (before[0][::-1] if before else "") + text[start:end]
+    name = (before[0][::-1] if before else "") + text[start:end]
+    return _FLAG.split(name)[-1]
+
+
+def _is_vouched_for(text: str, start: int, name: str) -> bool:
+    """Whether what a bare noun stands in says that it opens something: `encryption: {key: …}`."""
+    within = _WITHIN.search(text[max(0, start - REACH) : start]) if name.isalpha() else None
+    return within is not None and claim(f"{within[1]}_key") is Claim.KEY
 
 
 def _spaced(text: str, start: int, name: str, value: Value) -> Binding:
@@ -169,8 +184,13 @@ def _is_row(text: str, start: int) -> bool:
 
 
 def _is_element(text: str, start: int) -> bool:
-    """Whether the noun ends the name of an XML element, not of an attribute or a comparison."""
+    """Whether the noun ends the name of an XML element, not of an attribute or a comparison; HTML's
+    `<code>` holds anything."""
     opened = text.rfind("<", max(0, start - REACH), start)
+    if text[opened : opened + 5].lower() == "<code":
+        return False
+    if _NAMED.match(text, opened, start):
+        return True
     return opened >= 0 and not any(each.isspace() for each in text[opened:start])
 
 
@@ -180,18 +200,26 @@ def _accepts(said: Claim, binding: Binding, value: Value, *, upper: bool = False
     if " " in value.text and not value.quoted:
         return value.alone and said is not Claim.WEAK and binding is not Binding.SPACED
     if " " in value.text and said is not Claim.PASSWORD and not _SCHEME.match(value.text):
-        return found is Grade.MIXED and _GROUPS.match(value.text) is not None
+        return _is_spaced_key(value, found)
     if binding is Binding.ASSIGNED and said is Claim.PASSWORD:
         return _is_password(value, found, upper=upper)
     if said is Claim.PASSWORD and binding is Binding.SPACED:
         return found >= (Grade.TAGGED if value.alone else Grade.MIXED)
     if said is Claim.PASSWORD:
         if found is Grade.COMPOUND and binding is Binding.PROSE:
-            return value.alone and _WORD_AND_NUMBER.match(value.text) is not None
+            return value.alone and _WORDS_AND_NUMBER.match(value.text) is not None
         return found >= Grade.TAGGED
     if said is Claim.KEY:
         return _is_key(value, found, binding, upper=upper)
     return found is Grade.RANDOM and binding is not Binding.SPACED and not is_digest(value.text)
+
+
+def _is_spaced_key(value: Value, found: Grade) -> bool:
+    """Whether a key has spaces in it: groups of four, or one made of all the signs there are."""
+    if found is Grade.MIXED and _GROUPS.match(value.text):
+        return True
+    signs = {each for each in value.text if not each.isalnum() and each != " "}
+    return value.quoted and len(signs) >= 8 and len(value.text) >= 32 and value.text.isascii()
 
 
 def _is_password(value: Value, found: Grade, *, upper: bool) -> bool:

@@ -36,7 +36,8 @@ CONTEXTS = (
     _context(
         "url-password",
         "://",
-        r"://[^\s/:@\"'<>]{0,120}:([^\s/\"'<>]{5,300}?)@(?=[\w.\[{$-]{1,200}(?:[:/?#\s\"'`,;)>\]]|\Z))",
+        r"://[^\s/:@\"'<>]{0,120}:(?!(?:guest|root|admin|postgres|minioadmin)@)"
+        r"([^\s/\"'<>]{5,300}?)@(?=[\w.\[{$-]{1,200}(?:[:/?#\s\"'`,;)>\]]|\Z))",
         bar=Grade.WORD,
     ),
     _context(
@@ -60,11 +61,14 @@ CONTEXTS = (
         "authorization",
         "authorization",
         r"authorization[\"'`\])]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}\\{0,3}[\"'`]?[ \t]{0,3}"
-        r"(?:[A-Z][\w-]{1,24}[ \t]{1,3}){0,2}(?:[a-z_]{0,12}token=)?\\{0,3}[\"']?"
+        r"(?:[A-Z][\w-]{1,24}[ \t]{1,3}){0,2}(?:[a-z_]{0,12}token=)?\\{0,3}[\"']?/?"
         r"([\w+/=.~:%|-]{8,4000})",
         bar=Grade.MIXED,
     ),
     _context("bearer", "bearer ", r"bearer[ \t]{1,3}[\"']?([\w+/=.~-]{16,4000})", bar=Grade.RANDOM),
+    _context(
+        "saml-assertion", "samlresponse", r"samlresponse[\"']?\s?[=:]\s?[\"']?([\w+/%=-]{100,4000})"
+    ),
     _context("digest", 'response="', r'response="([0-9a-f]{32,128})"'),
     _context("signature", "x-amz-signature=", r"x-amz-signature=([0-9a-f]{64})"),
     _context("azure-sas", "sig=", r"[?&;]sig=([\w%+/=-]{30,120})", back=1),
@@ -150,6 +154,45 @@ CONTEXTS = (
         bar=Grade.COMPOUND,
     ),
     _context(
+        "password", "user ", r"user \S{1,64} (?:on |reset ){1,2}>([^\s\"']{6,200})", bar=Grade.TAGGED
+    ),
+    _context(
+        "password",
+        "createuser ",
+        r"createuser \S{1,64} (?:md5|sha[\d-]{0,8}) [\"']?([^\s\"']{6,100})",
+    ),
+    _context(
+        "url-password",
+        "jdbc:oracle:",
+        r"jdbc:oracle:\w{2,5}:[\w.$-]{1,64}/([^\s\"'/]{4,100}?)@(?=[\w/(])",
+    ),
+    _context("private-address", "/private-", r"/private-([0-9a-f]{32})(?=/)"),
+    _context(
+        "password",
+        "net user ",
+        r"net user (?!/)\S{1,64} ([^\s/\"'][^\s\"']{3,100})",
+        bar=Grade.COMPOUND,
+    ),
+    _context(
+        "password",
+        "assword",
+        r"assword[^\n]{0,24}[\s{]{1,8}send(?:line)?[ (]{1,3}(?:-- )?[\"']([^\"'\\\n$]{4,100})",
+        bar=Grade.COMPOUND,
+    ),
+    _context(
+        "password",
+        "connect(|connection(|login(|mysqli(|pdo(|basicauth(|credential(|credentials(|auth(",
+        r"[a-z]{3,11}\((?:[^()\"'\n]{0,60},[ ]?|[\"'][^\"'\n]{0,120}[\"'],[ ]?)?"
+        r"[\"'][\w.@+-]{1,64}[\"'],\s{0,8}[\"']([^\"'\n]{6,100})[\"']",
+        bar=Grade.TAGGED,
+    ),
+    _context(
+        "key",
+        "key: [|key\": [|key = [|key=[|key': [|key': b[|key[] = {|key = {|key={|secret: [|secret = [",
+        r"[a-z\"'\[\]]{3,10}\s?[:=]\s?[\[{]\s{0,8}"
+        r"((?:0x[0-9a-f]{2}|\d{1,3})(?:,\s{0,20}(?:0x[0-9a-f]{2}|\d{1,3})){15,63}),?\s{0,8}[\]}]",
+    ),
+    _context(
         "password", "chpasswd", r"chpasswd:\s{1,20}list:\s{0,4}\|?\s{1,20}[\w-]{1,32}:(\S{4,100})"
     ),
     _context(
@@ -160,7 +203,8 @@ CONTEXTS = (
     _context(
         "password",
         "echo ",
-        r"echo (?:-n )?[\"']?([^\s\"'|]{6,100})[\"']?[ ]?\|[^|\n]{0,80}-stdin",
+        r"echo (?:-n )?[\"']?([^\s\"'|]{6,100})[\"']?[ ]?\|"
+        r"(?:[^|\n]{0,80}-stdin|[ ]?(?:sudo[ ])?(?:cryptsetup|passwd|kinit|vncpasswd|smbpasswd|sudo -S))",
         bar=Grade.COMPOUND,
     ),
     _context(
@@ -188,10 +232,17 @@ CONTEXTS = (
         "community", "snmp-server community ", r"snmp-server community (\S{4,64})", bar=Grade.TAGGED
     ),
     _context(
+        "passphrase",
+        "passphrase|diceware|phrase de passe",
+        r"(?:passphrases?|diceware|phrase de passe)[^\n:=]{0,48}(?:[:=]| is| ist| est)[ \t]{1,4}"
+        r"(?![^\n]{0,100}\b(?:the|and|for|from|with|not|see|ask|same|only|who|der|die|das|les|une)\b)"
+        r"([a-z]{3,9}(?:[ -][a-z]{3,9}){3,9})(?=[ \t.,;\"'`*]{0,3}(?:[\r\n]|\Z))",
+    ),
+    _context(
         "login",
         "login|creds|credential|zugangsdaten|zugang|identifiants|credenciales|account",
         r"(?:logins?|creds?|credentials?|zugang(?:sdaten)?|identifiants|credenciales|account)"
-        r"[ \t]{0,3}(?:\([^)\n]{1,30}\))?(?:[:=]|[ ]is)[ \t]{1,4}[\w.@+%-]{2,64}"
+        r"(?:[ ][^\s:=/|]{1,24}){0,3}?[ \t]{0,3}(?:\([^)\n]{1,30}\))?(?:[:=]|[ ]is)[ \t]{1,4}[\w.@+%-]{2,64}"
         r"(?:[ ]?/[ ]?|[ ]?\|[ ]?|:)([^\s\"'`]{6,100})",
         bar=Grade.TAGGED,
     ),

@@ -17,7 +17,7 @@ from assistant.secrets.detection import structures
 from assistant.secrets.detection.assignments import assigned, phrased
 from assistant.secrets.detection.contexts import CONTEXTS
 from assistant.secrets.detection.formats import Span
-from assistant.secrets.detection.grades import Grade, grade
+from assistant.secrets.detection.grades import Grade, grade, is_digest
 from assistant.secrets.detection.names import PHRASES, STEMS, Claim
 from assistant.secrets.detection.tokens import TOKENS
 from assistant.secrets.stand_ins import STAND_IN
@@ -38,8 +38,12 @@ _LINES = re.compile(
     r"|[^\s:#\"'/]{1,100}:(?:\d{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<pgpass>[^\s:]{4,100})$)",
     re.MULTILINE,
 )
+_PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
+_PREFIX = re.compile(r"[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}")
+"""What most makers of keys begin them with: `hf_`, `sk_live_`."""
 _LOOSE = re.compile(
     r"(?<![\w.-])(?:[MNO][\w-]{23,28}+\.[\w-]{6}\.(?P<discord>[\w-]{27,40})"
+    r"|[5KL](?P<wallet>[1-9A-HJ-NP-Za-km-z]{50,51})"
     r"|A{20}(?P<twitter>[\w%-]{40,140})|(?P<recovery>\d{6}(?:-\d{6}){7}))(?![\w-])"
 )
 
@@ -121,6 +125,10 @@ def _lines(text: str) -> Iterator[Span]:
             yield *line.span("pgpass"), "password"
     for loose in _LOOSE.finditer(text):
         yield *loose.span(), f"{loose.lastgroup}-token"
+    for body in _PREFIXED.finditer(text):
+        before = re.search(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z", text[max(0, body.start() - 26) : body.start()])
+        if before and grade(body[1]) is Grade.RANDOM and not is_digest(body[1]):
+            yield body.start() - len(before[0]), body.end(1), "token"
 
 
 def _merged(found: list[Span], taken: list[tuple[int, int]]) -> list[Span]:

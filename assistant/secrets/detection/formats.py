@@ -13,7 +13,7 @@ more of it is needed to tell."""
 
 LINE = 200
 """Characters before a mark in which its command is looked for."""
-_SAME = re.compile(r"(\w)\1{7}")
+_MADE_UP = re.compile(r"(\w)\1{7}|EXAMPLE")
 _compiled = lru_cache(None)(re.compile)  # the first time it is needed: most never are
 
 
@@ -41,7 +41,7 @@ class Format:
         found = pattern.match(text, start - self.back) if start >= self.back else None
         if not found or not self._follows(text, start):
             return
-        if self.is_token and _SAME.search(found[0]):
+        if self.is_token and _MADE_UP.search(found[0]):
             return
         for group in range(1, pattern.groups + 1) if pattern.groups else (0,):
             said = found[group]

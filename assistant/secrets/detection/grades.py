@@ -47,6 +47,9 @@ _NO_VALUE = re.compile(
     r"[A-Za-z_]\w{0,40}\[[\w\[\], .|]{1,80}\]$|"  # a type
     r"@?[a-z][a-z0-9-]{0,40}(?:\.[a-z][a-z0-9-]{0,40}){0,4}\.[a-z]{2,6}(?:[:/].*)?$"  # a host
 )
+_CLOSING = {"<": ">", "{": "}", "[": "]", "(": ")"}
+_MADE_UP = re.compile(r"(?-i:EXAMPLE)|^.{0,12}?([xX*.0#])\1{7,}\W{0,2}$")
+"""What documentation has in the place of a key."""
 _NUMBER = re.compile(r"[+-]?\d[\d.,_-]*\s?(?:%|[a-zA-Z]{1,3})?$")
 _CODE = re.compile(
     r"[A-Za-z_$][\w$.:>-]{0,80}[(\[]|[^\w\s]?\w{1,40}\)?[.]\w{1,40}\("  # f(…, x[…, x).f(
@@ -54,7 +57,7 @@ _CODE = re.compile(
     r"|[A-Za-z_]\w{0,40}=[\w\"'\[{(]"  # name=value
 )
 _OPERATORS = re.compile(
-    r"\?\?|\|\||&&|=>|[=!]==|\?\.\w|\.\.\.\w|\?[\w.]{0,40}[:({]|\)[{.;]|[})]\w{3,40}\(|"
+    r"\?\?|\|\||&&|=>|\}\(|[=!]==|\?\.\w|\.\.\.\w|\?[\w.]{0,40}[:({]|\)[{.;]|[})]\w{3,40}\(|"
     r";(?:let|var|const|return|class|if|function)$"
 )
 _TEMPLATE = re.compile(
@@ -87,7 +90,11 @@ _GROUPS = re.compile(
 def grade(value: str, *, quoted: bool = False) -> Grade:
     """How much a value looks like a secret. What is quoted is no expression of code."""
     value = value[:SCORED]
+    if quoted and _CLOSING.get(value[:1], value) not in value:
+        value = value[1:]  # a bracket that nothing closes is a sign like others
     if not value or _NO_VALUE.match(value) or (not quoted and _is_code(value)):
+        return Grade.NOTHING
+    if _MADE_UP.search(value):
         return Grade.NOTHING
     if _TEMPLATE.search(value):
         return _without_templates(value)
@@ -180,6 +187,8 @@ def _is_unreadable(chunk: str, pieces: list[str]) -> bool:
     if len(chunk) < 10 or not chunk.isascii():
         return False
     if len(pieces) > len(chunk) / 3:
+        return True
+    if len(chunk) >= 16 and len(pieces) >= len(chunk) / 4 and _wordiness(chunk) < 0.3:
         return True
     vowels = sum(letter in _VOWELS for letter in chunk)
     return vowels / len(chunk) < 0.16 and len(chunk) >= 12 and _wordiness(chunk) < 0.4

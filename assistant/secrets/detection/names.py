@@ -37,10 +37,10 @@ _ENDINGS = {
 }
 """Ends of words that were written together: `rootpassword`, `authtoken`."""
 _JOINED = re.compile(
-    r"(?:user|root|admin|db|smtp|ftp|mail|imap|pop|ldap|bind|sa|pg|mysql|login|key|store|cert|ca|"
-    r"ssh|sudo|http|proxy|become|my|wifi|wlan|vpn|redis|mongo|app|web|sql|api|nexus|rpc|mqtt)pass$"
+    r"(?!(?:.*by|buy|.*com|sur|tres|over|under|(?:low|high|band|all)|(?:one|two|multi|single|first)|"
+    r"keep|last|boarding|day|season|game|fast|ski|bus|rail|free|back)pass$)[a-z]{2,20}pass$"
 )
-"""Not the rest: a bypass and a compass hold no secret."""
+"""`dbpass`, `remotepass`; a bypass, a compass and a ski pass hold no secret."""
 _VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])
 _DISOWNING = frozenset(WORDS["disowning"])
 _TAILS = frozenset(WORDS["tails"])
@@ -83,7 +83,7 @@ def _is_disowned(noun: Claim, word: str, before: Sequence[str]) -> bool:
     """Whether the word before says that it opens nothing; of passwords that is true of passes."""
     if word == "passe" and not {"mot", "mots", "palavra", "code"}.intersection(before):
         return True
-    passes = noun is not Claim.PASSWORD or word in ("pass", "passe")
+    passes = (noun is not Claim.PASSWORD and word != "salt") or word in ("pass", "passe")
     return passes and bool(before) and before[-1] in _DISOWNING
 
 

@@ -65,7 +65,7 @@ TOKENS = (
     _token("google-refresh-token", "1//0", rf"{_W}{{30,200}}", inside=r"[\w/]"),
     _token("firebase-key", "APA91b", rf"{_W}{{100,200}}"),
     _token(
-        "stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ sk_prod_", rf"{_A}{{10,200}}"
+        "stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_", rf"{_A}{{10,200}}"
     ),
     _token("webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{20,90}"),
     _token("twilio-key", "SK", rf"{_HEX}{{32}}(?!\w)"),
@@ -85,6 +85,12 @@ TOKENS = (
     _token("facebook-token", "EAA", rf"{_A}{{80,300}}"),
     _token("databricks-token", "dapi", rf"{_HEX}{{32}}(?:-\d)?(?!\w)"),
     _token("newrelic-key", "NRAK- NRII- NRJS- NRAA-", r"[\w-]{19,40}"),
+    _token("posthog-key", "phx_ phs_", rf"{_A}{{32,60}}"),
+    _token("nvidia-key", "nvapi-", rf"{_W}{{40,90}}"),
+    _token("tavily-key", "tvly-", rf"{_W}{{28,60}}"),
+    _token("circleci-token", "CCIPAT_ CCIPRJ_", r"\w{40,100}"),
+    _token("buildkite-token", "bkua_ bkct_", rf"{_HEX}{{40}}"),
+    _token("cloudflare-key", "v1.0-", rf"{_HEX}{{24}}-{_HEX}{{100,200}}"),
     _token("linear-key", "lin_api_ lin_oauth_", rf"{_A}{{32,70}}"),
     _token("notion-token", "ntn_", rf"{_A}{{40,60}}"),
     _token("notion-secret", "secret_", rf"{_A}{{43}}(?!\w)"),
@@ -94,6 +100,7 @@ TOKENS = (
     _token("vault-token", "hvs. hvb. hvr.", rf"{_W}{{24,300}}"),
     _token("dynatrace-token", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     _token("age-key", "AGE-SECRET-KEY-1", "[0-9A-Za-z]{50,60}"),
+    _token("nostr-key", "nsec1", "[02-9ac-hj-np-z]{58}(?!\\w)"),
     _token("airtable-token", "pat", rf"{_A}{{14}}\.{_HEX}{{64}}"),
     _token("figma-token", "figd_ figo_ figu_", rf"{_W}{{30,60}}"),
     _token("supabase-token", "sbp_ sb_secret_", rf"{_W}{{30,60}}"),

@@ -76,8 +76,8 @@ def _quoted(text: str, opened: re.Match[str]) -> Value | None:
     while end > start and len(mark) == 1 and text[end - 1] == "\\":  # an escaped quotation mark
         end = text.find(closing, end + 1, start + LONGEST)
     said = text[start:end] if end > start else ""
-    if not said.strip() or "\n" in said:
-        return None
+    if not said.strip() or "\n" in said or (mark == "`" and " " in said):
+        return None  # nothing, several lines, or a command to be run
     said = _ESCAPES.sub("", said)
     return Value(start, said, mark != "`", True) if said else None
 
