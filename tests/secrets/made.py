@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CASES = Path(__file__).parent / "cases"
-HALVES = ("development",)
+HALVES = ("development", "later")
 SEEDS = 3
 """Values that each line with a secret is tried with."""
 _FIELD = re.compile(r"\{([a-z0-9]+[-@;, ]?)(?::(\d+))?\}", re.IGNORECASE)
@@ -151,6 +151,8 @@ MAKERS: dict[str, Callable[[random.Random, int], str]] = {
     "b26": _of(string.ascii_lowercase),
     "b32": _of(string.ascii_uppercase + "234567"),
     "b32u": _of("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
+    "bech32": _of("023456789acdefghjklmnpqrstuvwxyz"),
+    "salt": _of(_LETTERS + "!#$%&*+,-./:;=?@^_|~"),
     "b36": _of(string.ascii_lowercase + string.digits),
     "b36u": _of(string.ascii_uppercase + string.digits),
     "b58": _of(BASE58),

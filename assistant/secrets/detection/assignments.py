@@ -33,7 +33,8 @@ _AFTER = re.compile(
     rf"""
     (?P<assigned>
         {_CLOSE}[ \t]{{0,12}}
-        (?: :[ ]?[&\w<>\[\]?'.]{{1,24}}[ ]?=(?![=>]) | => | := | \?= | !==? | [=:]{{1,3}} | [：＝→]
+        (?: :[ ]?[&\w<>\[\]?'.]{{1,24}}[ ]?=(?![=>]) | => | := | \?= | \?\? | \|\|(?=[ ][\"'])
+          | !==? | [=:]{{1,3}} | [：＝→]
           | -> | (?P<cell>\|) )
         [ \t]{{0,12}}
         (?: [|>][-+]?[ \t]{{0,4}}(?=\r?\n) )?
@@ -44,7 +45,8 @@ _AFTER = re.compile(
         \\{{0,3}}["'`]?[ \t]{{0,2}}[)\]]?,[ \t\r\n]{{0,12}}(?=\\{{0,3}}["'`]) | \((?=["'])
     )
     | (?P<element>
-        (?:</key>\s{{0,20}}<string)?(?:["']?[ \t][^<>\n]{{0,60}}|["'])?>[ \t]{{0,4}}(?:<[A-Za-z:]{{1,20}}>)?
+        (?:</key>\s{{0,20}}<string)?(?:["']?[ \t][^<>\n]{{0,60}}|["'])?>
+        [ \t]{{0,4}}(?:<[A-Za-z:]{{1,20}}>)?
     )
     | (?P<prose>
         (?:[ \t]{{1,3}}\([^()\n]{{1,40}}\))?
@@ -80,7 +82,7 @@ _AFTER_PHRASE = re.compile(
 _TAIL = re.compile(r"[\w-]{0,40}(?:\[\d{0,4}\])?")
 _OF = re.compile(
     r"[ \t](?:(?:de|do|da|di|del) |d['’])?"
-    r"(?:api|acceso|accès|acces|acesso|accesso|доступа|πρόσβασης|ordine|seguridad)\b",
+    r"(?:wi-?fi|wlan|router|api|acceso|accès|acces|acesso|accesso|доступа|πρόσβασης|ordine|seguridad)\b",
     re.IGNORECASE,
 )
 """What follows the noun where the language puts it there: `clave de acceso`."""
@@ -133,6 +135,7 @@ def _assigned(text: str, start: int, end: int) -> Value | None:
         return None
     if binding is Binding.SPACED:
         binding = _spaced(text, start, name, value)
+        value = value._replace(alone=value.alone or binding is Binding.ASSIGNED)
     upper = binding is Binding.ASSIGNED and _UPPER.match(name.split()[-1]) is not None
     return value if _accepts(said, binding, value, upper=upper) else None
 

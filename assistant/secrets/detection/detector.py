@@ -15,6 +15,7 @@ import ahocorasick
 
 from assistant.secrets.detection import structures
 from assistant.secrets.detection.assignments import assigned, phrased
+from assistant.secrets.detection.commands import COMMANDS
 from assistant.secrets.detection.contexts import CONTEXTS
 from assistant.secrets.detection.formats import Span
 from assistant.secrets.detection.grades import Grade, grade, is_digest
@@ -35,11 +36,12 @@ LONGEST_MARK = 64
 """Characters of a mark, and more."""
 _LINES = re.compile(
     r"^(?:[a-z]{3,8}(?: [a-z]{3,8}){11,23}$"
+    r"|\.?[\w.-]{3,100}\t(?:TRUE|FALSE)\t\S{1,100}\t(?:TRUE|FALSE)\t\d{1,12}\t\S{1,64}\t(?P<jar>\S{16,4000})$"
     r"|[^\s:#\"'/]{1,100}:(?:\d{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<pgpass>[^\s:]{4,100})$)",
     re.MULTILINE,
 )
 _PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
-_PREFIX = re.compile(r"[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}")
+_PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
 """What most makers of keys begin them with: `hf_`, `sk_live_`."""
 _LOOSE = re.compile(
     r"(?<![\w.-])(?:[MNO][\w-]{23,28}+\.[\w-]{6}\.(?P<discord>[\w-]{27,40})"
@@ -119,14 +121,20 @@ def _phrase(said: Claim) -> Rule:
 def _lines(text: str) -> Iterator[Span]:
     """What is told by a line as a whole, or by its form alone."""
     for line in _LINES.finditer(text):
-        if line["pgpass"] is None:
+        if line["jar"]:
+            if grade(line["jar"]) >= Grade.MIXED:
+                yield *line.span("jar"), "cookie"
+        elif line["pgpass"] is None:
             yield from structures.seed_line(text, line.start(), line.end())
         elif grade(line["pgpass"]) >= Grade.COMPOUND:
             yield *line.span("pgpass"), "password"
     for loose in _LOOSE.finditer(text):
         yield *loose.span(), f"{loose.lastgroup}-token"
     for body in _PREFIXED.finditer(text):
-        before = re.search(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z", text[max(0, body.start() - 26) : body.start()])
+        before = re.search(
+            r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z",
+            text[max(0, body.start() - 26) : body.start()],
+        )
         if before and grade(body[1]) is Grade.RANDOM and not is_digest(body[1]):
             yield body.start() - len(before[0]), body.end(1), "token"
 
@@ -166,7 +174,7 @@ _STRUCTURES: dict[Rule, str] = {
 
 def _rules() -> Iterator[tuple[str, Rule]]:
     """Every mark and noun, in lower case, with its rule."""
-    for form in (*TOKENS, *CONTEXTS):
+    for form in (*TOKENS, *CONTEXTS, *COMMANDS):
         yield from ((mark, form.spans) for mark in form.marks)
     for rule, marks in _STRUCTURES.items():
         yield from ((mark, rule) for mark in marks.split("|"))

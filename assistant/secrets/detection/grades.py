@@ -57,7 +57,7 @@ _CODE = re.compile(
     r"|[A-Za-z_]\w{0,40}=[\w\"'\[{(]"  # name=value
 )
 _OPERATORS = re.compile(
-    r"\?\?|\|\||&&|=>|\}\(|[=!]==|\?\.\w|\.\.\.\w|\?[\w.]{0,40}[:({]|\)[{.;]|[})]\w{3,40}\(|"
+    r"\?\?|\|\||&&|=>|\}\(|\)\}|[=!]==|\?\.\w|\.\.\.\w|\?[\w.]{0,40}[:({]|\)[{.;]|[})]\w{3,40}\(|"
     r";(?:let|var|const|return|class|if|function)$"
 )
 _TEMPLATE = re.compile(
@@ -92,6 +92,8 @@ def grade(value: str, *, quoted: bool = False) -> Grade:
     value = value[:SCORED]
     if quoted and _CLOSING.get(value[:1], value) not in value:
         value = value[1:]  # a bracket that nothing closes is a sign like others
+    if quoted and value[:1] == "/" and "/" not in value[1:] and len(value) > 16:
+        return grade(value[1:], quoted=True)  # base64 may begin so
     if not value or _NO_VALUE.match(value) or (not quoted and _is_code(value)):
         return Grade.NOTHING
     if _MADE_UP.search(value):

@@ -64,9 +64,7 @@ TOKENS = (
     _token("google-oauth-token", "ya29.", r"[\w.-]{20,1100}"),
     _token("google-refresh-token", "1//0", rf"{_W}{{30,200}}", inside=r"[\w/]"),
     _token("firebase-key", "APA91b", rf"{_W}{{100,200}}"),
-    _token(
-        "stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_", rf"{_A}{{10,200}}"
-    ),
+    _token("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_", rf"{_A}{{10,200}}"),
     _token("webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{20,90}"),
     _token("twilio-key", "SK", rf"{_HEX}{{32}}(?!\w)"),
     _token("sendgrid-key", "SG.", rf"{_W}{{16,30}}\.{_W}{{16,60}}"),

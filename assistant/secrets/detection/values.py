@@ -19,7 +19,7 @@ _GROUPED = re.compile(
 )
 _NEXT = re.compile(r"[;&,|](?=[\w .%-]{1,40}[=:])|\\[nr]")
 """Where the next pair of a list begins, or the next line of a string in code."""
-_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--)")
+_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--|-[A-Za-z])")
 _ESCAPES = re.compile(r"(?:\\{1,2}[nrt])+$")
 _CLOSED = re.compile(r"[)\]}](?=[)\]};,.=&|?:]|$)")
 _TRAILING = ".,;:"
