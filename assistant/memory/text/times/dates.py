@@ -7,7 +7,8 @@ A wrong date is worse than none: "may", "march", "sun", "second" and a bare numb
 
 import calendar
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date, timedelta
 
 from assistant.memory.text.times import foreign
@@ -22,7 +23,7 @@ from assistant.memory.text.times.period import (
     season_near,
     weekday_near,
 )
-from assistant.memory.text.times.rules import Resolve, Rule, latest_on, scan
+from assistant.memory.text.times.rules import IMPOSSIBLE, Found, Resolve, Rule, latest_on, scan
 
 
 def heading_date(text: str) -> str | None:
@@ -30,7 +31,7 @@ def heading_date(text: str) -> str | None:
 
     `2026-05-08`, `8 May 2023`, `May 8, 2023`, `1:56 pm on 8 May, 2023`; words around it are fine.
     """
-    days = [found.iso for found in _found(text, foreign.FULL, None)]
+    days = [found.period.iso for found in _found(text, foreign.FULL, None)]
     return days[-1] if days else None
 
 
@@ -40,17 +41,22 @@ def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
     With the day it was recorded as `anchor` (ISO), "yesterday" and "last May" are dates as well,
     and "8 May" is the one nearest to it.
     """
+    return tuple(dict.fromkeys(each.period.iso for each in located(text, anchor)))
+
+
+def located(text: str, anchor: str | None) -> list[Found]:
+    """The dates a text speaks of, as `mentions` knows them, each with its place."""
     day = date.fromisoformat(anchor) if anchor else None
     found = _found(text, foreign.DATED if day is None else foreign.ANY, day)
-    return tuple(dict.fromkeys(_nearest(p, day).iso for p in found if not _is_vague(p)))
+    return [replace(e, period=_nearest(e.period, day)) for e in found if not _is_vague(e.period)]
 
 
 def periods(query: str, today: date) -> list[Period]:
     """The times a question asks about, in its order; a month without a year is any year's."""
-    return list(dict.fromkeys(_found(query, foreign.ANY, today)))
+    return list(dict.fromkeys(each.period for each in _found(query, foreign.ANY, today)))
 
 
-def _found(text: str, level: int, anchor: date | None) -> Iterator[Period]:
+def _found(text: str, level: int, anchor: date | None) -> list[Found]:
     hints = _hints(text)
     english = [each for each in (_DAYS, _DATED, _RULES)[level] if each.needs & hints]
     return scan(text, [*foreign.rules(text, level), *english], anchor)
@@ -124,7 +130,7 @@ def _month_of(match: re.Match[str]) -> int:
 
 
 def _named_day(match: re.Match[str], anchor: date) -> Period | None:
-    return on_day(int(match["year"]), _month_of(match), int(match["day"]))
+    return on_day(int(match["year"]), _month_of(match), int(match["day"])) or IMPOSSIBLE
 
 
 def _iso_day(match: re.Match[str], anchor: date) -> Period | None:
@@ -146,7 +152,7 @@ def _yearless_day(match: re.Match[str], anchor: date) -> Period | None:
     if name in {"may", "march", "mar"} and not sure:
         return None
     month, day = _month_of(match), int(match["day"])
-    return latest_on(month, day, anchor)
+    return latest_on(month, day, anchor) or IMPOSSIBLE
 
 
 def _any_month(match: re.Match[str], anchor: date) -> Period:

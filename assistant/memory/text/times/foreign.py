@@ -18,7 +18,7 @@ from assistant.memory.text.times.period import (
     on_day,
     weekday_near,
 )
-from assistant.memory.text.times.rules import Resolve, Rule, latest_on
+from assistant.memory.text.times.rules import IMPOSSIBLE, Resolve, Rule, latest_on
 from assistant.memory.text.times.vocabulary import DAY, MONTH, VOCABULARIES, WEEK, YEAR, Vocabulary
 
 FULL, DATED, ANY = range(3)
@@ -35,12 +35,21 @@ _WORD = re.compile(r"[^\W\d_]+")
 _YEARLIKE = re.compile(r"\d{4}")
 _ALWAYS: frozenset[str] = frozenset()
 _NOT_AFTER = re.compile(r"\(\?<!.*?\)")
+_WORDS = ("am", "vom", "zum", "bis", "ab", "den", "der", "dem", "on", "until", "from")
+_BEFORE_DOTS = "|".join(rf"(?<=\b{word} )" for word in _WORDS)
+"""Two numbers alone are a date only behind such words, behind a day, and before a time."""
+_DOTTED = re.compile(
+    rf"(?:{_BEFORE_DOTS}|(?<=tag )|(?<=tag, )|(?<=\d\.[-–])"
+    r"|(?<![\w./-])(?=\d{1,2}\. ?\d{1,2}\.\s?(?::\s|(?:um|at|ab|[-–])\s?\d)))"
+    r"(?P<day>[0-3]?\d)\. ?(?P<month>1[0-2]|0?[1-9])\.(?!\w)",
+    re.IGNORECASE,
+)
 _PLACES = re.compile(r"[DMYWUNT](?![a-z])")
 
 
 def rules(text: str, level: int) -> list[Rule]:
     """The forms of the languages a text may be in; in what may be any, full dates alone."""
-    found: list[Rule] = []
+    found = [Rule(_ALWAYS, _DOTTED, _dotted)] if level == ANY else []
     if not text.isascii():
         for script, languages in _SCRIPTS:
             if script.search(text):
@@ -56,6 +65,33 @@ def rules(text: str, level: int) -> list[Rule]:
         elif _YEARLIKE.search(text) and not words.isdisjoint(_unsure(name)):
             found += _rules(name)[FULL]
     return found
+
+
+def may_speak(text: str) -> bool:
+    """Whether a text without any number may still name a day, in one of these languages."""
+    if not text.isascii() and any(script.search(text) for script, _ in _SCRIPTS):
+        return True
+    words = _WORD.findall(text.casefold())
+    return any(not _telling(name).isdisjoint(words) for name in _LATIN)
+
+
+def weekdays(text: str) -> Iterator[tuple[int, int, int]]:
+    """The weekdays that are named without saying which: each with its place, Monday is 0."""
+    words = frozenset(_WORD.findall(text.casefold()))
+    named = {name for name in _LATIN if not words.isdisjoint(_telling(name))}
+    if not named and any(not words.isdisjoint(_unsure(name)) for name in _LATIN):
+        named = {language_of(text)}.intersection(_LATIN)
+    scripts = (names for script, names in _SCRIPTS if script.search(text))
+    for name in sorted(named.union(*scripts)):
+        for match in _bare(name).finditer(text):
+            weekday = _place(VOCABULARIES[name].weekdays, match["weekday"]) - 1
+            yield match.start(), match.end(), weekday
+
+
+@functools.cache
+def _bare(language: str) -> re.Pattern[str]:
+    known = VOCABULARIES[language]
+    return _pattern(known, known.bare)
 
 
 @functools.cache
@@ -105,6 +141,10 @@ def _anchored(known: Vocabulary) -> Iterator[Rule]:
 
 
 def _rule(known: Vocabulary, form: str, resolve: Resolve) -> Rule:
+    return Rule(_ALWAYS, _pattern(known, form), resolve)
+
+
+def _pattern(known: Vocabulary, form: str) -> re.Pattern[str]:
     units = "|".join(known.units.values())
     weekdays = known.weekdays.replace(" ", "|")
     places = {
@@ -117,12 +157,16 @@ def _rule(known: Vocabulary, form: str, resolve: Resolve) -> Rule:
         "T": f"(?:(?P<weekday>{weekdays})|(?P<unit>{units}))",
     }
     pattern = _PLACES.sub(lambda found: places[found[0]], form)
-    pattern = f"{known.before}(?:{pattern}){known.after}"
-    return Rule(_ALWAYS, re.compile(pattern, re.IGNORECASE), resolve)
+    return re.compile(f"{known.before}(?:{pattern}){known.after}", re.IGNORECASE)
 
 
 def _longest_first(words: str) -> str:
     return "|".join(sorted(re.split(r"[ |](?![^(]*\))", words), key=len, reverse=True))
+
+
+def _dotted(match: re.Match[str], anchor: date) -> Period | None:
+    """15.12., as it is written in German and its neighbours."""
+    return latest_on(int(match["month"]), int(match["day"]), anchor) or IMPOSSIBLE
 
 
 def _place(words: str, said: str) -> int:
@@ -139,7 +183,8 @@ def _year(match: re.Match[str]) -> int:
 
 
 def _on(known: Vocabulary, match: re.Match[str], _: date) -> Period | None:
-    return on_day(_year(match), _place(known.months, match["month"]), int(match["day"]))
+    month = _place(known.months, match["month"])
+    return on_day(_year(match), month, int(match["day"])) or IMPOSSIBLE
 
 
 def _month(known: Vocabulary, match: re.Match[str], _: date) -> Period:
@@ -147,7 +192,8 @@ def _month(known: Vocabulary, match: re.Match[str], _: date) -> Period:
 
 
 def _yearless(known: Vocabulary, match: re.Match[str], anchor: date) -> Period | None:
-    return latest_on(_place(known.months, match["month"]), int(match["day"]), anchor)
+    month = _place(known.months, match["month"])
+    return latest_on(month, int(match["day"]), anchor) or IMPOSSIBLE
 
 
 def _any_month(known: Vocabulary, match: re.Match[str], anchor: date) -> Period:

@@ -6,12 +6,15 @@ birthday, each second Tuesday. What a fact tells as past is none.
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assistant.memory.text.times.dates import mentions
-from assistant.memory.text.times.period import in_month, period
+from assistant.memory.text.times import foreign, weekdays
+from assistant.memory.text.times.dates import located
+from assistant.memory.text.times.period import in_month
+from assistant.memory.text.times.ranges import spans
+from assistant.memory.text.times.rules import Found
 from assistant.schedule.base import Schedule
 from assistant.schedule.telling import rhythm
 from assistant.schedule.words import STARTS, schedule
@@ -22,16 +25,15 @@ YEARLESS = "2024-01-01"
 """Where a day that comes round every year is looked for, if nobody knows when it was written."""
 A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
-_WEEKDAYS = [name.lower() for name in calendar.day_name]
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _COUNTS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_NUMBERS, start=1)}
 
-MAY_SPEAK = re.compile(
+_MAY_SPEAK = re.compile(
     r"\d|day\b|days\b|\bevery\b|\beach\b|\b\w*(?:dai|week|month|year)ly\b|annual|tomorrow|tonight"
     r"|\bnext\b|\bweek|\bmonth|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
     re.IGNORECASE,
 )
-"""Texts without any of this speak of no day, in English."""
+"""Texts without any of this speak of no day in English."""
 _YEARLY = re.compile(
     r"\b(?:born|birthday|birthdate|anniversary|wedding day|name day|married (?:on|since)"
     r"|(?:every|each) year|yearly|annual(?:ly)?"
@@ -43,7 +45,8 @@ _YEARLY = re.compile(
 _PAST = re.compile(
     r"\b(?:was|were|went|met|had|did|came|saw|got|bought|made|visited|called|took|gave|said|told"
     r"|ended|finished|expired|landed|arrived|left|moved|started|began|died|lost|won|ago|yesterday"
-    r"|last|war|waren|hatten?|fue|fui|fuimos|était|étions|был[аои]?)\b",
+    r"|last|war|waren|hatten?|gewesen|gelandet|angekommen|abgereist|gefahren|geflogen|getroffen|gegangen"
+    r"|gekauft|besucht|gesehen|begonnen|gewonnen|verloren|gestorben|umgezogen|fue|fui|fuimos|était|étions|был[аои]?)\b",
     re.IGNORECASE,
 )
 _AHEAD = re.compile(
@@ -53,14 +56,7 @@ _AHEAD = re.compile(
 )
 _RECURS = re.compile(
     r"every|each|daily|weekly|monthly|yearly|annually|fortnightly|once\s|weekdays|weekends"
-    rf"|(?:{'|'.join(_WEEKDAYS)})s|day of the month",
-    re.IGNORECASE,
-)
-_BARE_DAY = re.compile(
-    rf"(?<!last )(?<!this )(?<!next )(?<!past )(?<!every )(?<!each )"
-    rf"\b(?P<day>{'|'.join(_WEEKDAYS)})\b"
-    r"(?!,? (?:the )?(?:\d{4}-|\d{1,2}(?:st|nd|rd|th)? (?:of )?[a-z]{3}"
-    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))",
+    rf"|(?:{'|'.join(weekdays.NAMES)})s|day of the month",
     re.IGNORECASE,
 )
 _IN = re.compile(
@@ -75,7 +71,11 @@ _CLOCK = re.compile(
     r"\s?(?P<half>[ap]\.?m\b)?(?P<clock>\s?(?:o'clock|uhr|h)\b)?",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r";|,\s(?!(?:1[89]|2[01])\d\d)|\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s")
+_BEFORE_HOUR = (" at", "@", " um", " ab", " gegen", " a las", " a la", " à", " в")
+"""Words that make a time of a number alone."""
+_CLAUSE = re.compile(
+    r";|,\s(?!(?:1[89]|2[01])\d\d)|(?:(?<=\d{4})|(?<!\d))\.\s|\s(?:and|then|und|et|y)\s|\s[-–—]\s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,14 @@ class Occasion:
             yield self.start, self.end
 
 
+def may_speak(text: str) -> bool:
+    """Whether it is worth looking for a day in a text: most facts name none."""
+    return _MAY_SPEAK.search(text) is not None or foreign.may_speak(text)
+
+
 def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     """What a fact speaks of; `anchor` is the day (ISO) it was recorded, for what depends on it."""
-    if not (MAY_SPEAK.search(text) or mentions(text, anchor)):
+    if not may_speak(text):
         return ()
     day = date.fromisoformat(anchor) if anchor else None
     rest, rounds = _rounds(text)
@@ -153,43 +158,53 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
 def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date, str]]:
     """The spans that a text names, each with the time its clause gives, or else one beside it."""
     clauses = _CLAUSE.split(text)
-    spans = [_days(each, anchor, day) for each in clauses]
+    named = [_days(each, anchor, day) for each in clauses]
     times = [_time(each) for each in clauses]
     for place, time in enumerate(times):
-        if time and not spans[place]:
+        if time and not named[place]:
             near = [n for n in (place - 1, place + 1) if 0 <= n < len(clauses)]
-            for other in [n for n in near if spans[n] and not times[n]][:1]:
+            for other in [n for n in near if named[n] and not times[n]][:1]:
                 times[other] = time
-    found = [(*span, times[place]) for place, each in enumerate(spans) for span in each]
-    there = {(start, end) for start, end, _ in found}
-    return found + [(*span, "") for span in _days(text, anchor, day) if span not in there]
+    found = [(*span, times[place]) for place, each in enumerate(named) for span in each]
+    for start, end in _days(text, anchor, day):
+        ends = [each for each in found if each[:2] in ((start, start), (end, end))]
+        if start != end and len(ends) == 2:  # they stand in two clauses
+            found = [each for each in found if each not in ends]
+        if (start, end) not in [each[:2] for each in found]:
+            found.append((start, end, ends[0][2] if start != end and ends else ""))
+    timed = {each[:2] for each in found if each[2]}
+    return [each for each in found if each[2] or each[:2] not in timed]
 
 
 def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:
-    found = [period(each) for each in mentions(text, anchor)]
-    spans = [
-        (each.start, each.end) for each in found if each.end - each.start < timedelta(days=300)
-    ]
+    found = spans(text, located(text, anchor))
+    named = [(each.start, each.end) for each in found if each.end - each.start < A_YEAR]
     for form in (_ISO_MONTH, _NUMERIC_MONTH):
         months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
-        spans += [(each.start, each.end) for each in months]
+        named += [(each.start, each.end) for each in months]
     if day is not None:
-        spans += [(each, each) for each in _ahead(text, day)]
-    return list(dict.fromkeys(spans))
+        named += _ahead(_without(text, located(text, anchor)), day)
+    return list(dict.fromkeys(named))
 
 
-def _ahead(text: str, day: date) -> Iterator[date]:
+def _without(text: str, dates: Sequence[Found]) -> str:
+    """The text with blanks in the place of these dates."""
+    for each in dates:
+        text = text[: each.start] + "\0" * (each.end - each.start) + text[each.end :]
+    return text
+
+
+def _ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     """The days that a text names by how they lie from the day it was written."""
-    for match in _BARE_DAY.finditer(text):
-        weekday = _WEEKDAYS.index(match["day"].lower())
-        yield day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)
+    yield from weekdays.ahead(text, day)
     for match in _IN.finditer(text):
         word = match["n"].lower()
         count = int(word) if word.isdigit() else _COUNTS[word]
         try:
-            yield _later(day, count, match["unit"].lower())
+            later = _later(day, count, match["unit"].lower())
         except OverflowError:
             continue
+        yield later, later
 
 
 def _later(day: date, count: int, unit: str) -> date:
@@ -228,4 +243,4 @@ def _time(text: str) -> str:
 
 
 def _after_at(text: str, place: int) -> bool:
-    return text[:place].rstrip().lower().endswith((" at", "@", " um"))
+    return text[:place].rstrip().lower().endswith(_BEFORE_HOUR)

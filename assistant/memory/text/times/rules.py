@@ -1,7 +1,7 @@
 """Forms of dates: what each looks like, and the period it names. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -11,6 +11,8 @@ from assistant.memory.text.times.period import Period, on_day
 Resolve = Callable[[re.Match[str], date], Period | None]
 NO_DAY = date.min
 """The anchor of what nothing dates."""
+IMPOSSIBLE = Period(date.max, date.min)
+"""What a rule makes of a day that no calendar has: no date, and no part of it is one either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +24,33 @@ class Rule:
     resolve: Resolve
 
 
-def scan(text: str, rules: Iterable[Rule], anchor: date | None) -> Iterator[Period]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A period, and where in the text it is named: its first character and its end."""
+
+    start: int
+    end: int
+    period: Period
+
+
+def scan(text: str, rules: Iterable[Rule], anchor: date | None) -> list[Found]:
     """What the rules find, in the order of the text; what one rule took is gone for the next."""
-    found: list[tuple[int, Period]] = []
+    found: list[Found] = []
 
     def take(resolve: Resolve, match: re.Match[str]) -> str:
         try:
             taken = resolve(match, anchor or NO_DAY)
-        except (ValueError, OverflowError):  # 31 February, or before the calendar begins
+        except (ValueError, OverflowError):  # a 13th month, or before the calendar begins
             taken = None
         if taken is None:
             return match[0]
-        found.append((match.start(), taken))
+        if taken != IMPOSSIBLE:
+            found.append(Found(match.start(), match.end(), taken))
         return "\0" * len(match[0])
 
     for rule in rules:
         text = rule.pattern.sub(partial(take, rule.resolve), text)
-    return (each for _, each in sorted(found, key=lambda pair: pair[0]))
+    return sorted(found, key=lambda each: each.start)
 
 
 def latest_on(month: int, day: int, anchor: date) -> Period | None:

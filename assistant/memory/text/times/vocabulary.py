@@ -14,8 +14,9 @@ class Vocabulary:
     """The words of a language. Months and weekdays are in their order, numbers from one up.
 
     `days` are so many days from today; `shifted` says of a unit or weekday that it is the last
-    (-1), this (0) or the next (1); `weeks` and `spans` are whole words for that. `telling` words
-    are those by which the language is known; other texts are asked for full dates alone.
+    (-1), this (0) or the next (1); `weeks` and `spans` are whole words for that. `bare` is a
+    weekday without any of these, such as one looks forward to. `telling` words are those by which
+    the language is known; other texts are asked for full dates alone.
     """
 
     months: str
@@ -25,6 +26,7 @@ class Vocabulary:
     days: dict[str, int]
     shifted: tuple[tuple[int, str], ...]
     ago: str
+    bare: str
     full: str
     yearless: str
     month: str = ""
@@ -67,6 +69,8 @@ VOCABULARIES = {
             (1, "(?:nächste|kommende)[nrms]? (?!(?:wochen|monaten?|jahren?)\\b)T"),
         ),
         ago="vor N U",
+        bare="(?<!jede[nrms] )(?<!jede )(?<!immer )(?<!an )W"
+        "(?:abend|nachmittag|vormittag|mittag|morgen|nacht|früh)?",
         full=r"D\.? ?M\.?,? Y",
         yearless=r"D\. ?M",
         month="M Y",
@@ -97,6 +101,7 @@ VOCABULARIES = {
             (1, "T (?:que viene|próxim[oa])"),
         ),
         ago="hace N U",
+        bare="(?<!cada )(?<!los )W",
         full="D de M (?:de|del) Y",
         yearless="D de M",
         month="M (?:de|del) Y",
@@ -126,6 +131,7 @@ VOCABULARIES = {
             (1, "prochaine? T"),
         ),
         ago="il y a N U",
+        bare="(?<!chaque )(?<!les )W",
         full="D(?:er)? M,? Y",
         yearless="D(?:er)? M",
         month="M Y",
@@ -154,6 +160,7 @@ VOCABULARIES = {
             (1, "(?:следующ|будущ)(?:ий|ая|ее|ую|ей|его|ем) T"),
         ),
         ago="(?:N )?U назад",
+        bare="во? W",
         full="D M Y",
         yearless="D M",
         month="M Y",
@@ -181,6 +188,7 @@ VOCABULARIES = {
         },
         shifted=((-1, "T الماضي(?:ة)?"), (0, "هذ[اه] T"), (1, "T (?:القادم|المقبل)ة?")),
         ago="(?:قبل|منذ) (?:N )?(?!ال)U(?! من)",
+        bare="(?<!كل )يوم W",
         full="D M،? Y",
         yearless="D M",
         month="M Y",
@@ -202,6 +210,7 @@ VOCABULARIES = {
         days={"आज": 0, "बीता कल|बीते कल": -1, "आने वाला कल|आने वाले कल": 1},
         shifted=((-1, "(?:पिछले|पिछली|पिछला|गत) T"), (0, "(?:इस) T"), (1, "(?:अगले|अगली|अगला) T")),
         ago="(?<!से )N U पहले",
+        bare="(?<!हर )(?<!प्रत्येक )W",
         full="D M,? Y",
         yearless="D M",
         month="M Y",
@@ -229,6 +238,7 @@ VOCABULARIES = {
         },
         shifted=(),
         ago=_MORE + "N ?U(?:以|之)?前(?![天年半])",
+        bare="(?<![每上下这這本个個])(?:周|週|星期|礼拜|禮拜)W",
         full="Y年M月D[日号號]",
         yearless="(?<!年)M月D[日号號]",
         month="Y年M月(?!\\d)",
@@ -266,6 +276,7 @@ VOCABULARIES = {
         },
         shifted=(),
         ago=_MORE + "N ?U前(?![半後日年回])",
+        bare="(?<!毎週)W日?",
         full="Y年M月D日",
         yearless="(?<!年)M月D日",
         month="Y年M月(?!\\d)",
@@ -295,6 +306,7 @@ VOCABULARIES = {
         days={"그저께|그제(?![야서])": -2, "어제": -1, "오늘": 0, "모레": 2, "내일": 1},
         shifted=((-1, "지난 ?W"), (1, "다음 W")),
         ago="N ?U 전(?![체화문용자국쟁기통])",
+        bare="(?<!매주 )(?<!매주)W",
         full="Y년 ?M월 ?D일",
         yearless="(?<!년)(?<!년 )M월 ?D일",
         month="Y년 ?M월(?! ?\\d)",
