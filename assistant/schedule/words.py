@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 
+from assistant.schedule import german
 from assistant.schedule.base import NINE, Schedule
 
 _DAYS = [name.lower() for name in calendar.day_name]
@@ -31,6 +32,8 @@ _PARTS = {
     "night": time(21),
     "midnight": time(0),
 }
+_LATER = {time(15): range(1, 12), time(18): range(4, 12), time(21): range(6, 12)}
+"""Hours that are meant twelve later behind a part of the day: "every evening at 8"."""
 _UNITS = {"minute": 1, "min": 1, "hour": 60, "hr": 60}
 _FREQUENCIES = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _ADVERBS = {"daily": "day", "weekly": "week", "fortnightly": "week", "monthly": "month"}
@@ -60,14 +63,15 @@ _FORMS = [
         ("nth_day", rf"(?:on\s+|{_EVERY})?(?:the\s+)?(?P<nth>{_any(_NTH)})\s+"
                     rf"(?P<day>{_DAY}|day|weekday|workday)\s+(?:of|in)\s+"
                     r"(?:the|each|every|a)\s+month\b"),
-        ("monthdays", rf"(?:on\s+)?(?:the\s+)?(?P<list>{_ORDINAL}(?:{_AND}(?:the\s+)?{_ORDINAL})*)"
-                      r"(?:\s+(?:day\s+)?(?:of|in)\s+(?:the|each|every|a)\s+month\b)?"),
         ("yearday", rf"(?:on\s+|{_EVERY})?(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s+"
                     rf"(?:of\s+)?{_MONTH}(?:\s+(?P<year>20\d\d)\b)?"),
         ("yearday", rf"(?:on\s+|{_EVERY})?{_MONTH}\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
                     r"(?:,?\s+(?P<year>20\d\d)\b)?"),
+        ("monthdays", rf"(?:on\s+)?(?:the\s+)?(?P<list>{_ORDINAL}(?:{_AND}(?:the\s+)?{_ORDINAL})*)"
+                      r"(?:\s+(?:day\s+)?(?:of|in)\s+(?:the|each|every|a)\s+month\b)?"),
         ("isoday", r"(?:on\s+)?(?P<iso>20\d\d-\d\d-\d\d)(?!\d)"),
-        ("part", rf"(?:{_EVERY}|in\s+the\s+|at\s+)(?P<part>{_any(_PARTS)})s?\b"),
+        ("part", rf"(?:{_EVERY}|in\s+the\s+|at\s+)"
+                 rf"(?P<list>(?:{_any(_PARTS)})s?\b(?:{_AND}(?:{_any(_PARTS)})s?\b)*)"),
         ("weekdays", rf"(?:on\s+(?:the\s+)?|{_EVERY})?"
                      r"(?P<kind>weekdays?|workdays?|working\s+days?|business\s+days?|weekends?)\b"),
         ("span", rf"(?:on\s+|from\s+|{_EVERY})?(?P<first>{_DAY})\s*(?:-|–|to|through|till|until)"
@@ -88,7 +92,8 @@ STARTS = re.compile(
     rf"\b(?:every|each|daily|hourly|weekly|fortnightly|monthly|yearly|annually|once\s+(?:a|per)"
     rf"|(?:on\s+)?(?:{_any(_DAYS)})s\b|on\s+\w|(?:on\s+)?week(?:days|ends)\b|at\s+\d"
     rf"|(?:on\s+)?the\s+(?:\d|{_any(_NTH)})|{_ORDINAL}\s+of\s+(?:the|each|every)\b"
-    rf"|(?:{_any(_NTH)})\s+(?:{_any(_DAYS)}|(?:week|work)?day)\s+(?:of|in)\b)",
+    rf"|(?:{_any(_NTH)})\s+(?:{_any(_DAYS)}|(?:week|work)?day)\s+(?:of|in)\b"
+    rf"|{german.STARTS})",
     re.IGNORECASE,
 )
 """Where the words of a schedule may begin within a text."""
@@ -105,14 +110,24 @@ class _Read:
     month: int = 0
     once: date | None = None
     times: list[time] = field(default_factory=list)
+    parts: list[time] = field(default_factory=list)
+    """Parts of the day for which no time is said."""
     window: tuple[time, time] | None = None
 
 
 def schedule(text: str) -> tuple[Schedule, int] | None:
     """The schedule that a text begins with, and where its words end; None if it begins with none.
 
-    A rhythm that no calendar has ("31 February") is none.
+    A rhythm that no calendar has ("31 February") is none. What is German is read as English.
     """
+    found = _read(text)
+    if found is None and (translated := german.in_english(text)):
+        found = _read(translated.text)
+        return (found[0], translated.place(found[1])) if found else None
+    return found
+
+
+def _read(text: str) -> tuple[Schedule, int] | None:
     read, end = _Read(), 0
     while True:
         gap = _GAP.match(text, end)
@@ -140,15 +155,21 @@ def _take_time(read: _Read, name: str, found: "re.Match[str]") -> bool:
     if name == "between":
         read.window = (_clock(found["from"]), _clock(found["to"]))
     elif name == "times":
-        read.times += [_clock(each) for each in re.findall(_CLOCK, found["list"], re.IGNORECASE)]
+        clocks = [_clock(each) for each in re.findall(_CLOCK, found["list"], re.IGNORECASE)]
+        part = read.parts.pop() if read.parts else time.min
+        read.times += [_in_part(each, part) for each in clocks]
     else:
-        read.times.append(_PARTS[found["part"].lower()])
+        said = re.findall(_any(_PARTS), found["list"].lower())
+        read.parts += [_PARTS[each] for each in said]
+        if read.times and not read.unit:  # "at 8 in the evening"
+            part = read.parts.pop()
+            read.times = [_in_part(each, part) for each in read.times]
         read.unit = read.unit or ("day" if re.match(r"(?i)(?:on\s+)?e", found[0]) else "")
     return True
 
 
 def _take_unit(read: _Read, name: str, found: "re.Match[str]") -> bool:
-    if read.unit and not (read.unit == "day" and read.times):
+    if read.unit and not (read.unit == "day" and (read.times or read.parts)):
         # "on the 1st of every month": what was read stands, and this says the same
         return name == "every" and found["unit"].lower() == read.unit
     if name == "half":
@@ -182,7 +203,7 @@ def _take_day(read: _Read, name: str, found: "re.Match[str]") -> bool:
             read.days = [_CODES[_code(each)] for each in listed]
             read.count = 2 if found["other"] else read.count
             if found["part"]:
-                read.times.append(_PARTS[found["part"].strip().lower().removesuffix("s")])
+                read.parts.append(_PARTS[found["part"].strip().lower().removesuffix("s")])
         case "nth_day":
             return _take_nth(read, found)
         case "monthdays":
@@ -223,8 +244,8 @@ def _take_date(read: _Read, name: str, found: "re.Match[str]") -> bool:
 
 def _made(read: _Read) -> Schedule | None:
     """The schedule of what was read; None if it says no rhythm, or one that never comes."""
-    times = tuple(sorted(set(read.times))) or (NINE,)
-    timed = bool(read.times)
+    times = tuple(sorted({*read.times, *read.parts})) or (NINE,)
+    timed = bool(read.times or read.parts)
     if read.once:
         return Schedule(once=read.once, times=times, is_timed=timed)
     if read.unit in ("minute", "hour"):
@@ -261,6 +282,10 @@ def _rule(read: _Read) -> str:
 
 def _code(day: str) -> int:
     return [name[:3] for name in _DAYS].index(day.lower()[:3])
+
+
+def _in_part(at: time, part: time) -> time:
+    return at.replace(hour=at.hour + 12) if at.hour in _LATER.get(part, ()) else at
 
 
 def _clock(text: str) -> time:

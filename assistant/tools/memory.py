@@ -55,7 +55,7 @@ class VisibleMemory:
         hidden: list[str] = []
         if self._roots.rules.denied("recall"):
             sources = self._roots.workspace.sources()
-            hidden = [each for each in sources if _denied(self._roots, "recall", each)]
+            hidden = [each for each in sources if is_denied(self._roots, "recall", each)]
         without = (*query.without, *self._without, *hidden)
         return self._memory.recall(replace(query, without=without))
 
@@ -78,7 +78,7 @@ class VisibleMemory:
         self._memory.close()
 
 
-def _denied(roots: Roots, tool: str, source: str) -> bool:
+def is_denied(roots: Roots, tool: str, source: str) -> bool:
     """Whether a file of memory is denied to a tool, by its name or where that leads."""
     spelled = roots.workspace.root / source
     named = roots.rules.denied(tool)
@@ -94,7 +94,7 @@ def memory_tools(
     below the roots is neither recalled nor written to.
     """
 
-    denied = partial(_denied, roots)
+    denied = partial(is_denied, roots)
 
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],

@@ -42,7 +42,7 @@ def _place(event: object, due: Due) -> None:
     if due.time:
         begin = datetime.combine(start, time.fromisoformat(due.time))
         event.add("dtstart", begin)
-        event.add("dtend", begin + HOUR)
+        event.add("dtend", begin + (end - start) + HOUR)
     else:
         event.add("dtstart", start)
         event.add("dtend", end + timedelta(days=1))

@@ -59,6 +59,31 @@ def test_words_are_understood(words: str, understood: str, latest: str, followin
 
 
 @pytest.mark.parametrize(
+    ("words", "understood"),
+    [
+        ("every morning at 7 and every evening at 8", "every day at 07:00 and 20:00"),
+        ("every morning and evening", "every day at 08:00 and 18:00"),
+        ("on the 3rd of June", "3 June of every year at 09:00"),
+        ("jeden Freitag um 17 Uhr", "every Friday at 17:00"),
+        ("alle zwei Stunden zwischen 9 und 18 Uhr an Werktagen",
+         "every 2 hours between 09:00 and 18:00, Monday to Friday"),
+        ("werktags um 9:30", "Monday to Friday at 09:30"),
+        ("montags und donnerstags abends um 8", "every Monday and Thursday at 20:00"),
+        ("am 1. jedes Monats", "day 1 of every month at 09:00"),
+        ("jeden ersten Montag im Monat um 19 Uhr", "the first Monday of every month at 19:00"),
+        ("jährlich am 3. Juni", "3 June of every year at 09:00"),
+        ("am 27. November 2026 um 18:40", "once, on 2026-11-27 at 18:40"),
+        ("jede halbe Stunde", "every 30 minutes"),
+    ],
+)  # fmt: skip
+def test_parts_of_the_day_and_german_words_are_understood(words: str, understood: str) -> None:
+    text = f"{words}: alle Blumen"
+    found = schedule(text)
+    assert found is not None
+    assert (told(found[0]), text[found[1] :]) == (understood, ": alle Blumen")
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "",

@@ -6,7 +6,7 @@ Nothing that knows a model is loaded before a task is due and its time was taken
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import TYPE_CHECKING
 
 from assistant.acting.heartbeat import claims
@@ -138,10 +138,11 @@ def _done(
 def _held(chat: "Chat", task: Task, when: datetime, most: int) -> Beat:
     """The turn of a task, stopped once it has cost what a beat may."""
     from assistant import events
+    from assistant.acting.heartbeat import agenda
 
     talk, said, failed = chat.conversation, "", ""
     try:
-        for event in talk.send(task.text):
+        for event in talk.send(task.text, agenda.given(chat, task.text, date.today())):
             match event:
                 case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
                     talk.interruption.cancel()

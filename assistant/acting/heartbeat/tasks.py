@@ -27,14 +27,20 @@ _LATE = re.compile(
     r"(?:more\s+than\s+(?P<n>\d{1,4})\s+(?P<unit>minute|hour|day)s?\s+)?(?:late|missed))\s*\)?",
     re.IGNORECASE,
 )
+_LATE_IN_GERMAN = re.compile(
+    r"[,;]?\s*\(?\s*(?:(?P<skip>überspringen|auslassen)|(?:einmal\s+)?nachholen),?\s+(?:wenn|falls)"
+    r"\s+(?:es\s+)?(?:mehr\s+als\s+(?P<n>\d{1,4})\s+(?P<unit>minute|stunde|tag)e?n?\s+)?"
+    r"(?:zu\s+)?(?:spät|verspätet|verpasst)(?:\s+ist)?\s*\)?",
+    re.IGNORECASE,
+)
 _JOINT = re.compile(r"\s*(?:[:,—–-]\s*|$)|\s+")
 _SAYS_WHEN = re.compile(
     r"(?:when(?:ever)?|every|each|once|twice|on|at|in|before|after|if|until|now and then|sometimes"
-    r"|daily|hourly|weekly|monthly|yearly)\b[^:\n]*:",
+    r"|daily|hourly|weekly|monthly|yearly|wenn|sobald|jede[nrsm]?|alle|bevor|nachdem|falls)\b[^:\n]*:",
     re.IGNORECASE,
 )
 """A line that means to say when, whatever its heading says."""
-_UNITS = {"minute": 1, "hour": 60, "day": 24 * 60}
+_UNITS = {"minute": 1, "hour": 60, "stunde": 60, "day": 24 * 60, "tag": 24 * 60}
 UNTIMED = "Begin it with a time, such as “every 30 minutes:”, “weekdays at 9:” or “each Friday:”"
 TASKLESS = "It says when, and not what: write the task behind it, or in a list below"
 
@@ -138,7 +144,7 @@ def _is_done(item: "re.Match[str]") -> bool:
 
 def _task(entry: _Entry, above: Schedule | None) -> Task | None:
     said = entry.text
-    late = _LATE.search(said)
+    late = _LATE.search(said) or _LATE_IN_GERMAN.search(said)
     text = f"{said[: late.start()]} {said[late.end() :]}".strip() if late else said
     text = re.sub(r"\s+:", ":", text)
     skips = bool(late and late["skip"])

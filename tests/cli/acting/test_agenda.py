@@ -4,6 +4,8 @@ import json
 from datetime import date, timedelta
 from pathlib import Path
 
+from icalendar import Calendar
+
 from tests.cli.conftest import Run
 
 TODAY = date.today()
@@ -32,7 +34,7 @@ def test_the_agenda_is_cited_and_told_once_a_day(run: Run, place: Path) -> None:
     assert births[0]["years"] == later.year - 2019 and births[0]["citation"] == "MEMORY.md:8"
     assert ("2031-03-01", "2031-03-31") in {(each["date"], each["end"]) for each in items}
     ics = run("agenda", "--days", "400", "--ics").stdout
-    assert ics.count("BEGIN:VEVENT") == 3 and "RRULE:FREQ=YEARLY" in ics
+    assert len(Calendar.from_ical(ics).events) == 3 and "RRULE:FREQ=YEARLY" in ics
     assert f"DTSTART:{soon:%Y%m%d}T191000" in ics
     note = "note: today: 14:15 The boiler is looked at today at 14:15 (MEMORY.md:5)\n"
     assert note in run("ask", "hello").stderr

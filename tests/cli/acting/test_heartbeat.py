@@ -4,7 +4,7 @@ import json
 import os
 import stat
 import subprocess
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -40,10 +40,14 @@ def test_what_is_due_is_done_once_and_told(
     program(tmp_path, "notify-send", f'printf "%s\\n" "$@" >> {tmp_path}/notified')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (place / "HEARTBEAT.md").write_text(
-        "# Heartbeat\n\n- every minute: who has the spare key?\n- every hour: quiet task\n"
+        "# Heartbeat\n\n- every minute: who has the spare key?\n"
+        "- jede Stunde: what is due tomorrow? (quiet task)\n"
         "- on 2020-01-01: long ago\n- once in a blue moon: dance\n",
         encoding="utf-8",
     )
+    tomorrow = date.today() + timedelta(days=1)
+    with (place / "MEMORY.md").open("a") as memory:
+        memory.write(f"- The boiler is looked at on {tomorrow}\n")
     calls = (ToolCall("c1", "remember", {"fact": "The key is lost"}),)
     calls += (ToolCall("c2", "write_file", {"path": "MEMORY.md", "content": "gone"}),)
     answers = {
@@ -65,7 +69,9 @@ def test_what_is_due_is_done_once_and_told(
     assert "HEARTBEAT.md:4 (due" in done.stderr and "nothing to say" in done.stderr
     first = next(each for each in bodies if "who has the spare key" in each)
     assert "spare key is with" in first and "# This Turn" in first
-    for other in ("dance", "quiet task", "User Profile"):
+    quiet = next(each for each in bodies if "quiet task" in each)
+    assert f"- tomorrow: The boiler is looked at on {tomorrow} (MEMORY.md:" in quiet
+    for other in ("dance", "quiet task", "User Profile", "The agenda"):
         assert other not in first
     memory = (place / "MEMORY.md").read_text("utf-8")
     assert "lost" not in memory and "gone" not in memory

@@ -15,6 +15,7 @@ from assistant.memory.text.times.dates import located
 from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.ranges import spans
 from assistant.memory.text.times.rules import Found
+from assistant.schedule import german
 from assistant.schedule.base import Schedule
 from assistant.schedule.telling import rhythm
 from assistant.schedule.words import STARTS, schedule
@@ -30,7 +31,7 @@ _COUNTS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_NUMBE
 
 _MAY_SPEAK = re.compile(
     r"\d|day\b|days\b|\bevery\b|\beach\b|\b\w*(?:dai|week|month|year)ly\b|annual|tomorrow|tonight"
-    r"|\bnext\b|\bweek|\bmonth|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
+    r"|tags\b|\bjede|\bnext\b|\bweek|\bmonth|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
     re.IGNORECASE,
 )
 """Texts without any of this speak of no day in English."""
@@ -56,7 +57,7 @@ _AHEAD = re.compile(
 )
 _RECURS = re.compile(
     r"every|each|daily|weekly|monthly|yearly|annually|fortnightly|once\s|weekdays|weekends"
-    rf"|(?:{'|'.join(weekdays.NAMES)})s|day of the month",
+    rf"|(?:{'|'.join(weekdays.NAMES)})s|day of the month|{german.RECURS}",
     re.IGNORECASE,
 )
 _IN = re.compile(
@@ -165,15 +166,12 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
             near = [n for n in (place - 1, place + 1) if 0 <= n < len(clauses)]
             for other in [n for n in near if named[n] and not times[n]][:1]:
                 times[other] = time
-    found = [(*span, times[place]) for place, each in enumerate(named) for span in each]
+    found: list[tuple[date, date, str]] = []
     for start, end in _days(text, anchor, day):
-        ends = [each for each in found if each[:2] in ((start, start), (end, end))]
-        if start != end and len(ends) == 2:  # they stand in two clauses
-            found = [each for each in found if each not in ends]
-        if (start, end) not in [each[:2] for each in found]:
-            found.append((start, end, ends[0][2] if start != end and ends else ""))
-    timed = {each[:2] for each in found if each[2]}
-    return [each for each in found if each[2] or each[:2] not in timed]
+        ends = ((start, end), (start, start))  # a span's days may stand in two clauses
+        told = [times[n] for n, each in enumerate(named) if not set(ends).isdisjoint(each)]
+        found += [(start, end, time) for time in sorted(filter(None, set(told))) or [""]]
+    return found
 
 
 def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:

@@ -65,6 +65,12 @@ def test_mentions(text: str, expected: tuple[str, ...]) -> None:
     assert mentions(text, "2023-05-25") == expected
 
 
+def test_a_day_that_no_calendar_has_is_not_its_month() -> None:
+    for text in ("31 November 2026", "30 February 2027", "am 31.11.", "31. November 2026"):
+        assert mentions(f"Abgabe {text}", "2026-11-17") == ()
+    assert mentions("In November 2026", None) == ("2026-11",)
+
+
 def test_without_an_anchor_only_explicit_dates_are_mentions() -> None:
     assert mentions("yesterday, last May, on 8 May 2023", None) == ("2023-05-08",)
 
