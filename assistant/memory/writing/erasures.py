@@ -53,21 +53,13 @@ class Erasures:
         Of one that was written again counts what became of it then.
         """
         self._journal.refresh()
-        added = [
-            write
-            for write in self._journal.acknowledged()
-            if write.added and self._journal.reversible(write)
-        ]
-        if not any(self._journal.verdict(write.id) == "erased" for write in added):
+        erased = self._journal.erased()
+        if not erased:
             return ()
         draft, sources = Draft(self._commits.workspace), self._commits.workspace.sources()
         said = set().union(*(fact_keys(draft.text(source)) for source in sources))
-        latest = {fact_key(write.text): write for write in added}
-        return tuple(
-            self._journal.entry(write)
-            for words, write in latest.items()
-            if self._journal.verdict(write.id) == "erased" and words not in said
-        )
+        lost = (write for write in erased if fact_key(write.text) not in said)
+        return tuple(map(self._journal.entry, lost))
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""

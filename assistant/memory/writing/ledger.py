@@ -127,7 +127,7 @@ class Ledger:
 
     def _latest(self) -> list[Write]:
         """The latest write that can be reversed, with what belongs to it, newest first."""
-        every = filter(self._journal.reversible, reversed(self._journal.acknowledged()))
+        every = filter(self._journal.reversible, self._journal.newest())
         latest = next(every, None)
         if latest is None or not latest.together:
             return [latest] if latest else []
@@ -170,7 +170,7 @@ class Ledger:
 
 def _shown(journal: Journal, limit: int | None) -> Iterator[JournalEntry]:
     """The latest writes of a journal that are shown."""
-    shown = filter(_is_shown, reversed(journal.acknowledged()))
+    shown = filter(_is_shown, journal.newest())
     return map(journal.entry, itertools.islice(shown, limit))
 
 

@@ -15,36 +15,34 @@ No verdict is the last: a save that was cut short, or a copy that came back, is 
 and what that holds has been seen again.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from bisect import bisect
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.lines import LINES, line_digest
+from assistant.memory.text.markdown.lines import BREAKS, LINES, line_digest
 from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.finding import fact_keys
-from assistant.memory.writing.markup.items import item_of
-from assistant.memory.writing.record.journal import Journal
+from assistant.memory.writing.record.checkpoint import mark
+from assistant.memory.writing.record.journal import Journal, Watched
 from assistant.memory.writing.record.writes import Edit, Verdict, Write
 
 SIMILAR = 0.6
 """From this share of common characters on, a line is an edited form of another."""
-WATCHED: frozenset[Verdict | None] = frozenset({None, "seen"})
-"""The verdicts on facts that stand, as far as is known."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Traces:
     """What else our writes did to a file, by which a save shows what its maker had before them.
 
     `removals` are edits that took facts out, `strikes` struck-out texts, each with the number of
-    watched writes up to then; `states` the digests of what the file was before and after a write.
+    watched writes up to then.
     """
 
-    removals: list[tuple[Edit, int]] = field(default_factory=list)
-    strikes: list[tuple[str, int]] = field(default_factory=list)
-    states: set[str] = field(default_factory=set)
+    removals: Sequence[tuple[Edit, int]] = ()
+    strikes: Sequence[tuple[str, int]] = ()
 
 
 class Save:
@@ -53,12 +51,12 @@ class Save:
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines = [line.strip() for line in LINES.findall(text)]
-        self.there = set(self.lines)
+        self.there = set(map(mark, self.lines))
 
-    @cached_property
-    def said(self) -> set[str]:
-        """The keys of all that its blocks say."""
-        return fact_keys(self.text)
+    def said_beside(self, known: Container[int]) -> set[str]:
+        """The keys of all that its blocks say, but for the lines with these marks."""
+        lines = BREAKS.split(self.text)
+        return fact_keys("\n".join("" if mark(line.strip()) in known else line for line in lines))
 
     @cached_property
     def gaps(self) -> set[tuple[str, str]]:
@@ -87,82 +85,83 @@ def verdicts_on(text: str, state: str, source: str, journal: Journal) -> dict[st
     if journal.saved(source) in {None, state}:
         return {}
     save = Save(text)
-    watched: list[Write] = []
-    traces = Traces()
-    for write in journal.acknowledged():
-        edits = [edit for edit in write.edits if edit.source == source]
-        traces.states.update(digest for edit in edits for digest in (edit.before, edit.after))
-        if write.source != source or not journal.reversible(write):
-            continue
-        if write.action == "forget":
-            traces.removals += [(edit, len(watched)) for edit in edits]
-        elif write.added and journal.verdict(write.id) in WATCHED:
-            watched.append(write)
-        if write.action == "supersede":
-            traces.strikes += [(edit.inserted, len(watched)) for edit in edits if edit.removed]
-    seen = {write.id for write in watched if journal.verdict(write.id) == "seen"}
-    verdicts = _back(save, source, journal) | judge(save, state, watched, seen, traces)
-    return {name: each for name, each in verdicts.items() if journal.verdict(name) != each}
+    watched = journal.watched(source)
+    verdicts = _back(save, source, journal)
+    known: dict[str, Verdict] = {each.id: "seen" for each in watched if each.seen}
+    judged = _judged(save, state, source, watched, journal)
+    return verdicts | {name: each for name, each in judged.items() if known.get(name) != each}
 
 
 def back_in(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """The verdicts on facts that had gone from a file, which is now as our last write left it."""
-    return _back(Save(text), source, journal) if journal.gone() else {}
+    return _back(Save(text), source, journal)
 
 
 def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """The verdicts on watched facts that a text which the owner approved no longer holds."""
-    said = fact_keys(text)
-    return {
-        write.id: "deleted"
-        for write in journal.acknowledged()
-        if write.added and write.source == source and journal.verdict(write.id) in WATCHED
-        if fact_key(write.text) not in said
-    }
+    save = Save(text)
+    return {write.id: "deleted" for _, write in _absent(save, journal.watched(source), journal)}
 
 
-def judge(
-    save: Save,
-    state: str,
-    watched: Sequence[Write],
-    seen: set[str],
-    traces: Traces,
+def _judged(
+    save: Save, state: str, source: str, watched: Sequence[Watched], journal: Journal
 ) -> dict[str, Verdict]:
-    """What became of watched writes (oldest first) in their file, which somebody else saved.
+    """What became of watched writes (oldest first) in their file, which somebody else saved."""
+    absent = dict(_absent(save, watched, journal))
+    verdicts: dict[str, Verdict] = {each.id: "seen" for each in watched if each.id not in absent}
+    if not absent:
+        return verdicts
+    loaded = _loaded(save, watched, absent, _traces(source, watched, journal))
+    missing: list[Watched] = []
+    for number, each in enumerate(watched):
+        if each.id in absent:
+            if number < loaded or _edited(save, absent[each.id]):
+                verdicts[each.id] = "deleted"
+            else:
+                missing.append(each)
+    one = len(missing) == 1 and missing[0].seen and bool(save.there)
+    by_hand = one and not journal.was(source, state)
+    return verdicts | {each.id: "deleted" if by_hand else "erased" for each in missing}
 
-    An earlier save had held those that were `seen`.
-    """
-    present = _present(save, watched)
-    loaded = _loaded(save, watched, present, traces)
-    verdicts: dict[str, Verdict] = {}
-    missing: list[Write] = []
-    for number, write in enumerate(watched):
-        if write.id in present:
-            verdicts[write.id] = "seen"
-        elif number < loaded or _edited(save, write):
-            verdicts[write.id] = "deleted"
+
+def _absent(
+    save: Save, watched: Sequence[Watched], journal: Journal
+) -> Iterator[tuple[str, Write]]:
+    """The watched writes whose facts a save does not hold, by id."""
+    lost = [each for each in watched if each.item not in save.there]
+    said = save.said_beside({each.item for each in watched}) if lost else set()
+    for write in journal.told(lost):
+        if fact_key(write.text) not in said:
+            yield write.id, write
+
+
+def _traces(source: str, watched: Sequence[Watched], journal: Journal) -> Traces:
+    lines = [each.line for each in watched]
+    removals, strikes = [], []
+    for line, write in journal.of_source(source, "forget", "supersede"):
+        edits = [edit for edit in write.edits if edit.source == source]
+        if write.action == "forget":
+            removals += [(edit, bisect(lines, line)) for edit in edits]
         else:
-            missing.append(write)
-    one = len(missing) == 1 and missing[0].id in seen
-    by_hand = one and bool(save.there) and state not in traces.states
-    return verdicts | {write.id: "deleted" if by_hand else "erased" for write in missing}
+            strikes += [(edit.inserted, bisect(lines, line)) for edit in edits if edit.removed]
+    return Traces(removals, strikes)
 
 
-def _loaded(save: Save, watched: Sequence[Write], present: set[str], traces: Traces) -> int:
+def _loaded(save: Save, watched: Sequence[Watched], absent: Container[str], traces: Traces) -> int:
     """How many of the watched writes, from the first on, the save's maker had before them."""
-    headings: dict[str, int] = {}
+    headings: dict[int, int] = {}
     loaded = 0
-    for number, write in enumerate(watched, start=1):
-        heading = _heading(_added(write))
-        made = headings.setdefault(heading, number) if heading else 0
-        at_once = loaded == number - 1 and _at_once(watched[loaded - 1 : number])
-        if write.id in present or (heading in save.there and made == number) or at_once:
+    for number, each in enumerate(watched, start=1):
+        made = 0 if each.heading is None else headings.setdefault(each.heading, number)
+        came_with_it = made == number and each.heading in save.there
+        at_once = loaded == number - 1 and _at_once(watched[max(loaded - 1, 0) : number])
+        if each.id not in absent or came_with_it or at_once:
             loaded = number
     gaps = [after for edit, after in traces.removals if _left_a_gap(edit, save)]
     return max([loaded, *gaps, *(after for struck, after in traces.strikes if struck in save.text)])
 
 
-def _at_once(writes: Sequence[Write]) -> bool:
+def _at_once(writes: Sequence[Watched]) -> bool:
     """Whether two writes came into the file together, as parts of one request."""
     return len(writes) == 2 and writes[0].request == writes[1].request is not None
 
@@ -174,37 +173,13 @@ def _left_a_gap(edit: Edit, save: Save) -> bool:
 
 def _back(save: Save, source: str, journal: Journal) -> dict[str, Verdict]:
     """The facts that had gone from a file and stand in it again."""
-    gone = [write for write in journal.gone() if write.added and write.source == source]
-    return {write.id: "seen" for write in gone if _line(write) in save.there}
-
-
-def _added(write: Write) -> Edit:
-    """The edit that added the write's fact."""
-    assert write.added is not None, "only writes of facts are watched"
-    return write.added
-
-
-def _line(write: Write) -> str:
-    """The line of the write's fact, as it was added."""
-    return item_of(_added(write).inserted)
-
-
-def _present(save: Save, watched: Sequence[Write]) -> set[str]:
-    found = {write.id for write in watched if _line(write) in save.there}
-    if len(found) < len(watched):
-        found |= {write.id for write in watched if fact_key(write.text) in save.said}
-    return found
-
-
-def _heading(edit: Edit) -> str:
-    """The heading that the edit made; "" if it made none."""
-    first = str(LINES.findall(edit.inserted)[0]).strip()
-    return first if first.startswith("## ") else ""
+    return {each.id: "seen" for each in journal.gone(source) if each.item in save.there}
 
 
 def _edited(save: Save, write: Write) -> bool:
     """Whether a line much like the fact stands between the neighbours that the fact had."""
-    edit = _added(write)
+    edit = write.added
+    assert edit is not None, "only writes of facts are watched"
     above, below = (each[0] if each else "" for each in (edit.above, edit.below))
     return any(
         SequenceMatcher(None, plain(line), write.text, autojunk=False).ratio() >= SIMILAR

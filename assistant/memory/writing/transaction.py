@@ -66,7 +66,7 @@ class Commits:
         self._tell = tell
         self._thread = threading.RLock()
         self._held = False
-        self.journal = Journal(workspace.journal)
+        self.journal = self._opened(workspace.journal)
         self.images = Images(workspace.history)
         self._elsewhere: dict[Path, Journal] = {}
         self._there: list[Path] = []
@@ -187,6 +187,9 @@ class Commits:
                 "Try again; if it was moved, name its new place with -w",
             )
 
+    def _opened(self, path: Path) -> Journal:
+        return Journal(path, self.workspace.index / f"{path.stem}.db")
+
     def elsewhere(self) -> Iterator[Journal]:
         """The journals of other machines that can be read now; a sync may be under way."""
         if not self.workspace.private.exists():
@@ -195,7 +198,7 @@ class Commits:
         if changed != self._looked:
             self._looked, self._there = changed, self.workspace.journals_elsewhere()
         for path in self._there:
-            journal = self._elsewhere.setdefault(path, Journal(path))
+            journal = self._elsewhere.setdefault(path, self._opened(path))
             with contextlib.suppress(StorageError):
                 journal.refresh()
                 yield journal

@@ -9,8 +9,6 @@ from assistant.memory.base import Origin, Passage
 from assistant.memory.text.identity import digest
 
 Verdict = Literal["seen", "deleted", "erased", "dismissed", "restored"]
-GONE: frozenset[Verdict] = frozenset({"deleted", "erased", "dismissed"})
-"""The verdicts on facts that no longer stand."""
 OWNER = Origin()
 ADDING = frozenset({"remember", "supersede", "restore"})
 
