@@ -2,7 +2,7 @@
 
 The flow, and the room each step lives in::
 
-    markdown file            workspace.py            the owner's files; the truth
+    markdown file            workspace/folder.py     the owner's files; the truth
       → chunks               memory/text/            a list item, a paragraph: the unit of recall
       → vectors              memory/embedding/       onnxruntime, compiled by compile.py
       → index                memory/index/           SQLite + FTS5, Chroma; a cache
@@ -11,7 +11,7 @@ The flow, and the room each step lives in::
       → model                model/                  any provider, or the offline responder
       → tools                tools/                  what the model may do, and its limits
       → transcript           session/transcript.py   append-only JSON lines
-      → compaction           session/compaction.py   old turns become dated facts and a summary
+      → compaction           agent/compact.py        old turns become dated facts and a summary
     → markdown file          memory/writing/         the one writer of memory
 
 Read `conversation.py` first: one turn goes through the whole cycle there. From Python:

@@ -227,13 +227,12 @@ def _conversation(
     trusted: bool,
 ) -> Conversation:
     redactor, interruption, scratch = redactor_of_all(), Interruption(), Scratch()
-    known = Skills()
-    if trusted and wish.purpose != "heartbeat":
-        known = skills.load(place, chosen.skills.disabled, chosen.skills.folders)
-    folders = skills.further(chosen.skills.folders)
-    steering = [file for part in parts(chosen.context) for file in part.files]
-    roots = Roots(place, wish.directories, chosen.policy, folders, steering)
     beats = wish.purpose == "heartbeat"
+    known, folders = Skills(), chosen.skills.folders
+    if trusted and not beats:
+        known = skills.load(place, chosen.skills.disabled, folders)
+    steering = [file for part in parts(chosen.context) for file in part.files]
+    roots = Roots(place, wish.directories, chosen.policy, skills.further(folders), steering)
     memory = VisibleMemory(kept, roots, (HEARTBEAT_FILE,) if beats else ())
     origin = partial(_unattended if wish.purpose else _origin, record)
     reach = outside(roots, redactor, interruption.event, chosen, untold.append, trusted=trusted)
@@ -244,11 +243,8 @@ def _conversation(
         *(() if beats else (asking_tool(),)),
         *skill_tools(known),
     ]
-    untold.extend(_idle(roots, tools))
-    if wish.news and trusted:
-        untold.extend(beats_told(place))
-        untold.extend(book.take_news(afterwards.book_path(place), datetime.now().astimezone()))
-    untold.extend(known.notices)
+    untold += [*_idle(roots, tools), *(_news(place) if wish.news and trusted else ())]
+    untold += known.notices
     conversation = Conversation(
         workspace=place,
         model=select.create(chosen),
@@ -279,6 +275,12 @@ def _conversation(
     )
     conversation.toolbox.add(delegating_tool(conversation, chosen.delegation))
     return conversation
+
+
+def _news(place: Workspace) -> Iterator[str]:
+    """What happened while its owner was away: beats, and past sessions read for facts."""
+    yield from beats_told(place)
+    yield from book.take_news(afterwards.book_path(place), datetime.now().astimezone())
 
 
 def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:

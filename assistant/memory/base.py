@@ -35,13 +35,15 @@ class Passage:
     """A piece of a memory file, verbatim, with where it stands.
 
     `text` is the file's own between `start_char` and `end_char` (code points, end exclusive; a
-    byte-order mark is not counted). Lines are 1-based and inclusive. `date` (ISO) is when it was
-    recorded; `mentions` are the ISO dates its text speaks of. `signals` holds each ranking
-    signal's share of `score`. `origin` is who recorded it, as the journal knows.
+    byte-order mark is not counted). `plain` is what it says without markup, or used to say if it is
+    struck out. Lines are 1-based and inclusive. `date` (ISO) is when it was recorded; `mentions`
+    are the ISO dates its text speaks of. `signals` holds each ranking signal's share of `score`.
+    `origin` is who recorded it, as the journal knows.
     """
 
     id: str
     text: str
+    plain: str
     source: str
     start_line: int
     end_line: int

@@ -17,11 +17,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Charted:
-    """A fact in its topic. `words` is what it says without markup, `until` the day it was struck
+    """A fact in its topic. `until` is the day it was struck
     out (ISO), `near` the places of the facts nearest to it in the chart, nearest first."""
 
     passage: Passage
-    words: str
     topic: int
     x: float
     y: float

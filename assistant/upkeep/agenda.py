@@ -8,7 +8,6 @@ from assistant.display import counted
 from assistant.errors import AssistantError
 from assistant.memory.base import Due
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.markdown.words import plain
 from assistant.memory.text.times.period import Period
 from assistant.workspace.folder import Workspace
 
@@ -29,7 +28,7 @@ def coming(memory: Keeper, today: date, days: int) -> tuple[Due, ...]:
 
 def fact(due: Due) -> str:
     """The fact's own words, on one line, and what makes of it a day that comes round."""
-    said = " ".join(plain(due.passage.text).split())
+    said = " ".join(due.passage.plain.split())
     if due.years > 0:
         return f"{said} · {counted(due.years, 'year')}"
     return f"{said} · {due.rhythm}" if due.rule else said

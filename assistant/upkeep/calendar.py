@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 
 from assistant.memory.base import Due
-from assistant.memory.text.markdown.words import plain
 
 HOUR = timedelta(hours=1)
 
@@ -25,7 +24,7 @@ def ics(found: Iterable[Due]) -> bytes:
         event = Event()
         event.add("uid", name)
         event.add("dtstamp", datetime.now(UTC))
-        event.add("summary", " ".join(plain(due.passage.text).split()))
+        event.add("summary", " ".join(due.passage.plain.split()))
         event.add("description", due.passage.citation)
         _place(event, due)
         calendar.add_component(event)

@@ -44,9 +44,9 @@ def _of_facts(chart: Chart) -> Iterator[Change]:
         if passage.status == "superseded" and each.until:
             instead = successor(passage.text)
             now = plain(instead) if instead else ""
-            yield Change(each.until, "changed", each.words, passage.citation, now)
+            yield Change(each.until, "changed", each.passage.plain, passage.citation, now)
         elif passage.date:
-            yield Change(passage.date, "learnt", each.words, passage.citation)
+            yield Change(passage.date, "learnt", each.passage.plain, passage.citation)
 
 
 def _forgotten(log: Iterable[JournalEntry]) -> Iterator[Change]:

@@ -11,7 +11,6 @@ from typing import Literal
 
 from assistant.memory.base import Pair, Passage
 from assistant.memory.text.identity import fold
-from assistant.memory.text.markdown.words import plain
 
 Relation = Literal["same", "changed", "different"]
 """The later of two facts says the same as the earlier, has changed it, or is another fact."""
@@ -126,7 +125,7 @@ class _Said:
     def of(cls, passage: Passage) -> "_Said":
         words, names = [], []
         begins = True
-        for raw in plain(passage.text).split():
+        for raw in passage.plain.split():
             word = _stem(fold(raw))
             if word:
                 words.append(word)

@@ -80,7 +80,7 @@ def test_in_the_name_of_the_workspace(attack: Attack, tmp_path: Path) -> None:
 @every_attack
 def test_in_a_memory_files_name_and_heading(attack: Attack, workspace: Workspace) -> None:
     source = f"memory/{attack.against('MEMORY')}.md"
-    passage = Passage("p", f"# {attack.against('MEMORY')}", source, 1, 1, 0, 1)
+    passage = Passage("p", f"# {attack.against('MEMORY')}", "", source, 1, 1, 0, 1)
     sent = [Message("system", f"# Your Memory\n\n{memory_text(Recall('q', 1, (passage,)))}")]
     assert ORDER.casefold() in look(sent[0].content)
     assert orders(sent) == []

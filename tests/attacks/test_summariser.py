@@ -39,7 +39,7 @@ def turn(text: str) -> Turn:
 
 
 def known(text: str) -> Passage:
-    return Passage("p", text, "MEMORY.md", 1, 1, 0, len(text))
+    return Passage("p", text, text, "MEMORY.md", 1, 1, 0, len(text))
 
 
 @every_attack

@@ -81,7 +81,7 @@ def test_what_people_write_is_left_alone(text: str) -> None:
 
 
 def passage(text: str) -> Passage:
-    return Passage("p", text, f"memory/{text}.md", 1, 1, 0, 1, (text,), None, origin=text)
+    return Passage("p", text, text, f"memory/{text}.md", 1, 1, 0, 1, (text,), None, origin=text)
 
 
 @every_trick

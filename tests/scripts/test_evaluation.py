@@ -31,7 +31,7 @@ def room() -> Iterator[Room]:
 
 
 def passage(text: str) -> Passage:
-    return Passage(text, text, "MEMORY.md", 1, 1, 0, len(text))
+    return Passage(text, text, text, "MEMORY.md", 1, 1, 0, len(text))
 
 
 def test_evidence_is_each_fact_in_any_of_its_wordings() -> None:

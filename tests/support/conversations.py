@@ -72,7 +72,7 @@ class ListMemory:
     def _passage(self, number: int) -> Passage:
         text = self.facts[number].text
         line = number + 1
-        return Passage(f"f{number}", f"- {text}", "MEMORY.md", line, line, 0, len(text))
+        return Passage(f"f{number}", f"- {text}", text, "MEMORY.md", line, line, 0, len(text))
 
     def waiting(self) -> tuple[Held, ...]:
         return tuple(Held(f"h{number}", "", fact) for number, fact in enumerate(self.held))

@@ -24,7 +24,9 @@ class ListMemory:
 
     def recall(self, query: Query) -> Recall:
         found = tuple(
-            Passage(str(line), fact.text, "MEMORY.md", line, line, 0, 0, date="2026-11-21")
+            Passage(
+                str(line), fact.text, fact.text, "MEMORY.md", line, line, 0, 0, date="2026-11-21"
+            )
             for line, fact in enumerate(self.facts, 3)
             if query.text in fact.text
         )

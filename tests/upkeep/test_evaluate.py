@@ -25,7 +25,7 @@ GIVEN = os.environ.get("ASSISTANT_EVAL_DATA")
 
 def line(number: int, characters: int = 40) -> Passage:
     text = "x" * characters
-    return Passage(str(number), text, "MEMORY.md", number, number, 0, characters)
+    return Passage(str(number), text, text, "MEMORY.md", number, number, 0, characters)
 
 
 def asked(*lines: int) -> Question:
@@ -43,7 +43,7 @@ def test_a_score_is_the_share_of_the_evidence_within_the_limit() -> None:
 
 
 def test_a_passage_of_another_file_is_no_evidence() -> None:
-    other = Passage("1", "x", "AGENTS.md", 3, 3, 0, 1)
+    other = Passage("1", "x", "x", "AGENTS.md", 3, 3, 0, 1)
     assert evaluate.coverage([other], asked(3)) == 0
     assert evaluate.coverage([line(3)], asked(3, 4)) == 0.5
 

@@ -9,7 +9,7 @@ from assistant.upkeep.tidy import Relation, are_twins, by_rules, propose
 
 
 def passage(text: str, line: int, source: str = "MEMORY.md") -> Passage:
-    return Passage(text, f"- {text}", source, line, line, 0, len(text) + 2)
+    return Passage(text, f"- {text}", text, source, line, line, 0, len(text) + 2)
 
 
 def pair(earlier: str, later: str) -> Pair:

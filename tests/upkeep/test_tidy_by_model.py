@@ -11,7 +11,7 @@ from assistant.upkeep.tidy_by_model import BATCH, relations
 
 
 def pairs(count: int, text: str = "a fact") -> list[Pair]:
-    one = Passage("1", f"- {text}", "MEMORY.md", 1, 1, 0, 8)
+    one = Passage("1", f"- {text}", text, "MEMORY.md", 1, 1, 0, 8)
     return [Pair(one, one, 0.9)] * count
 
 

@@ -64,13 +64,11 @@ def show(found: "Sequence[Due]", today: date, days: int) -> None:
 
 
 def _item(due: "Due") -> dict[str, Any]:
-    from assistant.memory.text.markdown.words import plain
-
     return {
         "date": due.start,
         "end": due.end,
         "time": due.time or None,
-        "text": plain(due.passage.text),
+        "text": due.passage.plain,
         "recurs": due.rhythm or None,
         "rule": due.rule or None,
         "years": due.years or None,

@@ -115,7 +115,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
     return {
         name: value
         for name, value in asdict(passage).items()
-        if value is not None or name == "date"
+        if name != "plain" and (value is not None or name == "date")
     }
 
 

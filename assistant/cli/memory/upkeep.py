@@ -205,7 +205,7 @@ def _apply(memory: Keeper, proposal: "Proposal") -> None:
         if proposal.kind == "merge":
             memory.forget([proposal.old])
         else:
-            memory.remember([Fact(_words(proposal), replaces=proposal.old.id)])
+            memory.remember([Fact(proposal.new.plain, replaces=proposal.old.id)])
     except LedgerError as error:
         typer.echo(f"Not done: {error}", err=True)
     else:
@@ -217,13 +217,5 @@ def _diff(proposal: "Proposal") -> Iterator[str]:
     yield f"@@ {old.citation} {old.date or ''} · {proposal.why} @@".replace("  ", " ")
     yield from (f"-{line}" for line in old.text.splitlines())
     if proposal.kind == "supersede":
-        yield f"+- ~~…~~ (superseded: {one_line(_words(proposal))})"
+        yield f"+- ~~…~~ (superseded: {one_line(proposal.new.plain)})"
     yield f" {one_line(new.text)}  ({new.citation} {new.date or ''})".replace(" )", ")")
-
-
-def _words(proposal: "Proposal") -> str:
-    from assistant.memory.text.markdown.words import (
-        plain,  # a markdown parser: not on the client's path
-    )
-
-    return plain(proposal.new.text)

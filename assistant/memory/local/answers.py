@@ -10,7 +10,6 @@ from assistant.memory.search.locating import Locator
 from assistant.memory.search.similar import similar
 from assistant.memory.state import MemoryStatus, SourceStatus
 from assistant.memory.text.chunks import Chunk, passage
-from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Written
 from assistant.memory.writing.ledger import Ledger
 
@@ -25,7 +24,7 @@ class Answers:
 
     def recall(self, query: Query, found: Recall) -> Recall:
         """What recall found, with what the journal knows: all of it for `why`, else dates."""
-        known = self._recorded if query.why else self.dated
+        known = self.recorded if query.why else self.dated
         return replace(
             found,
             passages=tuple(map(known, found.passages)),
@@ -73,15 +72,11 @@ class Answers:
 
     def dated(self, passage: Passage) -> Passage:
         """With the journal's date, where the file names none."""
-        return passage if passage.date else self._recorded(passage)
+        return passage if passage.date else self.recorded(passage)
 
-    def _recorded(self, passage: Passage) -> Passage:
+    def recorded(self, passage: Passage) -> Passage:
         """With what the journal knows of it."""
-        return self.recorded(passage, plain(passage.text))
-
-    def recorded(self, passage: Passage, words: str) -> Passage:
-        """A passage that says these words, with what the journal knows of it."""
-        entry = self._ledger.recorded(words)
+        entry = self._ledger.recorded(passage.plain)
         if entry is None:
             return passage
         return replace(

@@ -12,7 +12,7 @@ from assistant.memory.search.survey.near_pairs import read_vectors
 from assistant.memory.text.chunks import passage
 
 
-def chart(catalog: Catalog, recorded: Callable[[Passage, str], Passage]) -> Chart:
+def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
     """Every fact, laid out by its meaning; `recorded` adds what the journal knows of it."""
     layout = catalog.layout()
     stored = {each.rowid: each.chunk for each in catalog.chunks(layout.rowid.tolist())}
@@ -22,8 +22,7 @@ def chart(catalog: Catalog, recorded: Callable[[Passage, str], Passage]) -> Char
     named = names([each.plain for each in chunks], drawn.topic, len(drawn.radius))
     facts = (
         Charted(
-            recorded(passage(chunk), chunk.plain),
-            chunk.plain,
+            recorded(passage(chunk)),
             int(topic),
             round(x, 2),
             round(y, 2),

@@ -28,7 +28,6 @@ from assistant.memory.local.looking import Looking
 from assistant.memory.local.parts import Parts
 from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Written
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
@@ -107,7 +106,7 @@ class LocalMemory(Looking):
             for fact in past:
                 self._check_past(fact)
             own = list(map(self.parts.redaction.verbatim, passages))
-            shown = [plain(each.text) for each in passages if each not in own]
+            shown = [each.plain for each in passages if each not in own]
             forgotten = self.parts.purge.forget(
                 own, past=[*past, *shown], sessions=sessions, request=request
             )
@@ -177,7 +176,7 @@ class LocalMemory(Looking):
         """Raise LedgerError if a file still says a fact, or holds its words."""
         near = self.parts.fresh.read(lambda: self.parts.locator.locate(fact))
         for passage in near.passages:
-            if near.exact or fact_key(fact) in fact_key(plain(passage.text)):
+            if near.exact or fact_key(fact) in fact_key(passage.plain):
                 raise LedgerError(f"{passage.citation} still says {fact!r}", "Name that line")
 
     def _answered(self, written: Iterable[Written]) -> tuple[Remembered, ...]:

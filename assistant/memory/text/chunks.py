@@ -72,6 +72,7 @@ def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = 
     return Passage(
         id=chunk.id,
         text=chunk.text,
+        plain=chunk.plain,
         source=chunk.source,
         start_line=chunk.start_line,
         end_line=chunk.end_line,

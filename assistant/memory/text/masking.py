@@ -10,6 +10,7 @@ from functools import cache
 
 from assistant.memory.base import Passage
 from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.markdown.words import plain
 from assistant.secrets.redactor import Redactor
 
 Place = tuple[int, int, str]
@@ -29,7 +30,9 @@ def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
     start, end = passage.start_char, passage.end_char
     inside = _inside(redactor.places(text), start, end)
     own = text[start:end]
-    return replace(passage, text=own) if _hidden(own, start, inside) == passage.text else passage
+    if not inside or _hidden(own, start, inside) != passage.text:
+        return passage
+    return replace(passage, text=own, plain=plain(own))
 
 
 def _masked(chunk: Chunk, places: Sequence[Place], redact: Callable[[str], str]) -> Chunk:

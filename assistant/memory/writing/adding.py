@@ -9,7 +9,6 @@ from typing import Literal
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import stated, strike
 from assistant.memory.writing.markup.insertion import insertion
@@ -80,7 +79,7 @@ class Adding:
 
     def given_up(self, passages: Sequence[Passage]) -> dict[str, Verdict]:
         """No fact that the owner forgets or supersedes is watched any longer."""
-        writes = (self._journal.recorded(plain(passage.text)) for passage in passages)
+        writes = (self._journal.recorded(passage.plain) for passage in passages)
         return {write.id: "deleted" for write in writes if write}
 
     def _again(self, draft: Draft, write: Write | None, fact: Fact) -> Written:
@@ -96,7 +95,7 @@ class Adding:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
         old = _replaced(fact, wanted)
         there = self.stated(change.draft, said)
-        given_up = fact_key(" ".join(plain(each.text) for each in old))
+        given_up = fact_key(" ".join(each.plain for each in old))
         if there and given_up in ("", fact_key(said)):
             return there
         action = "supersede" if old else wanted.action

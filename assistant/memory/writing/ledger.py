@@ -8,7 +8,6 @@ from functools import partial
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
-from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals, reversed_edits, still_gone
@@ -72,7 +71,7 @@ class Ledger:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return Forgotten(done.id, tuple(passages), done.purged)
             edits = tuple(removals(change.draft, passages, self._journal.made))
-            said = self._redact("\n".join(plain(passage.text) for passage in passages))
+            said = self._redact("\n".join(passage.plain for passage in passages))
             write = Write(new_id(), now(), "forget", said, edits=edits, request=request)
             change.writes.append(write)
             change.verdicts.update(self.adding.given_up(passages))

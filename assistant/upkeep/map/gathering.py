@@ -31,7 +31,7 @@ def gather(
     """All that the page shows; `recalls` tells how often each passage was recalled, by its id."""
     chart = memory.chart()
     log = memory.log(MOST_EVENTS)
-    keys = [fact_key(each.words) for each in chart.facts]
+    keys = [fact_key(each.passage.plain) for each in chart.facts]
     history = _history(keys, log)
     return {
         "made": now.strftime("%Y-%m-%d %H:%M"),
@@ -51,7 +51,7 @@ def _fact(each: Charted, history: Sequence[int], asked: Asked | None) -> Json:
     passage = each.passage
     instead = successor(passage.text) if passage.status == "superseded" else None
     return {
-        "t": each.words,
+        "t": each.passage.plain,
         "p": passage.citation,
         "g": " › ".join(passage.heading),
         "d": passage.date or "",

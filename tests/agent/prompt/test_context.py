@@ -24,7 +24,7 @@ NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 
 def passage(text: str, source: str = "MEMORY.md", date: str | None = "2026-11-21") -> Passage:
-    return Passage("p", text, source, 12, 12, 0, len(text), date=date)
+    return Passage("p", text, text, source, 12, 12, 0, len(text), date=date)
 
 
 def recalled(*passages: Passage) -> Recall:

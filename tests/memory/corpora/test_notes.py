@@ -160,7 +160,9 @@ def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) 
 
 
 def _passage(number: int, score: float, source: str = "MEMORY.md") -> Passage:
-    return Passage(f"{source}{number}", "x" * 200, source, number, number, 0, 200, score=score)
+    return Passage(
+        f"{source}{number}", "x" * 200, "x" * 200, source, number, number, 0, 200, score=score
+    )
 
 
 def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:

@@ -21,7 +21,7 @@ EARLIER = [Message("user", "Hello"), Message("assistant", "Hello.")]
 
 
 def passage(text: str, line: int, date: str | None = "2026-05-08") -> Passage:
-    return Passage(f"id{line}", text, "MEMORY.md", line, line, 0, len(text), date=date)
+    return Passage(f"id{line}", text, text, "MEMORY.md", line, line, 0, len(text), date=date)
 
 
 SEAT = passage("- Prefers a window seat", 12)

@@ -46,7 +46,7 @@ TURNS = (
         )
     ),
 )
-KNOWN = (Passage("p1", "- Lives in Berlin", "MEMORY.md", 3, 3, 0, 9),)
+KNOWN = (Passage("p1", "- Lives in Berlin", "Lives in Berlin", "MEMORY.md", 3, 3, 0, 9),)
 
 
 def add(text: str, *entries: str, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from difflib import SequenceMatcher
 from assistant.memory.base import Passage
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown.lines import line_digest, lines_above
-from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.finding import line_stating
 from assistant.memory.writing.purge.words import Words
@@ -25,7 +24,7 @@ def wordings(
     passages: Sequence[Passage], past: Sequence[str], journal: Journal, draft: Draft
 ) -> tuple[str, ...]:
     """The facts of passages and `past` ones, in every wording that the journal knows."""
-    facts = [*(plain(passage.text) for passage in passages), *past]
+    facts = [*(passage.plain for passage in passages), *past]
     for passage in passages:
         facts += (write.text for write in _before(passage, journal, draft))
     words = Words(facts)
@@ -48,7 +47,7 @@ def _before(passage: Passage, journal: Journal, draft: Draft) -> Iterator[Write]
 
     Their facts stand nowhere any more, and are like it, or stood below the line that it does.
     """
-    said, text = plain(passage.text), draft.text(passage.source)
+    said, text = passage.plain, draft.text(passage.source)
     if journal.recorded(said):
         return
     above = tuple(line_digest(line) for line in lines_above(text, passage.start_char))[:1]
