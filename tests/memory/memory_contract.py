@@ -456,7 +456,7 @@ class MemoryContract:
         (masked,) = memory.recall(query).passages
         assert masked.text.startswith("- The guest wifi password: [[secret:password-")
         (own,) = memory.recall(replace(query, verbatim=True)).passages
-        assert own == replace(masked, text=f"- {fact.text}")
+        assert own == replace(masked, text=f"- {fact.text}", plain=fact.text)
 
     def test_a_fact_with_the_stand_in_of_what_is_kept_nowhere_is_refused_if_asked_about(
         self, memory: Keeper
