@@ -14,6 +14,8 @@ from datetime import date
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.search import events
+from assistant.memory.search.general import is_general
+from assistant.memory.search.naming import named
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
@@ -64,6 +66,7 @@ class Question:
     whose postings are read. `words` are all its words, folded. `names` are the terms of the names
     in it; `unknown_names` is the share of them that no chunk holds. `telling` are the words that
     are about something, folded. `latest`: how it is now, or was last, is asked for.
+    `general`: so is what anybody could answer.
     """
 
     text: str
@@ -74,6 +77,7 @@ class Question:
     words: frozenset[str]
     telling: frozenset[str]
     latest: bool
+    general: bool
     names: frozenset[str]
     unknown_names: float
     periods: tuple[Period, ...]
@@ -84,6 +88,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
     text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
     language = language_of(text)
+    text = named(text, language, catalog)
     found = catalog.words.terms(_telling(text, language), language, variants(text))
     if spelling and not all(term.document_frequency for term in found):
         text = spelling.corrected(text, language)
@@ -91,6 +96,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
     words = _WORD.findall(text)
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = [] if language in CAPITALISES_NOUNS else _names(text, catalog)
+    unknown = _share_unknown(names, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
     return Question(
         text=text,
@@ -103,8 +109,9 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         words=frozenset(word.casefold() for word in words),
         telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
         latest=bool(_LATEST.search(text)),
+        general=is_general(query) and not (names and unknown < 1),
         names=frozenset(term.text for term in names),
-        unknown_names=_share_unknown(names, catalog),
+        unknown_names=unknown,
         periods=(*periods(text, today), *events.times(text, language, catalog, today)),
     )
 

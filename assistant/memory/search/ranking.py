@@ -44,12 +44,12 @@ Matrix = NDArray[np.float32]
 LEAST_COSINE = 0.25
 """The best cosine below which nothing is relevant; 99 of 100 questions that memory answers exceed
 it."""
-SOLID = 0.15
-"""By so much the best match exceeds that, if what is asked for is in memory for sure."""
 UNKNOWN_NAMES = 0.37
 """By so much the best cosine must be higher, if memory knows none of the names in the question."""
 KNOWN_NAMES = 0.06
 """By so much it may be lower if memory knows all the names in the question."""
+GENERAL = 0.15
+"""By so much it must be higher if anybody could answer the question."""
 WORDS_FOUND = 0.1
 """By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""
 _FADING_DAYS = 5.0
@@ -65,9 +65,14 @@ def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
 
 
 def strength(
-    matrix: Matrix, unknown_names: float, *, known_names: bool = False, understood: float = 1.0
+    matrix: Matrix,
+    unknown_names: float,
+    *,
+    known_names: bool = False,
+    general: bool = False,
+    understood: float = 1.0,
 ) -> float:
-    """How good the best match is: 0 and more is worth something, `SOLID` and more is sure.
+    """How good the best match is: 0 and more is worth something.
 
     What is asked of a cosine is less by as much as its language is `understood` less, as it is.
 
@@ -76,7 +81,7 @@ def strength(
     cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
     words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
-    return cosine + WORDS_FOUND * words - understood * least
+    return cosine + WORDS_FOUND * words - understood * (least + GENERAL * general)
 
 
 def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:

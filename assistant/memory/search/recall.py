@@ -44,6 +44,9 @@ CANDIDATES = 300
 SPARE = 10
 """More than twice `k` are read: some are said twice, some do not fit."""
 SHOWN_MISSES = 5
+KNOWN = 0.25
+"""From here on the model tells one wording from another; the cosines of a script that it does not
+know are all alike."""
 LED = 8
 """So many passages lead the list; then come those that what was said before leads to."""
 
@@ -131,7 +134,7 @@ class Recaller:
         most = 2 * (query.k or self._settings.k) + SPARE
         scored = self._scored(ranked, most, query.as_of)
         found = arrange(scored, question.telling, latest=question.latest)
-        if not question.latest:
+        if not question.latest and ranked.understood >= KNOWN:
             found = with_room(found, self._vectors(ranked, found, scored))
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
         if not (self._settings.abstain if query.abstain is None else query.abstain):
@@ -141,11 +144,12 @@ class Recaller:
             ranked.matrix,
             question.unknown_names,
             known_names=knows,
+            general=question.general,
             understood=ranked.understood,
         )
-        weak, solid = strength < 0, strength > ranking.SOLID
+        weak = strength < 0
         free = query.k is not None or bool(question.periods)
-        worth = 0 if weak else plausible(found, free=free, solid=solid)
+        worth = 0 if weak else plausible(found, free=free)
         return _Listed(listed[:worth], listed[worth:], weak and bool(found))
 
     def _vectors(

@@ -38,7 +38,7 @@ KEPT = 4096
 STEP = 0.001
 """The least difference between two scores that makes an order."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[\w\u0900-\u0d7f]+")
 _DATED_ENTRY = re.compile(r"\d{4}")
 
 
@@ -66,17 +66,14 @@ def arrange(found: Iterable[Scored], asked: Set[str], *, latest: bool = False) -
     return _later_first(_successors_above(_once(found)), asked, latest)
 
 
-def plausible(found: Sequence[Scored], *, free: bool = True, solid: bool = True) -> int:
+def plausible(found: Sequence[Scored], *, free: bool = True) -> int:
     """How many, best first, may well hold the answer, given the best.
 
     Unless the list is `free`, since its length is set or the question names a time and asks for any
-    of many, more is asked of each beyond the first few; of matches that are not `solid` there are
-    no others.
+    of many, more is asked of each beyond the first few.
     """
     best = found[0].score if found else 0.0
     sure = [each for each in found[:SURE] if each.score >= best - IMPLAUSIBLE]
-    if not free and not solid:
-        return len(sure)
     least = best - (IMPLAUSIBLE if free else FAR)
     return len(sure) + sum(each.score >= least for each in found[SURE:])
 

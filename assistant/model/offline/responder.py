@@ -41,6 +41,7 @@ ANSWERS: dict[Kind, str] = {
         "in the shell, `assistant --help` does. With a language model I also answer in words of my "
         "own, work with files, and run commands."
     ),
+    "chat": "I am here.",
 }
 BRIEFED = re.compile(r"\A\[BRIEFING\]\n.*?^\[/BRIEFING\]\s*", re.DOTALL | re.MULTILINE)
 """What the program says at the head of the latest message."""

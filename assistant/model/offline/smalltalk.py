@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import Literal
 
-Kind = Literal["greeting", "thanks", "farewell", "abilities"]
+Kind = Literal["greeting", "thanks", "farewell", "abilities", "chat"]
 
 PHRASES: dict[Kind, str] = {
     "greeting": """
@@ -37,6 +37,19 @@ PHRASES: dict[Kind, str] = {
         what can you do, what can you do for me, what do you do, what are you able to do,
         what are you good for, how can you help, how can you help me, how does this work,
         how do you work, was kannst du, que puedes hacer, que peux-tu faire, cosa sai fare
+    """,
+    "chat": """
+        great, great perfect, perfect, nice, cool, wow, awesome, lovely, fine, alright, okay, ok,
+        got it, i see, sounds good, never mind, no never mind, forget it, that s all, haha, lol,
+        what a day, what a week, what a night, i m tired, i am tired, i feel tired,
+        i feel a bit tired, i m so tired, how are you, how are you doing, how is it going,
+        how was your day, what s up,
+        are you there, are you awake, can you hear me, are you a robot, are you human, are you real,
+        are you an ai, do you sleep, do you dream, do you like me, do you love me, i love you,
+        i m back, just testing, test, testing,
+        super, toll, prima, schon gut, alles klar, wie geht s, wie geht es dir, vale, genial,
+        qué tal, cómo estás, ça va, parfait, d accord, хорошо, ладно, отлично, как дела, 好的,
+        太好了, 你好吗, すごい, 元気, 좋아, 잘 지내, ممتاز, كيف حالك, ठीक है, कैसे हो
     """,
 }
 BESIDE = r"(?: (?:there|again|all|you|everyone|so much|a lot|very much|assistant|my friend))*"

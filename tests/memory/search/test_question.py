@@ -10,6 +10,7 @@ from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search import question
+from assistant.memory.search.general import is_general
 from assistant.memory.search.question import Question
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
@@ -135,3 +136,54 @@ def test_an_event_with_one_known_day_is_a_time(
     asked = read(index.store.catalog, text)
     index.close()
     assert [each.iso for each in asked.periods] == expected
+
+
+OURS = """# Memory
+- My husband Tomasz was born in Gdynia.
+- Our dog Pepper is a dachshund.
+- Lena, my sister, lives in Porto.
+- Сын Матвей ходит к логопеду.
+- Lady Pelham's dog bites men with hats.
+- The plumber is Ada. Another plumber is called Bo.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        ("what does my husband do", "what does my husband Tomasz do"),
+        ("where does my sister live", "where does my sister Lena live"),
+        ("во сколько у сына шахматы", "во сколько у сына Матвей шахматы"),
+        ("what does my husband Tomasz do", "what does my husband Tomasz do"),
+        ("how do I thank the lady next door", "how do I thank the lady next door"),
+        ("when does my wife come", "when does my wife come"),
+    ],
+)
+def test_whom_the_owner_means_is_called_by_name(
+    workspace: Workspace, text: str, read_as: str
+) -> None:
+    (workspace.root / "MEMORY.md").write_text(OURS, encoding="utf-8")
+    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
+    index.refresh()
+    assert read(index.store.catalog, text).text == read_as
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "general"),
+    [
+        ("Can you write a limerick about tea?", True),
+        ("what is a monad", True),
+        ("How does a heat pump work?", True),
+        ("who discovered penicillin", True),
+        ("erkläre mir die Photosynthese", False),
+        ("Erkläre die Photosynthese", True),
+        ("write a toast for my sister", False),
+        ("why is our boiler leaking", False),
+        ("what is the door code", False),
+        ("how old is Ella", False),
+        ("", False),
+    ],
+)
+def test_what_anybody_could_answer_is_told_by_its_form(text: str, general: bool) -> None:
+    assert is_general(text) is general

@@ -288,3 +288,12 @@ def test_a_passage_is_found_by_where_it_stands(
     for name, kind, key in machines:
         assert key in best(recaller, f"how do I reset the {name}")
         assert key in best(recaller, f"resetting the {kind}")
+
+
+def test_facts_in_a_script_that_the_model_does_not_know_are_not_taken_for_one_another(
+    remember: Remember, embedder: OnnxEmbedder
+) -> None:
+    facts = "# 笔记\n- 女儿在上四年级,学的是古筝。\n- 小满古筝过了六级。\n- 舞蹈课在周五。\n"
+    found = remember(facts, embedder).recall(Query("女儿古筝过了几级"))
+    assert all("said" not in each.signals for each in found.passages)
+    assert len(found.passages) == 3

@@ -24,6 +24,8 @@ from assistant.model.offline.smalltalk import small_talk
         ("Tschüss!", "farewell"),
         ("What can you do?", "abilities"),
         ("how can you help me", "abilities"),
+        ("what a day!", "chat"),
+        ("Are you a robot?", "chat"),
     ],
 )
 def test_what_is_said_for_the_saying(text: str, kind: str) -> None:
