@@ -18,8 +18,9 @@ from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
+from assistant.memory.search.asked.question import Question, read
+from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.novelty import with_room
-from assistant.memory.search.question import Question, read
 from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
 from assistant.memory.search.signals import (
@@ -31,7 +32,6 @@ from assistant.memory.search.signals import (
     put,
 )
 from assistant.memory.search.similarity import Scanner, understanding
-from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.chunks import Chunk, passage
 from assistant.settings.memory import MemorySettings
 

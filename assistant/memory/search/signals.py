@@ -11,8 +11,8 @@ from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.postings import Postings
 from assistant.memory.search import lexical
 from assistant.memory.search.above import Above
+from assistant.memory.search.asked.question import Question
 from assistant.memory.search.lexical import Grains
-from assistant.memory.search.question import Question
 from assistant.memory.search.ranking import SIGNALS, Matrix
 from assistant.memory.search.similarity import Similarity
 from assistant.memory.search.traits import TraitColumns

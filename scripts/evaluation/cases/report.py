@@ -19,7 +19,7 @@ from assistant.memory.base import Query
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.search.question import read
+from assistant.memory.search.asked.question import read
 from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Weights
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import EmbeddingSettings, IndexSettings, MemorySettings

@@ -9,9 +9,9 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.search import question
-from assistant.memory.search.general import is_general
-from assistant.memory.search.question import Question
+from assistant.memory.search.asked import question
+from assistant.memory.search.asked.general import is_general
+from assistant.memory.search.asked.question import Question
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 

@@ -13,10 +13,10 @@ from datetime import date
 
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
-from assistant.memory.search import events
-from assistant.memory.search.general import is_general
-from assistant.memory.search.naming import named
-from assistant.memory.search.spelling import Spelling
+from assistant.memory.search.asked import events
+from assistant.memory.search.asked.general import is_general
+from assistant.memory.search.asked.naming import named
+from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
     language_of,
