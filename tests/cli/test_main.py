@@ -22,7 +22,7 @@ COMMANDS = """
 PROBE = """
 import sys
 sys.argv = ["assistant", *{arguments!r}]
-from assistant.cli.main import run
+from assistant.cli.front import run
 try:
     run()
 finally:
@@ -58,6 +58,22 @@ def test_a_warm_recall_loads_nothing_heavy(workspace: Workspace) -> None:
         run_assistant("-w", str(workspace.root), "daemon", "stop")
     assert warm.returncode == 0
     assert loaded(warm) == []
+
+
+def test_a_hook_loads_next_to_nothing(workspace: Workspace) -> None:
+    """Somebody waits for it at each prompt: no tree of commands, and fifty modules of ours."""
+    call = "from assistant.cli.front import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", call, "-w", workspace.root, "hook", "prompt"],
+        input='{"prompt": "who has the key?"}',
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "assistant.bridge.hooks.prompting" in names
+    assert not names & {*HEAVY.split(), "typer", "assistant.cli.main", "subprocess"}
+    assert len([name for name in names if name.split(".")[0] == "assistant"]) <= 50
 
 
 def test_help_names_every_command() -> None:

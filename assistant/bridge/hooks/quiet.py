@@ -23,6 +23,11 @@ class Quiet(StrEnum):
     SESSION = "session"
 
 
+def named(word: str | None) -> Quiet | None:
+    """What a word says; a word that says nothing leaves things as they are."""
+    return next((each for each in Quiet if each == word), None)
+
+
 def keep_quiet(how: Quiet, conversation: str = "") -> None:
     """Be quiet at the next prompt, or in a conversation; without a name, in the next one to ask."""
     if how is Quiet.SESSION and conversation:

@@ -1,9 +1,12 @@
 """A hook from its input to its answer, within its time: it never blocks and fails open."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NoReturn
 
 from assistant import config
 from assistant.bridge.hooks.events import Event, Happened, answer, happened, named
@@ -33,6 +36,18 @@ class Call:
         if self.patient:
             return PATIENT_SECONDS
         return PROMPT_SECONDS if named(self.event) is Event.PROMPT else OTHER_SECONDS
+
+
+def respond(find: Callable[[], Workspace], call: Call, *, debug: bool) -> NoReturn:
+    """Say what a program is told at an event, and end; why nothing is said only to debug it."""
+    said, failed = within(call.seconds, lambda: answered(find, call))
+    with suppress(OSError, ValueError):  # whoever called has gone
+        if failed is not None and debug:
+            sys.stderr.write(f"assistant: {type(failed).__name__}: {failed}\n")
+        if said:
+            sys.stdout.buffer.write(f"{said}\n".encode())
+        sys.stdout.flush()
+    os._exit(0)  # what still runs in the other thread is not waited for
 
 
 def within(seconds: float, work: Work) -> tuple[str, BaseException | None]:

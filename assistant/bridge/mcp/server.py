@@ -1,5 +1,6 @@
 """The server: tools, the workspace's files as resources, and the wire."""
 
+import os
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -28,9 +29,12 @@ WRITES = {
 
 
 def serve(desk: Desk) -> None:
-    """Answer one client on standard input and output until it goes."""
+    """Answer one client on standard input and output until it goes, or is gone."""
     try:
         server(desk).run()
+    except* (BrokenPipeError, KeyboardInterrupt):
+        desk.close()
+        os._exit(0)  # a thread still waits for the next word
     finally:
         desk.close()
 

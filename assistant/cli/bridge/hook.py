@@ -1,7 +1,5 @@
 """`hook`: what coding agents call at their events."""
 
-import os
-import sys
 from typing import Annotated
 
 import typer
@@ -37,16 +35,9 @@ def hook(
 
     Whatever is wrong, it says nothing and succeeds; --debug says what it was.
     """
-    from assistant.bridge.hooks import run  # behind `--help`
-    from assistant.bridge.hooks.quiet import Quiet
+    from assistant.bridge.hooks import quiet as keeping  # behind `--help`
+    from assistant.bridge.hooks import run
 
     options: Globals = context.obj
-    kept = next((each for each in Quiet if each == quiet), None)
-    call = run.Call(event, program, kept, patient)
-    said, failed = run.within(call.seconds, lambda: run.answered(options.place, call))
-    if failed is not None and options.debug:
-        typer.echo(f"assistant: {type(failed).__name__}: {failed}", err=True)
-    if said:
-        typer.echo(said)
-    sys.stdout.flush()
-    os._exit(0)  # what still runs in the other thread is not waited for
+    call = run.Call(event, program, keeping.named(quiet), patient)
+    run.respond(options.place, call, debug=options.debug)

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from assistant import config
 from assistant.cli.options import Globals
 from assistant.errors import UsageError
 
@@ -30,20 +29,13 @@ def mcp(
     """Serve memory to another program over MCP, on standard input and output."""
     if trust and read_only:
         raise UsageError("--trust and --read-only are opposites", "Give one of them")
+    from assistant.bridge.mcp.beginning import serve_memory  # behind `--help`
+
     options: Globals = context.obj
-    place = options.place()
-    import gc
-
-    gc.disable()  # a fifth of the time that the protocol's many models take to load
-    from assistant.bridge.mcp.desk import Desk, Terms, notify
-    from assistant.bridge.mcp.server import serve
-    from assistant.memory.door import open_memory
-
-    gc.freeze()
-    gc.enable()
-    desk = Desk(
-        place,
-        Terms(name or "", trust, read_only),
-        lambda: open_memory(place, config.load(), no_daemon=options.no_daemon, notify=notify),
+    serve_memory(
+        options.place(),
+        name or "",
+        trusted=trust,
+        read_only=read_only,
+        no_daemon=options.no_daemon,
     )
-    serve(desk)

@@ -1,0 +1,80 @@
+"""Where `assistant` begins. What other programs start again and again, `hook` and `mcp`, is begun
+at once if it is called plainly; all else is for the tree of commands, whose import alone takes
+longer than a hook's answer.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+PLACES = ("-w", "--workspace")
+WITH_VALUE = {*PLACES, "--for", "--quiet-for", "--as"}
+KNOWN = {
+    "hook": {*PLACES, "--for", "--quiet-for", "--patient", "--debug"},
+    "mcp": {*PLACES, "--as", "--trust", "--read-only", "--no-daemon"},
+}
+"""The options of each."""
+
+
+def run() -> None:
+    """The entry point."""
+    words, options = told(sys.argv[1:])
+    match words:
+        case ["hook", *event] if len(event) < 2:
+            _respond(event, options)
+        case ["mcp"] if _is_served(options):
+            return
+    from assistant.cli.main import run as by_the_tree
+
+    by_the_tree()
+
+
+def told(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The words of a plain call and its options with their values; nothing of any other call."""
+    words: list[str] = []
+    options: dict[str, str] = {}
+    rest = iter(arguments)
+    for each in rest:
+        if each.startswith("-"):
+            options[each] = next(rest, "") if each in WITH_VALUE else ""
+        else:
+            words.append(each)
+    known = KNOWN.get(words[0], set()) if words else set()
+    whole = all(value for name, value in options.items() if name in WITH_VALUE)
+    return (words, options) if known.issuperset(options) and whole else ([], {})
+
+
+def _respond(event: Sequence[str], options: dict[str, str]) -> None:
+    from assistant.bridge.hooks.quiet import named
+    from assistant.bridge.hooks.run import Call, respond
+    from assistant.workspace.folder import find
+
+    quiet = named(options.get("--quiet-for"))
+    call = Call(*event or ["prompt"], options.get("--for", ""), quiet, "--patient" in options)
+    respond(lambda: find(_place(options)), call, debug="--debug" in options)
+
+
+def _is_served(options: dict[str, str]) -> bool:
+    """Serve memory until the client goes; False if it cannot be, which the tree will tell."""
+    from assistant.bridge.mcp.beginning import serve_memory
+    from assistant.errors import WorkspaceError
+    from assistant.workspace.folder import find
+
+    if {"--trust", "--read-only"}.issubset(options):
+        return False
+    try:
+        place = find(_place(options))
+    except WorkspaceError:
+        return False
+    serve_memory(
+        place,
+        options.get("--as", ""),
+        trusted="--trust" in options,
+        read_only="--read-only" in options,
+        no_daemon="--no-daemon" in options,
+    )
+    return True
+
+
+def _place(options: dict[str, str]) -> Path | None:
+    return next((Path(options[name]) for name in PLACES if name in options), None)
