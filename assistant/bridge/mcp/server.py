@@ -1,6 +1,7 @@
 """The server: tools, the workspace's files as resources, and the wire."""
 
 import os
+import signal
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -30,9 +31,10 @@ WRITES = {
 
 def serve(desk: Desk) -> None:
     """Answer one client on standard input and output until it goes, or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # else it waits for the client's next word
     try:
         server(desk).run()
-    except* (BrokenPipeError, KeyboardInterrupt):
+    except* BrokenPipeError:
         desk.close()
         os._exit(0)  # a thread still waits for the next word
     finally:
