@@ -5,9 +5,12 @@ of its words, and a thread indexes the rest, which lets every question go first.
 """
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -25,8 +28,8 @@ PATIENCE = 5.0
 """Seconds that a question waits for files that are not indexed yet."""
 FEW = 200
 """It waits for all that are new if they are so few."""
-BEST = 20
-"""Else for so many that hold most of its words."""
+BEST, SHORTLY = 20, 1.5
+"""Else for so many that hold most of its words, as far as they are indexed in so many seconds."""
 SLICE = 0.2
 """Seconds that a question waits for what has changed, if it is not to wait."""
 SPELL = 10.0
@@ -81,7 +84,7 @@ class Collection:
         It may `wait` for files that are new and hold words of it; else what is new is indexed
         meanwhile.
         """
-        words = [word.encode() for word in query.text.lower().split() if len(word) > 2]
+        words = [word.encode() for word in query.text.lower().split()]
         with self._first():
             if wait:
                 self._refresh(PATIENCE, partial(self._promising, words))
@@ -95,9 +98,14 @@ class Collection:
                 found = self._recaller.recall(query)
         return list(found.passages)
 
-    def refresh(self) -> None:
-        """Index what is new, in the background if that takes longer than a slice."""
+    def refresh(self, *, if_hinted: bool = False) -> None:
+        """Index what is new, in the background if that takes longer than a slice.
+
+        `if_hinted`: look for it only if something has changed, as far as the system tells.
+        """
         with self._first():
+            if if_hinted and not self._hints.hinted:
+                return
             if self._corpus.absence() or (not self.left and self._hints.due()):
                 self._refresh(SLICE, list)
 
@@ -162,20 +170,28 @@ class Collection:
             self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
             yield name
 
-    def _promising(self, words: Sequence[bytes], names: list[str]) -> list[str]:
-        """The files that a question waits for; the new ones that hold most of its words first."""
+    def _promising(self, words: Sequence[bytes], names: list[str]) -> Iterator[str]:
+        """The files that a question waits for: those it knows, and of the new ones those first that
+        hold most of its words."""
         known = self._index.store.catalog.sources()
+        yield from (name for name in names if name in known)
         new = [name for name in reversed(names) if name not in known]
-        holds = {name: _held(self._corpus.root / name, words) for name in new}
-        best = sorted(new, key=lambda name: -holds[name])
-        taken = best if len(new) <= FEW else [name for name in best[:BEST] if holds[name]]
-        return [*taken, *(name for name in names if name in known)]
+        held = {name: _held(self._corpus.root / name, words) for name in new}
+        in_files = Counter(chain.from_iterable(held.values()))
+        worth = {name: sum(1 / in_files[word] for word in held[name]) for name in new}
+        best = sorted(new, key=lambda name: -worth[name])
+        few = len(new) <= FEW
+        until = time.monotonic() + (PATIENCE if few else SHORTLY)
+        for name in best if few else [each for each in best[:BEST] if worth[each]]:
+            if time.monotonic() > until:
+                return
+            yield name
 
 
-def _held(path: Path, words: Sequence[bytes]) -> int:
-    """How many of the words a file holds."""
+def _held(path: Path, words: Sequence[bytes]) -> list[bytes]:
+    """Which of the words a file holds."""
     try:
         data = path.read_bytes().lower()
     except OSError:
-        return 0
-    return sum(word in data for word in words)
+        return []
+    return [word for word in words if word in data]

@@ -53,6 +53,11 @@ class Hints(FileSystemEventHandler):
         self._looked = now
         return True
 
+    @property
+    def hinted(self) -> bool:
+        """Whether there was a hint since the last look, or there can be none."""
+        return self._observer is None or self._changed.is_set()
+
     def renew(self) -> None:
         """Have a look be due, and watch anew: the folder went, and another may take its place."""
         self.close()

@@ -3,12 +3,13 @@
 Each is a corpus with an index of its own, which is opened when it is first asked.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 from assistant.disk import storage
-from assistant.errors import UsageError
+from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import SESSIONS, Passage, Progress, Query, Recall, no_progress
 from assistant.memory.corpora import conversations, notes, obsidian
 from assistant.memory.corpora.collection import Collection, Source
@@ -24,6 +25,11 @@ from assistant.settings.memory import SourceSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
+logger = logging.getLogger(__name__)
+
+AHEAD_SECONDS = 10.0
+"""How long past conversations wait to be indexed, since nobody asks for them yet."""
+
 
 class Library:
     """The corpora of a workspace. Safe to use from several threads."""
@@ -35,7 +41,9 @@ class Library:
         embedder: Embedder,
         redactor: Callable[[], Redactor] = Redactor,
         progress: Progress = no_progress,
+        ahead_seconds: float = AHEAD_SECONDS,
     ) -> None:
+        self._ahead_seconds = ahead_seconds
         self._workspace = workspace
         self._settings = settings
         self._embedder = embedder
@@ -43,6 +51,8 @@ class Library:
         self._progress = progress
         self._opening = threading.Lock()
         self._open: dict[str, Collection] = {}
+        self._closing = threading.Event()
+        self._ahead: threading.Thread | None = None
 
     def recall(self, query: Query) -> Recall:
         """The best passages of the corpus that a query is within.
@@ -79,9 +89,13 @@ class Library:
         return replace(facts, passages=both, tokens=tokens, abstained=weak, notices=tuple(notices))
 
     def refresh(self) -> None:
-        """Index notes that are new, ahead of the next question."""
+        """Index what is new ahead of the next question; past conversations in a while, and from
+        then on whenever something was said."""
         for source in self._settings.sources:
             self._notes(source).refresh()
+        if self._ahead is None:
+            self._ahead = threading.Thread(target=self._keep_ahead, name="ahead", daemon=True)
+            self._ahead.start()
 
     def status(self) -> tuple[NotesStatus, ...]:
         """How the indexes of the notes stand."""
@@ -103,11 +117,23 @@ class Library:
 
     def close(self) -> None:
         """Let go of all indexes."""
+        self._closing.set()
+        if self._ahead is not None:
+            self._ahead.join()
         with self._opening:
             for each in self._open.values():
                 each.close()
 
     # Parts
+
+    def _keep_ahead(self) -> None:
+        while not self._closing.wait(self._ahead_seconds):
+            if not self._workspace.sessions.exists():
+                continue
+            try:
+                self._conversations().refresh(if_hinted=True)
+            except AssistantError as error:  # whoever asks for them is told
+                logger.warning("past conversations are not indexed ahead: %s", error)
 
     def _source(self, name: str) -> SourceSettings:
         for each in self._settings.sources:

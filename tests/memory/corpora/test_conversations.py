@@ -1,12 +1,14 @@
 """Past conversations: what of them is indexed, and that it is found, cited and forgotten."""
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from assistant.memory.base import SESSIONS, Query, Recall
 from assistant.memory.corpora.conversations import read, rendered
+from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.session import transcript
@@ -112,3 +114,17 @@ def test_what_is_added_purged_or_deleted_is_so_at_once(
     assert held and not any(b"Okonkwo" in path.read_bytes() for path in held)
     (workspace.sessions / f"{name}.jsonl").unlink()
     assert search(memory, "gardener Tanaka").passages == ()
+
+
+def test_they_are_indexed_before_anybody_asks(workspace: Workspace, embedder: OnnxEmbedder) -> None:
+    library = Library(workspace, Settings(), embedder, ahead_seconds=0.01)
+    library.refresh()
+    for said in (PLUMBER, "The gardener is Tanaka"):
+        left(workspace, UserEntry(said))
+        words = said.split()[-1].encode()
+        catalog = workspace.sessions_index / "catalog.db-wal"
+        deadline = time.monotonic() + 60
+        while not (catalog.exists() and words in catalog.read_bytes()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    library.close()
