@@ -20,7 +20,9 @@ def run() -> None:
     """The entry point."""
     words, options = told(sys.argv[1:])
     match words:
-        case ["hook", *event] if len(event) < 2:
+        case ["hook"]:
+            _respond("prompt", options)
+        case ["hook", event]:
             _respond(event, options)
         case ["mcp"] if _is_served(options):
             return
@@ -44,13 +46,13 @@ def told(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     return (words, options) if known.issuperset(options) and whole else ([], {})
 
 
-def _respond(event: Sequence[str], options: dict[str, str]) -> None:
+def _respond(event: str, options: dict[str, str]) -> None:
     from assistant.bridge.hooks.quiet import named
     from assistant.bridge.hooks.run import Call, respond
     from assistant.workspace.folder import find
 
     quiet = named(options.get("--quiet-for"))
-    call = Call(*event or ["prompt"], options.get("--for", ""), quiet, "--patient" in options)
+    call = Call(event, options.get("--for", ""), quiet, "--patient" in options)
     respond(lambda: find(_place(options)), call, debug="--debug" in options)
 
 

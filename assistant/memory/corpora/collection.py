@@ -168,6 +168,7 @@ class Collection:
             if self._asked.is_set() or self._closing.is_set():
                 return
             self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
+            self.left = max(len(names) - number, 1)
             yield name
 
     def _promising(self, words: Sequence[bytes], names: list[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from mcp import Client, StdioServerParameters
 
 from tests.cli.conftest import ASSISTANT
 
-WATCHED = "import sys; from assistant.cli.main import run\n" + (
+WATCHED = "import sys; from assistant.cli.front import run\n" + (
     "try: run()\nfinally: sys.stderr.write(' '.join(m for m in sys.modules if '.' not in m))"
 )
 

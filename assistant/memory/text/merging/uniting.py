@@ -136,6 +136,8 @@ class _Joining:
                 out.append(each)
             elif (said := self._said(name_of(each))) is not None:
                 out.append(said)
+            else:
+                out += _orphans(each, self._base[name_of(each)])
         return out
 
     def _said(self, name: tuple[str, str]) -> Unit | None:
@@ -149,6 +151,17 @@ class _Joining:
         if base and one.text == base.text:
             return other
         return _later(base, one, other)
+
+
+def _orphans(unit: Unit, base: Unit) -> list[Unit]:
+    """What was typed below a fact that the other side deleted, as facts of their own."""
+    known = set(lines_of(base.text))
+    typed = [line.lstrip() for line in lines_of(unit.text)[1:] if line not in known]
+    return [each for line in typed if line for each in units_of(_as_item(line))]
+
+
+def _as_item(line: str) -> str:
+    return line if units_of(line)[0].kind == "item" else f"- {line}"
 
 
 def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:

@@ -39,6 +39,7 @@ def memory(*facts: str, day: str = "2026-11-20", head: str = HEAD) -> str:
         (("a, corrected", "b"), ("a", "b", "y"), ("a, corrected", "b", "y")),
         (("a", "b\n  - more"), ("a", "b\n  - else"), ("a", "b\n  - else\n  - more")),
         (("**a**", "b"), ("a", "b"), ("**a**", "b")),
+        (("a",), ("a", "b\n  - more\n  and more"), ("a", "more", "and more")),
     ],
 )  # fmt: skip
 def test_facts_are_united(
