@@ -66,13 +66,14 @@ class Detector:
 
     def find(self, text: str) -> list[Span]:
         """The secrets in a text, in order and without overlaps."""
-        found = [*_lines(text), *self._exactly(text)]
+        found = list(self._exactly(text))
         for first in range(0, len(text), BLOCK):
             begin, stop = max(0, first - BEFORE), first + BLOCK + AFTER
             near = self._near(text[begin:stop], first - begin, stop < len(text))
             if near is None:
                 begin, near = 0, self._in_block(text, first, False)
             found += [(start + begin, end + begin, kind) for start, end, kind in near or ()]
+        found += _lines(text)
         return _merged(found, [stand_in.span() for stand_in in STAND_IN.finditer(text)])
 
     def _exactly(self, text: str) -> Iterator[Span]:
