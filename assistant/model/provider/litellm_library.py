@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,7 @@ def _set_up(litellm: Any) -> None:
 
     if "LITELLM_LOG" not in os.environ:
         logging.getLogger("LiteLLM").disabled = True
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")  # at odd answers
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.disable_hf_tokenizer_download = True

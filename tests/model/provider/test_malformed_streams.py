@@ -333,6 +333,17 @@ CASES = [
         bare([{"index": 0, "message": {"content": "Whole"}, "finish_reason": "stop"}]),
         "[DONE]",
     ),
+    case(
+        "text as a list of parts",
+        chunk({"content": [{"type": "text", "text": "Hello"}, {"type": "image_url"}]}),
+        *STOP,
+        text="Hello",
+    ),
+    Case(
+        "a byte order mark",
+        (b"\xef\xbb\xbf", *sse(chunk({"content": "Hello"}), *STOP)),
+        text="Hello",
+    ),
     case("arguments that are a list", call('["a"]', index=0, id="c1", name="look"), *END),
     case("arguments that are a text", call('"a"', index=0, id="c1", name="look"), *END),
     case(

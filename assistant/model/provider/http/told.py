@@ -1,12 +1,14 @@
 """An error that a provider tells in the middle of an answer, whose status was 200. Pure."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 LONGEST = 16_384
 """Bytes at the end of an answer in which an error is looked for."""
+NAMED = re.compile(rb"event:\s*error")
 STATUSES = {
     "rate_limit": 429,
     "too_many_requests": 429,
@@ -38,26 +40,31 @@ class Told:
 
 def error_in(tail: bytes) -> Told | None:
     """The error among the last lines of an answer: server-sent events, or lines of JSON."""
-    for line in reversed(tail.splitlines()):
-        found = _error(line.strip().removeprefix(b"data:").strip())
+    lines = [line.strip() for line in tail.splitlines()]
+    for before, line in reversed(list(zip([b"", *lines], lines, strict=False))):
+        data = line.removeprefix(b"data:").strip()
+        found = _error(data, named=NAMED.fullmatch(before) is not None)
         if found is not None:
             return found
     return None
 
 
-def _error(line: bytes) -> Told | None:
-    if b"error" not in line:
+def _error(line: bytes, *, named: bool) -> Told | None:
+    """The error in a line. `named`: the line before says that it is one."""
+    if not named and b"error" not in line:
         return None
     try:
         event = json.loads(line)
     except ValueError:
-        return None
+        return Told(line.decode("utf-8", "replace"), 500) if named and line else None
     match event:
-        case {"error": dict() as error}:
+        case {"error": dict() as error} | {"choices": [{"error": dict() as error}, *_]}:
             return _told(error)
         case {"error": str(words)} if words:
             return Told(words, 500)
         case {"object": "error"} | {"type": "error"}:
+            return _told(event)
+        case dict() if named:
             return _told(event)
         case _:
             return None

@@ -1,5 +1,6 @@
 """What all requests to providers go through: httpx, with each answer watched and made a stream."""
 
+import codecs
 import contextlib
 import socket
 import ssl
@@ -67,7 +68,8 @@ class _Body(httpx.SyncByteStream):
             head += piece
             if head.strip():
                 break
-        if self._may_be_whole and head.lstrip().startswith(b"{"):
+        head = head.removeprefix(codecs.BOM_UTF8)
+        if self._may_be_whole and head.lstrip().startswith((b"{", b"[")):
             body = head + b"".join(pieces)
             yield as_events(body) or body
             return

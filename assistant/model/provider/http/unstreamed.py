@@ -25,6 +25,8 @@ def as_events(body: bytes) -> bytes | None:
             return b"".join(map(_event, _anthropic(answer)))
         case {"candidates": list()}:
             return _event(answer)
+        case [*parts] if all(isinstance(part, dict) for part in parts):
+            return b"".join(map(_event, parts))  # Gemini's, which was asked for no events
         case _:
             return None
 

@@ -41,6 +41,7 @@ class _Tap:
     def __next__(self) -> Any:
         chunk = next(self._chunks)
         self._finish.hear(chunk)
+        _join_parts(chunk)
         return chunk
 
     def __getattr__(self, name: str) -> Any:
@@ -56,6 +57,16 @@ def tapped(response: Any, finish: Finish) -> Any:
     elif chunks is None and make is not None:
         response.make_call = lambda **given: _Tap(iter(make(**given)), finish)
     return response
+
+
+def _join_parts(chunk: Any) -> None:
+    """Make a text of content that comes as a list of parts, which litellm would drop."""
+    choices = getattr(chunk, "choices", None)
+    delta: Any = getattr(choices[0], "delta", None) if choices else None
+    parts = getattr(delta, "content", None)
+    if isinstance(parts, list):
+        texts = (part.get("text") for part in parts if isinstance(part, dict))
+        delta.content = "".join(text for text in texts if isinstance(text, str))
 
 
 def _reason(chunk: Any) -> str | None:

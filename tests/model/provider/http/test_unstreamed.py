@@ -51,6 +51,7 @@ ANTHROPIC = {
 GEMINI = candidate({"text": "Hello there"}, "STOP") | {
     "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4, "totalTokenCount": 7}
 }
+GEMINI_END = GEMINI | candidate({"text": "there"}, "STOP")
 OLLAMA = {
     "model": "test",
     "created_at": "2026-01-01T00:00:00Z",
@@ -86,9 +87,14 @@ def test_a_whole_answer_is_read_with_its_thoughts_and_calls(
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"), [("gemini/gemini-2.5-flash", GEMINI), ("ollama_chat/qwen3", OLLAMA)]
+    ("name", "answer"),
+    [
+        ("gemini/gemini-2.5-flash", GEMINI),
+        ("gemini/gemini-2.5-flash", [candidate({"text": "Hello "}), GEMINI_END]),
+        ("ollama_chat/qwen3", OLLAMA),
+    ],
 )
-def test_a_whole_answer_of_the_others_is_read(name: str, answer: dict[str, Any]) -> None:
+def test_a_whole_answer_of_the_others_is_read(name: str, answer: object) -> None:
     reply = answered(name, json.dumps(answer).encode())
     assert (reply.text, reply.finish_reason) == ("Hello there", "stop")
     assert reply.usage == Usage(3, 4, 0, reply.usage.cost)
