@@ -205,6 +205,13 @@ class Retrying:
     reason: str
     delay: float
     attempt: int
+    """How many calls of this request have failed; none where one of an earlier request has."""
+
+    @property
+    def said(self) -> str:
+        """What is told of it."""
+        wait = f" in {self.delay:.0f} s" if self.delay else ""
+        return f"{self.reason}; trying {self.model}{wait}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,8 @@ class ProfiledModel:
         errors: list[ModelError] = []
         while left:
             profile, delay = self._choose(left)
+            if not errors and messages[-1].role != "tool":
+                yield from self._passed_over(left[0], profile)
             if delay and self._clock() + delay > started + self._lasts(errors):
                 raise _no_longer(errors, profile, delay, len(self._profiles))
             yield from self._wait(profile, delay, errors)
@@ -187,6 +189,14 @@ class ProfiledModel:
             return ready[0], 0.0
         soonest = min(left, key=lambda profile: profile.breaker.wait(now))
         return soonest, soonest.breaker.wait(now)
+
+    def _passed_over(self, first: _Profile, chosen: _Profile) -> Generator[Piece, None, None]:
+        """Say, once a turn, that the first model is not asked since an earlier request failed."""
+        reason = first.breaker.reason
+        if first is not chosen and reason is not None:
+            wait = first.breaker.blocked_until - self._clock()
+            said = f"{reason.message}, and is left alone for {wait:.0f} s more"
+            yield RetryPiece(chosen.model.name, said, 0.0, 0)
 
     def _wait(
         self, profile: _Profile, delay: float, errors: Sequence[ModelError]

@@ -126,11 +126,14 @@ def test_what_does_not_heal_goes_straight_to_the_next(kind: ModelFailure) -> Non
 def test_a_ready_profile_is_preferred_to_waiting() -> None:
     clock = Clock()
     first = ScriptedModel(failed(ModelFailure.RATE_LIMIT, 30), "late", name="a")
-    second = ScriptedModel("here", "here again", name="b")
+    second = ScriptedModel("here", "here again", "and again", name="b")
     model = profiled(clock, first, second)
     assert texts(list(model.stream(ASK))) == "here"
     clock.now += 29
-    assert texts(list(model.stream(ASK))) == "here again"
+    pieces = list(model.stream(ASK))
+    assert pieces[0] == RetryPiece("b", "it was rate_limit, and is left alone for 1 s more", 0, 0)
+    assert texts(pieces) == "here again"
+    assert texts(list(model.stream([*ASK, Message("tool", "x", tool_call_id="c")]))) == "and again"
     clock.now += 1
     assert texts(list(model.stream(ASK))) == "late"
     assert clock.slept == [0]

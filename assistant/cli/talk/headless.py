@@ -75,7 +75,7 @@ def _print_beside(event: Event) -> None:
             typer.echo(spelled(f"skill {skill} loaded: “{trigger}”"), err=True)
         case events.TurnFailed(message, cure):
             typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
-        case events.Retrying(model, reason, delay):
-            typer.echo(spelled(f"{reason}; trying {model} in {delay:.0f} s"), err=True)
+        case events.Retrying():
+            typer.echo(spelled(event.said), err=True)
         case _:
             pass

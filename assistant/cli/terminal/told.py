@@ -37,8 +37,8 @@ def _told(event: Event) -> Iterator[tuple[str, int]]:
             yield f"the model was told: {text}", FAINT
         case events.Notice(text):
             yield f"note: {text}", WARNING
-        case events.Retrying(model, reason, delay):
-            yield f"{reason}; trying {model} in {delay:.0f} s", WARNING
+        case events.Retrying():
+            yield event.said, WARNING
         case events.Compacted(turns, before, after):
             yield f"compacted {counted(turns, 'turn')}: {before:,} → {after:,} tokens", FAINT
         case events.FactsCaptured(facts, waiting):
