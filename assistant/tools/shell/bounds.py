@@ -27,7 +27,7 @@ def bounds(roots: Roots) -> Bounds:
     kept = named_below(directories, rules.kept_from_commands())
     if len(denied) + len(kept) > MOST_HIDDEN:
         raise ToolError(f"{len(denied) + len(kept):,} denied places are too many to be hidden")
-    held = [path for path, _ in guards(roots) if path.parent.is_dir() and path not in denied]
+    held = [path for path, _ in guards(roots) if _can_be_held(path) and path not in denied]
     return Bounds(
         directories,
         (*held, *_own_code(roots), *kept),
@@ -47,6 +47,11 @@ def record(roots: Roots) -> Path:
     place = state_dir() / "commands"
     storage.private_directory(place)
     return place / name
+
+
+def _can_be_held(path: Path) -> bool:
+    """Nothing can be put over a link; what it leads to is held by that place's own name."""
+    return path.parent.is_dir() and not path.is_symlink()
 
 
 def _kind(guard: Path) -> str:

@@ -183,6 +183,7 @@ def test_what_the_rules_name_is_hidden_from_commands(
     (root / "link.txt").symlink_to("secret/a.txt")
     (root / "linked").symlink_to("secret")
     run = shell(**{kind: (rule,)})
+    assert run("echo it runs").content == "it runs"
     for command in READINGS:
         assert JEWELS not in run(command).content, command
     run("echo evil > secret/a.txt; echo evil > secret/new.txt; rm -rf secret; true")
