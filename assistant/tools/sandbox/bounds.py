@@ -93,9 +93,9 @@ def view(bounds: Bounds) -> list[Mount]:
         )
     base.sort(key=lambda step: step.path.rstrip("/").count("/"))
     covering = [Mount("read", str(path)) for path in bounds.protected]
-    for path in bounds.hidden:
-        if not any(parent in bounds.hidden for parent in path.parents):  # gone with that one
-            covering.append(Mount("closed" if path.is_dir() else "blank", str(path)))
+    for place in bounds.hidden:
+        if not any(parent in bounds.hidden for parent in place.parents):  # gone with that one
+            covering.append(Mount("closed" if place.is_dir() else "blank", str(place)))
     return base + covering
 
 
