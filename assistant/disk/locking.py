@@ -17,6 +17,8 @@ from assistant.errors import StorageError
 
 PATIENCE = 30.0
 """Seconds that a lock is waited for: far longer than any write takes."""
+TURNS = 4
+"""So many times as long it is waited for while others take turns at it."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.03
 """Between two attempts; the kernel's own queue has no end to its waiting."""
 
@@ -59,12 +61,17 @@ class Lock:
 
 
 def lock(path: Path, seconds: float = PATIENCE) -> Lock:
-    """The lock, waited for. Raises LockHeld after so many seconds; StorageError."""
-    deadline, pause = time.monotonic() + seconds, FIRST_PAUSE
+    """The lock, waited for. Raises LockHeld if one holder keeps it for so many seconds, or if
+    others take turns at it for `TURNS` times as long; StorageError."""
+    began, pause, keeper = time.monotonic(), FIRST_PAUSE, holder(path)
+    since = began
     while (held := try_lock(path)) is None:
-        if time.monotonic() >= deadline:
+        now = time.monotonic()
+        if (latest := holder(path)) != keeper:
+            keeper, since = latest, now
+        if now >= since + seconds or now >= began + TURNS * seconds:
             raise LockHeld(
-                f"{_named(holder(path))} has held {path} for {seconds:.0f} s",
+                f"{_named(keeper)} has held {path} for {now - since:.0f} s",
                 "Try again when it has finished, or end it if it hangs",
             )
         time.sleep(pause)

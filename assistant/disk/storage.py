@@ -81,6 +81,8 @@ def _cure(error: OSError) -> str:
             return "The disk is read-only; use a workspace elsewhere with -w"
         case errno.ENOSPC | errno.EDQUOT:
             return "The disk is full; make room and try again"
+        case errno.EISDIR | errno.EINVAL:
+            return "Move away what lies there in its place"
         case errno.ENOENT:
             return "Check that the folder is still there"
         case _:

@@ -7,6 +7,8 @@ A workspace may lie in a folder that a program syncs. What two machines would ta
 import contextlib
 import functools
 import hashlib
+import os
+import tempfile
 from pathlib import Path
 from secrets import token_hex
 
@@ -14,6 +16,7 @@ from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError
 
+IN_MEMORY = Path("/dev/shm")
 OWNER = "machine"
 """The file in a workspace's own folder that says whose it is."""
 
@@ -44,6 +47,11 @@ def own(base: Path, kind: str, root: Path) -> Path:
     """A folder of this machine's for something of a workspace, below the user's `base`."""
     name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return base / kind / name
+
+
+def volatile() -> Path:
+    """A folder whose files lie in memory, as far as the system has one."""
+    return IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def journal(private: Path) -> Path:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from assistant import config
+from assistant.workspace import machine
 from assistant.workspace.folder import Workspace
 
-Base = Literal["workspace", "state", "cache", "config"]
-"""What a store's patterns start from: the workspace's folder, or one of the user's (XDG)."""
+Base = Literal["workspace", "state", "cache", "config", "memory"]
+"""What a store's patterns start from: the workspace's folder, one of the user's (XDG), or the
+system's for files in memory."""
 Words = Literal["always", "sessions", "owner", "none"]
 """Whose words a store holds, and when a purge takes them out: always; with --sessions; they are the
 owner's own, to be changed by the owner; or there are none in it."""
@@ -59,6 +61,8 @@ STORES = (
           "chunks, words and vectors of the files, and how far the journal was read", "always"),
     Store("synced index", "cache", ("index/**/*",),
           "the same, of workspaces that other machines share", "always"),
+    Store("index in memory", "memory", ("assistant-index-*/**/*",),
+          "the same, while a disk takes no writes; gone with its process", "always"),
     Store("synced locks", "state", ("locks/**/*",),
           "process numbers, of such workspaces", "none"),
     Store("vectors", "cache", ("vectors/*/*",),
@@ -115,6 +119,8 @@ def root(place: Workspace, base: Base) -> Path:
             return config.cache_dir()
         case "config":
             return config.config_file().parent
+        case "memory":
+            return machine.volatile()
 
 
 def unlisted(place: Workspace) -> list[Path]:

@@ -1,7 +1,7 @@
 """An index in memory, for as long as a disk takes no writes: full, or read-only.
 
 It begins as a copy of the one on the disk, so that nothing is embedded again, and goes when it is
-closed. What a killed process left of one is removed by the next.
+closed. What a killed process left of one is removed at the next start.
 """
 
 import contextlib
@@ -9,13 +9,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 
 from assistant.disk import storage
+from assistant.workspace import machine
 
-IN_MEMORY = Path("/dev/shm")
 PREFIX = "assistant-index-"
+"""How the names of these folders begin; the number of their process follows."""
 ROOM = 2 << 20
 
 
@@ -24,11 +24,10 @@ class StandIn:
 
     def __init__(self, index: Path, cache: Path) -> None:
         """`cache` are the vectors that the catalog in `index` names."""
-        base = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-        prefix = f"{PREFIX}{sha256(os.fsencode(index)).hexdigest()[:16]}-"
-        _sweep(base, prefix)
+        sweep()
+        base = machine.volatile()
         with storage.reported("made", base):
-            self.index = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+            self.index = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
         self.cache = self.index / cache.name
         try:
             with storage.reported("copied", index):
@@ -60,7 +59,18 @@ def _copy(files: Iterable[Path], target: Path) -> None:
                 shutil.copyfile(path, target / path.name)
 
 
-def _sweep(base: Path, prefix: str) -> None:
-    for left in base.glob(f"{prefix}*"):
-        if left.stat().st_uid == os.getuid():
-            shutil.rmtree(left, ignore_errors=True)
+def sweep() -> None:
+    """Remove what killed processes of this user left: an owner's words are in it."""
+    for left in machine.volatile().glob(f"{PREFIX}*"):
+        process = left.name.removeprefix(PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if left.lstat().st_uid == os.getuid() and not _runs(process):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _runs(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    return True

@@ -23,7 +23,7 @@ from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import SCHEMA_VERSION, CatalogDamaged
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
-from assistant.memory.index.stand_in import StandIn, takes_writes
+from assistant.memory.index.stand_in import StandIn, sweep, takes_writes
 from assistant.settings.memory import IndexSettings
 
 MANIFEST = "manifest.json"
@@ -55,6 +55,7 @@ class IndexStore:
         self._stand_in: StandIn | None = None
         self._looked = 0.0
         self.notices: list[str] = []
+        sweep()
         try:
             self.catalog, self.dense = self._open()
         except StorageError:

@@ -45,7 +45,7 @@ class Looking:
                 self.parts.embedder.notice,
                 *self.parts.notices.all(),
                 *self.parts.library.notices(),
-                *damage(self.parts.ledger.commits.journal),
+                *damage(self.parts.ledger.commits.journal, self.parts.review),
             ]
             waiting = len(self.parts.review.waiting())
             notices = tuple(filter(None, told))

@@ -144,7 +144,7 @@ class LocalMemory(Looking):
     def check(self) -> tuple[Finding, ...]:
         with self.parts.fresh.lock:
             self.parts.fresh.refresh()
-            found = tuple(check(self.parts.ledger.commits, self.parts.index))
+            found = tuple(check(self.parts.ledger.commits, self.parts.review, self.parts.index))
             self.parts.fresh.refresh()
             return found
 

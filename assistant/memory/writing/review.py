@@ -1,22 +1,24 @@
 """The quarantine: facts that wait for the owner before they are memory.
 
 A fact that a tool's output may have planted reaches neither a memory file nor a prompt until the
-owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten as a whole.
+owner has read it. `.assistant/review.jsonl`: one JSON object a line, rewritten as a whole. A line
+that is damaged is passed over, and stays until it is `set_aside`.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from assistant.disk import locking, storage
-from assistant.errors import LedgerError, StorageError
+from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Held, Origin, Passage
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.adding import Written
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup.items import clean
 from assistant.memory.writing.record.writes import now
+from assistant.memory.writing.transaction import SetAside
 from assistant.workspace.folder import Workspace
 
 
@@ -40,9 +42,26 @@ class Review:
         return tuple(held)
 
     def waiting(self) -> tuple[Held, ...]:
-        """The facts that wait, oldest first. Raises StorageError if the file is damaged."""
-        lines = storage.held(self.path).splitlines()
-        return tuple(self._read(number, line) for number, line in enumerate(lines, start=1))
+        """The facts that wait, oldest first. Raises StorageError."""
+        return tuple(each for _, each in self._lines() if isinstance(each, Held))
+
+    def damaged(self) -> dict[int, bytes]:
+        """The lines that cannot be read, by their number."""
+        return {number: each for number, each in self._lines() if isinstance(each, bytes)}
+
+    def set_aside(self) -> SetAside | None:
+        """Take damaged lines out of the file, and keep them; None if there are none."""
+        with self.locked():
+            return self.set_aside_alone()
+
+    def set_aside_alone(self) -> SetAside | None:
+        """Do the same where the lock is held."""
+        damaged = self.damaged()
+        if not damaged:
+            return None
+        kept = self._ledger.commits.keep(damaged)
+        storage.replace(self.path, _written(self.waiting()))
+        return kept
 
     def accept(
         self,
@@ -83,7 +102,7 @@ class Review:
         """The file and what it shall hold, if a fact is in it that holds what must go."""
         waiting = self.waiting()
         left = [each for each in waiting if not holds(each.fact.text)]
-        return [(self.path, _lines(left))] if len(left) < len(waiting) else []
+        return [(self.path, _written(left))] if len(left) < len(waiting) else []
 
     def locked(self) -> locking.Lock:
         """Let nobody else change what waits, until the lock is released."""
@@ -104,23 +123,28 @@ class Review:
         return found
 
     def _save(self, waiting: Sequence[Held]) -> None:
-        storage.replace(self.path, _lines(waiting))
+        damaged = b"".join(line + b"\n" for line in self.damaged().values())
+        storage.replace(self.path, damaged + _written(waiting))
 
-    def _read(self, number: int, line: bytes) -> Held:
-        try:
-            raw = json.loads(line)
-            fact = raw["fact"]
-            origin = fact.pop("origin")
-            origin = Origin(origin["kind"], origin["session"], tuple(origin["entries"]))
-            return Held(raw["id"], raw["time"], Fact(**fact, origin=origin))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StorageError(
-                f"{self.path}:{number} is damaged ({error})",
-                "Put the line right, or remove it if it cannot be",
-            ) from error
+    def _lines(self) -> Iterator[tuple[int, Held | bytes]]:
+        """Each line by its number: a fact, or what cannot be read."""
+        for number, line in enumerate(storage.held(self.path).split(b"\n"), start=1):
+            if line.strip():
+                yield number, _read(line) or line
 
 
-def _lines(waiting: Sequence[Held]) -> bytes:
+def _read(line: bytes) -> Held | None:
+    try:
+        raw = json.loads(line)
+        fact = raw["fact"]
+        origin = fact.pop("origin")
+        origin = Origin(origin["kind"], origin["session"], tuple(origin["entries"]))
+        return Held(raw["id"], raw["time"], Fact(**fact, origin=origin))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _written(waiting: Sequence[Held]) -> bytes:
     return "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in waiting).encode()
 
 

@@ -53,6 +53,14 @@ class Change:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Damaged lines of a file, by their numbers, and the image that keeps what they said."""
+
+    lines: tuple[int, ...]
+    image: str
+
+
 class Commits:
     """The writes to one workspace's files. Safe to use from several threads and processes.
 
@@ -147,16 +155,20 @@ class Commits:
                 raise
             self.journal.settle([write.id], (), verdicts)
 
-    def set_aside(self) -> dict[int, str]:
-        """Take the journal's damaged lines out of it; where each is kept, by its number."""
+    def set_aside(self) -> SetAside | None:
+        """Take the journal's damaged lines out of it, and keep them; None if there are none."""
         with self.locked():
-            kept = {
-                number: self.images.keep(line.decode("utf-8", "backslashreplace"))
-                for number, line in self.journal.damaged().items()
-            }
-            if kept:
-                self.journal.rewrite(lambda write: write)
+            damaged = self.journal.damaged()
+            if not damaged:
+                return None
+            kept = self.keep(damaged)
+            self.journal.rewrite(lambda write: write)
             return kept
+
+    def keep(self, damaged: Mapping[int, bytes]) -> SetAside:
+        """Keep lines that cannot be read, by their numbers."""
+        texts = (line.decode("utf-8", "backslashreplace") for line in damaged.values())
+        return SetAside(tuple(damaged), self.images.keep("\n".join(texts)))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

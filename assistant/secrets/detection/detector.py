@@ -26,6 +26,8 @@ from assistant.secrets.stand_ins import STAND_IN
 Rule = Callable[[str, int, int], Iterable[Span]]
 """Given a text and where a mark stands in it, the secrets there."""
 
+STRETCH = 1 << 16
+"""Characters that a pattern goes through at once: other threads wait meanwhile."""
 BLOCK = 1_024
 """Characters of a text that are looked at, and remembered, together."""
 BEFORE, AFTER = 256, 2_304
@@ -78,8 +80,11 @@ class Detector:
 
     def _exactly(self, text: str) -> Iterator[Span]:
         """Where the known values stand."""
-        for last, (value,) in self._values.iter(text) if self._known else ():
-            yield last + 1 - len(value), last + 1, self._known[value]
+        longest = max(map(len, self._known), default=0)
+        for first in range(0, len(text) if longest else 0, STRETCH):
+            begin, stop = max(0, first - longest), min(first + STRETCH, len(text))
+            for last, (value,) in self._values.iter(text, begin, stop):
+                yield last + 1 - len(value), last + 1, self._known[value]
 
     def _in_block(self, text: str, first: int, cut: bool) -> list[Span] | None:
         """What begins within a block; None if the text was `cut` too short behind it to tell."""
@@ -121,7 +126,16 @@ def _phrase(said: Claim) -> Rule:
 
 def _lines(text: str) -> Iterator[Span]:
     """What is told by a line as a whole, or by its form alone."""
-    for line in _LINES.finditer(text):
+    first = 0
+    while first < len(text):
+        end = text.find("\n", first + STRETCH)
+        stop = len(text) if end < 0 else end
+        yield from _lines_within(text, first, stop)
+        first = stop + 1
+
+
+def _lines_within(text: str, first: int, stop: int) -> Iterator[Span]:
+    for line in _LINES.finditer(text, first, stop):
         if line["jar"]:
             if grade(line["jar"]) >= Grade.MIXED:
                 yield *line.span("jar"), "cookie"
@@ -129,9 +143,9 @@ def _lines(text: str) -> Iterator[Span]:
             yield from structures.seed_line(text, line.start(), line.end())
         elif grade(line["pgpass"]) >= Grade.COMPOUND:
             yield *line.span("pgpass"), "password"
-    for loose in _LOOSE.finditer(text):
+    for loose in _LOOSE.finditer(text, first, stop):
         yield *loose.span(), f"{loose.lastgroup}-token"
-    for body in _PREFIXED.finditer(text):
+    for body in _PREFIXED.finditer(text, first, stop):
         before = re.search(
             r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z",
             text[max(0, body.start() - 26) : body.start()],

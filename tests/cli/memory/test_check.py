@@ -22,6 +22,13 @@ def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) ->
     assert found.returncode == 0
     (finding,) = json.loads(found.stdout)
     assert (finding["part"], finding["mended"]) == ("journal", True)
+    (place / ".assistant" / "review.jsonl").write_text("{spoilt\n\n[]\n")
+    left = place / ".assistant" / ".journal.jsonl.abc.assistant-tmp"
+    left.write_text("a killed write")
+    found = run("memory", "check").stdout.splitlines()
+    assert len(found) == 2
+    assert "mended: review.jsonl: lines 1, 3 were damaged" in found[0]
+    assert str(left.name) in found[1] and not left.exists()
     assert "Nothing is wrong" in run("memory", "check").stdout
     assert len(json.loads(run("memory", "log", "--json").stdout)) == 3
     assert run("memory", "undo").stdout == "Undone: remember MEMORY.md  Cleo has the map\n"

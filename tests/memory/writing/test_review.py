@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.errors import LedgerError, StorageError
+from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.review import Review
@@ -94,9 +94,17 @@ def test_what_holds_certain_words_is_left_out_on_request(
     assert review.without(lambda text: "eve@" in text) == []
 
 
-def test_a_damaged_line_is_named(workspace: Workspace, review: Review) -> None:
+def test_a_damaged_line_stops_nothing_and_is_set_aside(
+    workspace: Workspace, review: Review
+) -> None:
     review.hold([FACT, Fact("other")])
     path = workspace.private / "review.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"id"', b'"x"', 1))
-    with pytest.raises(StorageError, match=r"review\.jsonl:1 is damaged"):
-        review.waiting()
+    spoilt = path.read_bytes().splitlines()[0]
+    review.hold([Fact("a third")])
+    assert [held.fact.text for held in review.waiting()] == ["other", "a third"]
+    assert list(review.damaged().values()) == [spoilt]
+    kept = review.set_aside()
+    assert kept is not None and Ledger(workspace).commits.images.read(kept.image) == spoilt.decode()
+    assert review.damaged() == {} and review.set_aside() is None
+    assert [held.fact.text for held in review.waiting()] == ["other", "a third"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from assistant import config
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage
+from assistant.memory.index import stand_in
 from assistant.memory.text.markdown import superseding
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
@@ -31,6 +32,7 @@ from assistant.memory.writing.record.images import Images
 from assistant.memory.writing.record.writes import Edit, Purging, Write, new_id, now, scrubbed
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
+from assistant.workspace.leftovers import killed_writes
 from assistant.workspace.stores import STORES
 
 
@@ -61,7 +63,7 @@ class Purge:
         """
         with self._alone():
             check_wanted()
-            self._commits.set_aside()  # among the images it is found
+            self._tidy_up()
             if request and (done := self._journal.of_request(request).get(0)):
                 return Forgotten(done.id, tuple(passages), done.purged)
             purging = self._wanted(passages, past, sessions, request or new_id())
@@ -79,7 +81,7 @@ class Purge:
         if not self._journal.purges():
             return
         with self._alone():
-            self._commits.set_aside()
+            self._tidy_up()
             for purging in self._journal.purges():
                 with ExitStack() as held:
                     plan = _Plan(self._commits, self._review, purging, held)
@@ -90,6 +92,14 @@ class Purge:
     def _alone(self) -> Iterator[None]:
         with self._review.locked(), self._commits.locked():
             yield
+
+    def _tidy_up(self) -> None:
+        """What is damaged goes to the images, where it is found; what killed writes left goes."""
+        self._commits.set_aside()
+        self._review.set_aside_alone()
+        for left in killed_writes(self._commits.workspace):
+            left.unlink(missing_ok=True)
+        stand_in.sweep()
 
     def _wanted(
         self, passages: Sequence[Passage], past: Sequence[str], sessions: bool, name: str
@@ -173,8 +183,10 @@ class _Plan:
         """The files of a store that get another content as a whole."""
         place = self._commits.workspace
         match store:
-            case "memory" | "journal" | "history" | "index" | "synced index" | "vectors":
+            case "memory" | "journal" | "history" | "vectors":
                 return ()  # these have steps of their own
+            case "index" | "synced index" | "index in memory":
+                return ()  # it scrubs itself
             case "review":
                 return self._review.without(self.words.stand_in)
             case "map":

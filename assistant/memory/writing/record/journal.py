@@ -54,6 +54,7 @@ class Journal:
 
     def __init__(self, path: Path, checkpoint: Path | None = None, short: int = SHORT) -> None:
         """`checkpoint` is the file for that of a journal of `short` bytes or more."""
+        self.name = path.name
         self._lines = Following(path, checkpoint, short)
 
     def refresh(self, *, mend: bool = False) -> None:
