@@ -19,6 +19,7 @@ from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import operations, sockets, wire
 from assistant.memory.daemon.operations import Operation, P, R
 from assistant.memory.state import DaemonStatus
+from assistant.workspace.anchor import Anchor
 from assistant.workspace.folder import Workspace
 
 CLIENTS_SECTIONS = ("memory", "daemon")
@@ -80,6 +81,7 @@ class DaemonMemory:
         notify: Notify = no_notices,
     ) -> None:
         self._workspace = workspace
+        self._anchor = Anchor(workspace.root)
         self._raw = raw
         self._digest = config.index_digest(raw)
         self._progress = progress
@@ -118,7 +120,8 @@ class DaemonMemory:
             self._connected()
 
     def answered(self, ident: str, message: bytes) -> bytes:
-        """The result of a request. Raises what the daemon raised, and DaemonError."""
+        """The result of a request. Raises what the daemon raised, DaemonError, and StorageError if
+        another folder has taken the workspace's place since it was opened."""
         with self._lock:
             answer = self._ask(ident, message)
         if answer.error:
@@ -129,6 +132,7 @@ class DaemonMemory:
 
     def _ask(self, ident: str, message: bytes) -> wire.Answer:
         for _ in range(ATTEMPTS):
+            self._anchor.check()
             try:
                 return self._connected().ask(ident, message)
             except ConnectionError:

@@ -14,6 +14,7 @@ from assistant.memory.base import (
 )
 from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index import stand_in
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
@@ -89,6 +90,7 @@ class Parts:
 
     def _scrub(self) -> None:
         """Leave no byte of what the files no longer hold in any index."""
+        stand_in.sweep()
         try:
             self.index.scrub()
         except CatalogDamaged:

@@ -105,7 +105,11 @@ class Review:
         return [(self.path, _written(left))] if len(left) < len(waiting) else []
 
     def locked(self) -> locking.Lock:
-        """Let nobody else change what waits, until the lock is released."""
+        """Let nobody else change what waits, until the lock is released.
+
+        Raises StorageError if another folder stands in the workspace's place.
+        """
+        self._ledger.commits.anchor.check()
         return locking.lock(storage.private_directory(self._workspace.locks) / "review.lock")
 
     def _held(self, fact: Fact, waiting: Sequence[Held]) -> Held:

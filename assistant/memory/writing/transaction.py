@@ -26,6 +26,7 @@ from assistant.memory.writing.saving import Tell, no_word
 from assistant.memory.writing.settling import settle
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
 from assistant.workspace import machine
+from assistant.workspace.anchor import Anchor
 from assistant.workspace.folder import Workspace
 
 ATTEMPTS = 100
@@ -33,15 +34,6 @@ ATTEMPTS = 100
 Texts = Mapping[str, tuple[str, str]]
 """Of each file what it says and what it shall say; one that is not there says nothing."""
 _T = TypeVar("_T")
-
-
-def folder_identity(path: Path) -> tuple[int, int]:
-    """What tells a folder from another at its place; zeros if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_dev, found.st_ino
 
 
 @dataclass(slots=True)
@@ -64,13 +56,13 @@ class SetAside:
 class Commits:
     """The writes to one workspace's files. Safe to use from several threads and processes.
 
-    `journal` and `images` are what is kept of them.
+    `journal` and `images` are what is kept of them, `anchor` holds on to the workspace's folder.
     """
 
     def __init__(self, workspace: Workspace, tell: Tell = no_word) -> None:
         """`tell` is given a line while a write waits for a program that has a file open."""
         self.workspace = workspace
-        self._place = folder_identity(workspace.root)
+        self.anchor = Anchor(workspace.root)
         self._tell = tell
         self._thread = threading.RLock()
         self._held = False
@@ -178,7 +170,7 @@ class Commits:
                 yield
                 return
             storage.private_directory(self.workspace.private)
-            self._check_place()
+            self.anchor.check()
             storage.private_directory(self.workspace.locks)
             with locking.lock(self.workspace.ledger_lock):
                 self._held = True
@@ -190,14 +182,6 @@ class Commits:
                     yield
                 finally:
                     self._held = False
-
-    def _check_place(self) -> None:
-        """Raise StorageError if another folder stands where the workspace was opened."""
-        if folder_identity(self.workspace.root) != self._place:
-            raise StorageError(
-                f"{self.workspace.root} is another folder than the one that was opened",
-                "Try again; if it was moved, name its new place with -w",
-            )
 
     def _opened(self, path: Path) -> Journal:
         return Journal(path, self.workspace.index / f"{path.stem}.db")

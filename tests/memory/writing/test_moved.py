@@ -10,6 +10,7 @@ from assistant.errors import AssistantError, StorageError
 from assistant.memory.base import Fact
 from assistant.memory.daemon.client import connect
 from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.review import Review
 from assistant.workspace import folder
 from assistant.workspace.folder import Workspace
 
@@ -30,15 +31,31 @@ def test_nothing_is_written_where_it_was(workspace: Workspace, again: bool) -> N
     assert "tea" in (moved / "MEMORY.md").read_text() and "dog" in (moved / "MEMORY.md").read_text()
 
 
-def test_no_daemon_begins_where_it_was(tmp_path: Path) -> None:
+def test_no_daemon_begins_where_it_was_nor_serves_another_that_came_there(tmp_path: Path) -> None:
     place = folder.create(tmp_path / "place").workspace
     memory = connect(place, {})
     memory.remember([Fact("Likes tea")])
     place.root.rename(tmp_path / "moved")
     with pytest.raises(AssistantError):
         memory.remember([Fact("Has a dog")])
-    memory.close()
     assert not place.root.exists()
+    folder.create(place.root)
+    before = (place.root / "MEMORY.md").read_bytes()
+    for waits in (False, True):
+        with pytest.raises(StorageError, match="another folder"):
+            memory.remember([Fact("Has a dog", waits=waits)])
+    memory.close()
+    assert (place.root / "MEMORY.md").read_bytes() == before
+    assert not (place.private / "review.jsonl").exists()
+
+
+def test_what_waits_is_not_held_at_another_s_place(workspace: Workspace) -> None:
+    review = Review(workspace, Ledger(workspace))
+    workspace.root.rename(workspace.root.with_name("moved"))
+    workspace.private.mkdir(parents=True)
+    with pytest.raises(StorageError, match="another folder"):
+        review.hold([Fact("Has a dog")])
+    assert list(workspace.private.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

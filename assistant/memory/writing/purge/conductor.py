@@ -17,7 +17,6 @@ from pathlib import Path
 from assistant import config
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage
-from assistant.memory.index import stand_in
 from assistant.memory.text.markdown import superseding
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
@@ -99,7 +98,6 @@ class Purge:
         self._review.set_aside_alone()
         for left in killed_writes(self._commits.workspace):
             left.unlink(missing_ok=True)
-        stand_in.sweep()
 
     def _wanted(
         self, passages: Sequence[Passage], past: Sequence[str], sessions: bool, name: str
