@@ -1,15 +1,24 @@
-"""What the index holds of a text: chunks without secrets, and a vector for each, embedded once."""
+"""What the index holds of a text: chunks without secrets, and a vector for each, embedded once.
+
+Of a file that was indexed before, only the parts that changed are made.
+"""
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.backlog import SLICE, Backlog
+from assistant.memory.index.backlog import Backlog
 from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.text.chunks import Chunk, Chunker
+from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
+from assistant.memory.text.chunks import TOP, Chunk, Chunker, Part, repeated
+from assistant.memory.text.markdown.lines import BREAKS
 from assistant.memory.text.masking import masked
+from assistant.memory.text.seals import around, sealing, unchanged
+from assistant.memory.text.section import Section, section_of
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 
@@ -40,27 +49,145 @@ class Maker:
         self._redactor = redactor
         self._refine = refine
 
-    def chunks(
+    def update(
         self,
         name: str,
         text: str,
         catalog: Catalog,
         progress: Progress,
         go_on: Callable[[], object] | None = None,
-    ) -> list[Chunk]:
-        """The chunks of a text, whose vectors are cached. `go_on` is asked now and then whether
-        it is still worth while, and raises if not."""
-        chunks = []
-        there = catalog.embedded(name)
+    ) -> Update:
+        """What becomes of a file that has this text now; its vectors are cached. `go_on` is asked
+        now and then whether it is still worth while, and raises if not."""
         with contextlib.closing(Backlog(catalog.vectors, self._embedder)) as backlog:
-            found = self._chunks(text, name)
-            refined = self._refine(found, name, text) if self._refine else found
-            for chunk in masked(refined, text, self._redactor()):
-                if there.get(chunk.id) != chunk.plain:
-                    backlog.add(chunk.plain)
-                chunks.append(chunk)
-                if go_on and len(chunks) % SLICE == 0:
-                    go_on()
+            file = _File(name, text, catalog, self._redactor(), backlog, go_on)
+            if self._refine:
+                update = file.as_one(self._refine(self._chunks(text, name), name, text))
+            else:
+                update = file.as_changed(self._chunks)
             backlog.work_off(partial(progress, f"Indexing {name}"))
-            backlog.add_headings(standing(name, path) for path in {c.heading for c in chunks})
+            backlog.add_headings(
+                standing(name, path) for path in {c.heading for c in update.chunks}
+            )
+        return update
+
+
+class _File:
+    """A file that is on its way into the index."""
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        catalog: Catalog,
+        redactor: Redactor,
+        backlog: Backlog,
+        go_on: Callable[[], object] | None,
+    ) -> None:
+        self._name = name
+        self._text = text.removeprefix("\ufeff")
+        self._catalog = catalog
+        self._redactor = redactor
+        self._backlog = backlog
+        self._go_on = go_on
+        self._before = catalog.parts(name)
+        self._seal = sealing(self._text, redactor.knowledge)
+
+    def as_one(self, chunks: Iterable[Chunk]) -> Update:
+        """Its update, if it is understood only as a whole."""
+        lines = sum(1 for _ in BREAKS.finditer(self._text))
+        whole = Part(0, len(self._text), lines, TOP, tuple(chunks))
+        return Update([NewPart(b"", "", whole.size, lines, self._masked(whole))], self._before)
+
+    def as_changed(self, chunker: Chunker) -> Update:
+        """Its update, of the parts alone that are not as they were."""
+        known = [(part.size, part.seal) for part in self._before]
+        head, tail = unchanged(len(self._text), known, self._seal)
+        return self._within(chunker, head, tail) or self._renewed(chunker, 0, 0)[0]
+
+    def _within(self, chunker: Chunker, head: int, tail: int) -> Update | None:
+        """The update that leaves so many parts as they are, or fewer behind; None if ids in those
+        change, since they say again what is said elsewhere."""
+        update, renamed = self._renewed(chunker, head, tail)
+        if update.head or update.tail:
+            replaced = {id_ for id_, _ in self._catalog.identified(update.replaced)}
+            if self._catalog.saying(renamed) - replaced:
+                return None
+        return update
+
+    def _renewed(self, chunker: Chunker, head: int, tail: int) -> tuple[Update, set[str]]:
+        """The same update, and the ids of what is said more or less often than before."""
+        stay = self._before[:head]
+        section = section_of(self._before[head].section) if stay else TOP
+        behind = _Behind(self._before[len(self._before) - tail :], len(self._text))
+        start = sum(part.size for part in stay)
+        parts, shown = [], []
+        for part in chunker.parts(self._text, self._name, start, section, behind.is_met):
+            parts.append(part)
+            shown.append(self._masked(part))
+        update = Update((), self._before, head, behind.count)
+        said = [chunk for part in parts for chunk in part.chunks]
+        ids, renamed = _ids(said, self._catalog.identified(update.replaced))
+        named = iter(ids)
+        new = [
+            NewPart(
+                self._seal(part.start, part.size), part.section.written(), part.size, part.lines,
+                [_with_id(chunk, next(named)) for chunk in chunks],
+            )
+            for part, chunks in zip(parts, shown, strict=True)
+        ]  # fmt: skip
+        again = zip(ids, said, strict=True)
+        repeats = {id_: chunk.id for id_, chunk in again if id_ != chunk.id}
+        return replace(update, parts=new, repeats=repeats), renamed
+
+    def _masked(self, part: Part) -> list[Chunk]:
+        """The chunks of a part without secrets; their vectors are on their way."""
+        begin, end = around(self._text, part.start, part.size)
+        found = masked(part.chunks, self._text[begin:end], self._redactor, part.start - begin)
+        chunks = list(found)
+        for chunk in chunks:
+            self._backlog.add(chunk.plain)
+        if self._go_on:
+            self._go_on()
         return chunks
+
+
+class _Behind:
+    """The parts that end a file as they did before, and how many of them do."""
+
+    def __init__(self, parts: Sequence[KnownPart], size: int) -> None:
+        self._begins: dict[int, tuple[int, str]] = {}
+        for number, part in enumerate(reversed(parts), start=1):
+            size -= part.size
+            self._begins[size] = number, part.section
+        self.count = 0
+
+    def is_met(self, place: int, section: Section) -> bool:
+        """Whether one of them begins at a place as it did; from there on all is as it was."""
+        number, above = self._begins.get(place, (0, ""))
+        if number and section.written() == above:
+            self.count = number
+        return self.count > 0
+
+
+def _ids(chunks: Sequence[Chunk], there: Sequence[tuple[str, str]]) -> tuple[list[str], set[str]]:
+    """The ids of chunks that take the place of others (id, and that of the first which says the
+    same), and the first ids of what is said more or less often than there."""
+    before: dict[str, list[str]] = {}
+    for id_, first in there:
+        before.setdefault(first, []).append(id_)
+    times = Counter(chunk.id for chunk in chunks)
+    firsts = times.keys() | before.keys()
+    renamed = {first for first in firsts if times[first] != len(before.get(first, ()))}
+    met: Counter[str] = Counter()
+    ids = []
+    for chunk in chunks:
+        again = met[chunk.id]
+        met[chunk.id] += 1
+        renew = chunk.id in renamed
+        ids.append(repeated(chunk, again).id if renew else before[chunk.id][again])
+    return ids, renamed
+
+
+def _with_id(chunk: Chunk, id_: str) -> Chunk:
+    return chunk if chunk.id == id_ else replace(chunk, id=id_)

@@ -5,7 +5,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 
 from assistant.errors import AssistantError
@@ -16,9 +16,9 @@ from assistant.memory.index.making import Maker
 from assistant.memory.index.reading import read as read_file
 from assistant.memory.index.reading import stat_of, trusted
 from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.sqlite.parts import Update
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.store import IndexStore
-from assistant.memory.text.chunks import Chunk
 
 logger = logging.getLogger(__name__)
 
@@ -138,15 +138,24 @@ class Updater:
         except ValueError as error:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
-        chunks = self._maker.chunks(name, text, self._store.catalog, progress)
-        self._commit(name, stat, digest, chunks, text)
+        self._commit(name, stat, digest, text, progress)
         self._doubt(name, stat, data)
         return True
 
     def _commit(
-        self, name: str, stat: Stat, digest: str, chunks: Sequence[Chunk], text: str
+        self,
+        name: str,
+        stat: Stat,
+        digest: str,
+        text: str,
+        progress: Progress,
+        update: Update | None = None,
     ) -> None:
-        self._store.catalog.replace_source(name, stat, digest, chunks, self._maker.fingerprint)
+        """Write a file's update, which is made anew if the catalog is not as that knew it."""
+        catalog, fingerprint = self._store.catalog, self._maker.fingerprint
+        update = update or self._maker.update(name, text, catalog, progress)
+        while not catalog.replace_source(name, stat, digest, update, fingerprint):
+            update = self._maker.update(name, text, catalog, progress)
         self._faults.pop(name, None)
         self.changes.append((name, text, digest))
 
@@ -156,10 +165,10 @@ class Updater:
         try:
             stat, data = read_file(f"{self._corpus.root}/{name}")
             text, digest = self._maker.text(name, data), sha256(data).hexdigest()
-            chunks = self._maker.chunks(name, text, self._store.catalog, self._go_on, self._go_on)
+            update = self._maker.update(name, text, self._store.catalog, self._go_on, self._go_on)
             with self._lock:
                 self.committing = True
-                self._commit(name, stat, digest, chunks, text)
+                self._commit(name, stat, digest, text, self._go_on, update)
                 self._known = self._store.catalog.sources()
         except (OSError, ValueError) as error:
             self._fault(name, stat, f"cannot be indexed ({error})")

@@ -9,20 +9,29 @@ import threading
 import unicodedata
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from assistant.memory.base import Passage, Status
 from assistant.memory.text.markdown.blocks import Heading, Unit, parse
 from assistant.memory.text.markdown.lines import BREAKS
 from assistant.memory.text.markdown.overlong import MAX_CHARS
-from assistant.memory.text.markdown.segments import cut
+from assistant.memory.text.markdown.segments import cuts, starts_part
+from assistant.memory.text.section import Section
 from assistant.memory.text.times.dates import heading_date, mentions
 
 REMEMBERED_CHARS = 12_000_000
 """The text whose chunks are remembered: some 150,000 facts."""
+LARGEST_PART = 96 << 10
+"""Characters from which on a part ends with the next piece."""
+TOP = Section()
 _SPECIAL_TOKENS = 8
 """More than any model adds to a text."""
+
+
+def _never(place: int, section: Section) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,43 +110,66 @@ class Chunker:
     ) -> None:
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
-        self._remembered: OrderedDict[tuple[str, _Section, str], _Piece] = OrderedDict()
+        self._remembered: OrderedDict[tuple[str, Section, str], _Piece] = OrderedDict()
         self._room = REMEMBERED_CHARS
         self._turn = threading.Lock()
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
         """The chunks of a file's text, in order, as they are parsed."""
         times: Counter[str] = Counter()
-        count = start = line = 0
-        for piece in self._pieces(text.removeprefix("\ufeff"), source):
-            for each in piece.chunks:
-                yield _placed(each, times[each.id], count, start, line)
+        ordinal = line = 0
+        for part in self.parts(text.removeprefix("\ufeff"), source):
+            for each in part.chunks:
+                yield placed(repeated(each, times[each.id]), ordinal, part.start, line)
                 times[each.id] += 1
-                count += 1
-            start += piece.size
-            line += piece.lines
+            ordinal += len(part.chunks)
+            line += part.lines
 
-    def _pieces(self, text: str, source: str) -> Iterator["_Piece"]:
-        """The pieces of a text, those joined again that an open fence or the like runs through."""
-        section = _Section()
-        parts = list(cut(text))
-        first = 0
-        while first < len(parts):
-            last = first + 1
-            piece = self._once(parts[first], source, section)
-            while piece.open and last < len(parts):
-                last += last - first
-                piece = self._once("".join(parts[first:last]), source, section)
-            yield piece
+    def parts(
+        self,
+        text: str,
+        source: str,
+        start: int = 0,
+        section: Section = TOP,
+        is_known: Callable[[int, Section], bool] = _never,
+    ) -> Iterator["Part"]:
+        """The parts of a text without byte-order mark, from the one that begins at `start` under a
+        section, up to where one is known that would begin."""
+        above, chunks, size, lines = section, list[Chunk](), 0, 0
+        for piece in self._pieces(text, source, start, section):
+            if size and (size >= LARGEST_PART or starts_part(text, start + size)):
+                yield Part(start, size, lines, above, tuple(chunks))
+                start += size
+                above, chunks, size, lines = section, [], 0, 0
+                if is_known(start, section):
+                    return
+            for each in piece.chunks:
+                chunks.append(placed(each, len(chunks), size, lines))
+            size += piece.size
+            lines += piece.lines
             section = piece.section
-            first = last
+        if size:
+            yield Part(start, size, lines, above, tuple(chunks))
 
-    def _once(self, text: str, source: str, section: "_Section") -> "_Piece":
+    def _pieces(self, text: str, source: str, start: int, section: Section) -> Iterator["_Piece"]:
+        """The pieces of a text, those joined again that an open fence or the like runs through."""
+        ends = chain(cuts(text, start), [len(text)])
+        while start < len(text):
+            end, taken = next(ends), 1
+            piece = self._once(text[start:end], source, section)
+            while piece.open and end < len(text):
+                *_, end = islice(ends, taken)
+                taken *= 2
+                piece = self._once(text[start:end], source, section)
+            yield piece
+            start, section = end, piece.section
+
+    def _once(self, text: str, source: str, section: Section) -> "_Piece":
         """A piece, by one thread at a time: files may be parsed side by side."""
         with self._turn:
             return self._piece(text, source, section)
 
-    def _piece(self, text: str, source: str, section: "_Section") -> "_Piece":
+    def _piece(self, text: str, source: str, section: Section) -> "_Piece":
         key = (source, section, text)
         if key in self._remembered:
             self._remembered.move_to_end(key)
@@ -149,7 +181,7 @@ class Chunker:
             self._room += len(oldest)
         return piece
 
-    def _made(self, text: str, source: str, section: "_Section") -> "_Piece":
+    def _made(self, text: str, source: str, section: Section) -> "_Piece":
         parsed = parse(text, self._fits, self._max_chars)
         named = heading_date(PurePosixPath(source).stem)
         found: list[Chunk] = []
@@ -163,17 +195,32 @@ class Chunker:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a file that is understood from itself and the section above it.
+
+    Its chunks stand in it as if it were all of the file, each as the first that says what it says.
+    Where a part ends is told by its own words and the line below it.
+    """
+
+    start: int
+    size: int
+    lines: int
+    section: Section
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Piece:
     """A piece of a file: its chunks as if it were all of it, the section that it ends in."""
 
     chunks: tuple[Chunk, ...]
     size: int
     lines: int
-    section: "_Section"
+    section: Section
     open: bool
 
 
-def _chunk(unit: Unit, text: str, source: str, section: "_Section", date: str | None) -> Chunk:
+def _chunk(unit: Unit, text: str, source: str, section: Section, date: str | None) -> Chunk:
     own = text[unit.start : unit.end]
     return Chunk(
         id=_identify(source, section.path, own, 0),
@@ -193,13 +240,19 @@ def _chunk(unit: Unit, text: str, source: str, section: "_Section", date: str | 
     )
 
 
-def _placed(chunk: Chunk, occurrence: int, ordinal: int, start: int, line: int) -> Chunk:
-    """The chunk as it stands in the whole file, where its piece begins at `start` and `line`."""
-    again = occurrence and _identify(chunk.source, chunk.heading, chunk.text, occurrence)
+def repeated(chunk: Chunk, occurrence: int) -> Chunk:
+    """A chunk, the first that says what it says, as one that comes after so many others."""
+    if not occurrence:
+        return chunk
+    return replace(chunk, id=_identify(chunk.source, chunk.heading, chunk.text, occurrence))
+
+
+def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
+    """The chunk as it stands in the whole of a text, a stretch of which begins at `start`."""
     return Chunk(
-        again or chunk.id,
+        chunk.id,
         chunk.source,
-        ordinal,
+        chunk.ordinal + ordinal,
         chunk.text,
         chunk.plain,
         chunk.heading,
@@ -234,28 +287,6 @@ def _fitting(count_tokens: Callable[[str], int], max_tokens: int) -> Callable[[s
         return most + _SPECIAL_TOKENS <= max_tokens or count_tokens(words) <= max_tokens
 
     return fits
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """The headings above a unit, outermost first, and the date of the nearest dated one."""
-
-    levels: tuple[int, ...] = ()
-    path: tuple[str, ...] = ()
-    dates: tuple[str | None, ...] = ()
-
-    @property
-    def date(self) -> str | None:
-        return next((date for date in reversed(self.dates) if date), None)
-
-    def under(self, level: int, title: str) -> "_Section":
-        """The section that a heading opens."""
-        keep = sum(1 for _ in filter(lambda above: above < level, self.levels))
-        return _Section(
-            (*self.levels[:keep], level),
-            (*self.path[:keep], title),
-            (*self.dates[:keep], heading_date(title)),
-        )
 
 
 def chunks_of(text: str, source: str) -> list[Chunk]:

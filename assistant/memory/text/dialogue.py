@@ -1,9 +1,10 @@
 """What a chunk's words tell of its kind, whatever is asked: a leading label, a turn, a question."""
 
+import hashlib
 import re
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 MAX_LABEL_WORDS = 4
 TURNS = 3
@@ -35,40 +36,49 @@ def label(plain: str) -> Label:
     return frozenset(words) if len(words) <= MAX_LABEL_WORDS else frozenset()
 
 
+def number(label: Label) -> int:
+    """What tells a label from others; 0 for none."""
+    if not label:
+        return 0
+    named = hashlib.blake2b(" ".join(sorted(label)).encode(), digest_size=8).digest()
+    return int.from_bytes(named, signed=True) or 1
+
+
 def asks(plain: str) -> bool:
     """Whether a chunk ends with a question; a remark in brackets after it does not count."""
     return _ASKS.search(plain) is not None
 
 
-def turns(chunks: Sequence[tuple[Hashable, str]]) -> list[bool]:
-    """Which of these (section, words) are turns of a conversation.
+def speaks(plain: str) -> bool:
+    """Whether somebody is spoken to."""
+    return _SPOKEN.search(plain) is not None
+
+
+def turns(
+    section: NDArray[np.int64], label: NDArray[np.int64], spoken: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which chunks, in order, are turns of a conversation; a label is a number, 0 is none.
 
     A turn is understood from the turns around it; a fact in a list stands alone, and so do three
     facts on one person, or the lines of a list of changes ("Bugfix: …").
     """
-    labelled = [(section, label(plain)) for section, plain in chunks]
-    times = Counter(labelled)
-    sections: dict[Hashable, list[int]] = {}
-    for number, (section, words) in enumerate(labelled):
-        if words:
-            sections.setdefault(section, []).append(number)
-    found = [False] * len(labelled)
-    for numbers in sections.values():
-        speakers = {each for n in numbers if times[each := labelled[n]] >= TURNS}
-        if speakers and _is_talk(
-            [labelled[n][1] for n in numbers], (chunks[n][1] for n in numbers)
-        ):
-            for n in numbers:
-                found[n] = labelled[n] in speakers
+    found = np.zeros(len(section), dtype=np.bool_)
+    at = np.flatnonzero(label)
+    at = at[np.argsort(section[at], kind="stable")]
+    said, spoken = label[at], spoken[at]
+    sections, group = np.unique(section[at], return_inverse=True)
+    speaker = np.unique(said, return_inverse=True)[1]
+    pairs, pair, times = np.unique(
+        group * len(at) + speaker, return_inverse=True, return_counts=True
+    )
+
+    def counted(chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(chosen, minlength=len(sections))
+
+    recurring = counted(pairs[times >= ANSWERS] // max(1, len(at)))
+    changing = (group[1:] == group[:-1]) & (said[1:] != said[:-1])
+    share = counted(group[1:][changing]) / np.maximum(counted(group) - 1, 1)
+    addressed = (share >= AT_TIMES) & (counted(group[spoken]) > 0)
+    talk = (recurring >= 2) & ((share >= BY_TURNS) | addressed)
+    found[at] = talk[group] & (times[pair] >= TURNS)
     return found
-
-
-def _is_talk(labels: Sequence[Label], lines: Iterator[str]) -> bool:
-    """Whether lines with these labels are a talk: more than one speaks, by turns."""
-    recurring = [each for each, times in Counter(labels).items() if times >= ANSWERS]
-    if len(recurring) < 2:
-        return False
-    changes = sum(one != other for one, other in pairwise(labels)) / (len(labels) - 1)
-    if changes >= BY_TURNS:
-        return True
-    return changes >= AT_TIMES and any(map(_SPOKEN.search, lines))

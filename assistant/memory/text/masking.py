@@ -17,9 +17,13 @@ Place = tuple[int, int, str]
 """Where a secret stands: first character, end, and its stand-in."""
 
 
-def masked(chunks: Iterable[Chunk], text: str, redactor: Redactor) -> Iterator[Chunk]:
-    """The chunks of a file's text, without the secrets in it."""
-    places = redactor.places(text.removeprefix("\ufeff"))
+def masked(
+    chunks: Iterable[Chunk], text: str, redactor: Redactor, start: int = 0
+) -> Iterator[Chunk]:
+    """The chunks of a text without byte-order mark, without the secrets in it; their characters
+    are counted from `start` on."""
+    found = redactor.places(text)
+    places = [(first - start, last - start, stand_in) for first, last, stand_in in found]
     redact = cache(redactor.redact)  # a heading stands over many chunks
     return (_masked(each, places, redact) for each in chunks) if places else iter(chunks)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.parts import NewPart, Update
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.sqlite.vector_cache import vector_key
 from assistant.memory.search.survey import near_pairs
@@ -20,7 +21,8 @@ def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Ca
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     keys = [vector_key(each.plain, "e") for each in chunks]
     opened.vectors.put(keys, unit, embedded=len(keys))
-    opened.replace_source("MEMORY.md", Stat(1, 1, 1, 1), "d", chunks, "e")
+    part = NewPart(b"", "", 1_000, 100, chunks)
+    opened.replace_source("MEMORY.md", Stat(1, 1, 1, 1), "d", Update([part]), "e")
     return opened
 
 

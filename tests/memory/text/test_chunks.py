@@ -327,10 +327,14 @@ JOINED = st.lists(st.tuples(JOINTS, NEWLINES), max_size=24).map(
 @settings(max_examples=1000, deadline=None)
 @given(JOINED)
 def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None:
-    with mock.patch("assistant.memory.text.chunks.cut", lambda text: [text] if text else []):
+    with mock.patch("assistant.memory.text.chunks.cuts", lambda text, start: []):
         whole = chunks(text)
-    with mock.patch("assistant.memory.text.markdown.segments.ITEMS", 1):
-        assert chunks(text) == whole
+    for pieces in (1, 32):
+        with (
+            mock.patch("assistant.memory.text.markdown.segments.ITEMS", 1),
+            mock.patch("assistant.memory.text.markdown.segments.PIECES", pieces),
+        ):
+            assert chunks(text) == whole
 
 
 WORDS = st.text(st.characters(exclude_characters="\n\r"), max_size=30) | st.sampled_from(

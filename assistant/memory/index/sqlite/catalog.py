@@ -5,22 +5,25 @@ be told; a crash between the two converges.
 """
 
 import contextlib
+import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.sqlite.columns import Layout, Rows, packed_chunks, unpack
+from assistant.memory.index.sqlite.columns import Layout, Rows, unpack
 from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
+from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts
 from assistant.memory.index.sqlite.postings import InvertedIndex
 from assistant.memory.index.sqlite.rows import SourceWriter, Stat
 from assistant.memory.index.sqlite.vector_cache import VectorCache
 from assistant.memory.index.sqlite.vocabulary import Vocabulary, make_anew
-from assistant.memory.text.chunks import Chunk
+
+_TABLES = ("sources", "parts", "layouts", "repeats", "sections", "chunks", "outbox", "vocabulary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +90,50 @@ class Catalog(Found):
     def count(self) -> int:
         """The number of chunks."""
         with self.database.using() as db:
-            size = db.execute("SELECT ifnull(sum(length(layout)), 0) FROM sources").fetchone()[0]
-            return packed_chunks(int(size))
+            return int(db.execute("SELECT ifnull(sum(chunks), 0) FROM parts").fetchone()[0])
 
     def sources(self) -> dict[str, Source]:
         """What is indexed, by name."""
         with self.database.using() as db:
             rows = db.execute(
-                "SELECT name, inode, size, mtime_ns, ctime_ns, sha256, read_ns, length(layout)"
-                " FROM sources ORDER BY name"
+                "SELECT s.name, s.inode, s.size, s.mtime_ns, s.ctime_ns, s.sha256, s.read_ns,"
+                " ifnull(sum(p.chunks), 0) FROM sources s LEFT JOIN parts p ON p.source = s.id"
+                " GROUP BY s.id ORDER BY s.name"
             ).fetchall()
         return {
-            name: Source(name, Stat(*stat), digest, read_ns, packed_chunks(size))
-            for name, *stat, digest, read_ns, size in rows
+            name: Source(name, Stat(*stat), digest, read_ns, chunks)
+            for name, *stat, digest, read_ns, chunks in rows
         }
 
-    def embedded(self, source: str) -> dict[str, str]:
-        """What was embedded of each chunk of a source, by id."""
+    def parts(self, source: str) -> list[KnownPart]:
+        """The parts of a source, in order."""
         with self.database.using() as db:
+            row = db.execute("SELECT id FROM sources WHERE name = ?", (source,)).fetchone()
+            return known_parts(db, int(row[0])) if row else []
+
+    def identified(self, parts: Sequence[KnownPart]) -> list[tuple[str, str]]:
+        """Of each chunk of these parts, in order: its id, and that of the first in its file which
+        says the same."""
+        with self.database.using() as db:
+            found: list[tuple[str, str]] = []
+            for part in parts:
+                found += db.execute(
+                    "SELECT c.id, ifnull(r.first, c.id) FROM chunks c"
+                    " LEFT JOIN repeats r ON r.id = c.id WHERE c.part = ? ORDER BY c.ordinal",
+                    (part.id,),
+                )
+            return found
+
+    def saying(self, firsts: Collection[str]) -> set[str]:
+        """The ids of all chunks that say what chunks of these ids are the first to say."""
+        with self.database.using() as db:
+            named = json.dumps(list(firsts))
             rows = db.execute(
-                "SELECT c.id, c.plain FROM chunks c JOIN sources s ON s.id = c.source"
-                " WHERE s.name = ?",
-                (source,),
+                "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?1)) UNION"
+                " SELECT id FROM repeats WHERE first IN (SELECT value FROM json_each(?1))",
+                (named,),
             )
-            return dict(rows.fetchall())
+            return {id_ for (id_,) in rows}
 
     # Changes
 
@@ -124,14 +147,19 @@ class Catalog(Found):
             )
 
     def replace_source(
-        self, name: str, stat: Stat, digest: str, chunks: Sequence[Chunk], fingerprint: str
-    ) -> None:
-        """Make the rows of a source these chunks, whose vectors must be cached, at once.
+        self, name: str, stat: Stat, digest: str, update: Update, fingerprint: str
+    ) -> bool:
+        """Make the rows of a source those of an update, whose vectors must be cached, at once.
 
-        A chunk whose id is there already keeps its row; only where it stands is written.
+        A chunk whose id is there already keeps its row; only where it stands is written. False,
+        and nothing is done, if the source has other parts by now than the update knew.
         """
-        with self._changing() as db:
-            SourceWriter(db).replace(name, stat, digest, chunks, fingerprint)
+        with self.database.using():
+            if self.parts(name) != list(update.before):
+                return False
+            with self._changing() as db:
+                SourceWriter(db).replace(name, stat, digest, update, fingerprint)
+            return True
 
     def delete_source(self, name: str) -> None:
         """Remove a source and its chunks."""
@@ -141,7 +169,7 @@ class Catalog(Found):
     def clear(self) -> None:
         """Remove everything but the cached vectors."""
         with self._changing() as db:
-            for table in ("sources", "sections", "chunks", "outbox", "vocabulary"):
+            for table in _TABLES:
                 db.execute(f"DELETE FROM {table}")
             for table in ("words", "headings"):
                 db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
@@ -164,8 +192,7 @@ class Catalog(Found):
             generation = self.generation
             layout = self._layouts.get(generation)
             if layout is None:
-                rows = db.execute("SELECT name, layout FROM sources ORDER BY name").fetchall()
-                layout = unpack(generation, rows)
+                layout = _layout(db, generation)
                 latest = {
                     number: each for number, each in self._layouts.items() if number > generation
                 }
@@ -189,3 +216,16 @@ class Catalog(Found):
             )
         self._generation += 1
         self.outbox.recount()
+
+
+def _layout(db: sqlite3.Connection, generation: int) -> Layout:
+    """Where every chunk stands, in the state that a connection sees."""
+    sizes = db.execute(
+        "SELECT s.name, ifnull(sum(p.chunks), 0) FROM sources s"
+        " LEFT JOIN parts p ON p.source = s.id GROUP BY s.id ORDER BY s.name"
+    ).fetchall()
+    packed = db.execute(
+        "SELECT l.layout FROM sources s JOIN parts p ON p.source = s.id"
+        " JOIN layouts l ON l.part = p.id ORDER BY s.name, p.position"
+    )
+    return unpack(generation, sizes, (blob for (blob,) in packed))

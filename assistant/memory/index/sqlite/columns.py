@@ -1,6 +1,6 @@
 """Where every chunk stands, as arrays: what ranking runs on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.text.dialogue import turns
+from assistant.memory.text.dialogue import label, number, speaks, turns
 
 Rows = NDArray[np.int64]
 NOWHERE = -1
@@ -21,7 +21,8 @@ _LAYOUT = np.dtype(
         ("vector", "<i8"),
         ("length", "<i4"),
         ("superseded", "?"),
-        ("turn", "?"),
+        ("spoken", "?"),
+        ("label", "<i8"),
         ("date", "<i4"),
         ("until", "<i4"),
     ]
@@ -66,36 +67,37 @@ class Layout:
 
 
 def pack(rows: Sequence[tuple[Any, ...]]) -> bytes:
-    """One source's part of the layout, from (rowid, section, vector, plain, length, status, date,
-    until) in the order of the document.
+    """The layout of one part of a source, from (rowid, section, vector, plain, length, status,
+    date, until) in the order of the document.
     """
-    said = turns([(section, plain) for _, section, _, plain, *_ in rows])
     packed = [
-        (row, section, vector, length, status == "superseded", turn, _day(recorded), _day(until))
-        for (row, section, vector, _, length, status, recorded, until), turn in zip(
-            rows, said, strict=True
-        )
-    ]
+        (row, section, vector, length, status == "superseded", bool(led) and speaks(plain), led,
+         _day(recorded), _day(until))
+        for row, section, vector, plain, length, status, recorded, until in rows
+        for led in [number(label(plain))]
+    ]  # fmt: skip
     return np.array(packed, dtype=_LAYOUT).tobytes()
 
 
-def unpack(generation: int, sources: Sequence[tuple[str, bytes]]) -> Layout:
-    """The layout of all sources, from their names and packed parts, in order."""
-    parts = [np.frombuffer(blob, dtype=_LAYOUT) for _, blob in sources]
-    sizes = [len(part) for part in parts]
-    table = np.concatenate(parts) if parts else np.empty(0, dtype=_LAYOUT)
+def unpack(generation: int, sources: Sequence[tuple[str, int]], packed: Iterable[bytes]) -> Layout:
+    """The layout of all sources, from their names and numbers of chunks, and all packed parts, in
+    order."""
+    table = np.frombuffer(b"".join(packed), dtype=_LAYOUT)
+    sizes = [size for _, size in sources]
     ordinals = [np.arange(size, dtype=np.int32) for size in sizes]
+    section = np.ascontiguousarray(table["section"])
+    talk = turns(section, np.ascontiguousarray(table["label"]), table["spoken"])
     return Layout(
         generation=generation,
         sources=tuple(name for name, _ in sources),
         rowid=np.ascontiguousarray(table["rowid"]),
         source=np.repeat(np.arange(len(sources), dtype=np.int32), sizes),
-        section=np.ascontiguousarray(table["section"]),
+        section=section,
         vector=np.ascontiguousarray(table["vector"]),
-        ordinal=np.concatenate(ordinals) if parts else np.empty(0, dtype=np.int32),
+        ordinal=np.concatenate(ordinals) if sizes else np.empty(0, dtype=np.int32),
         length=np.ascontiguousarray(table["length"]),
         superseded=np.ascontiguousarray(table["superseded"]),
-        turn=np.ascontiguousarray(table["turn"]),
+        turn=talk,
         date=np.ascontiguousarray(table["date"]),
         until=np.ascontiguousarray(table["until"]),
         place=_places(table["rowid"]),
@@ -107,11 +109,6 @@ def _places(rowid: Rows) -> NDArray[np.int32]:
     place = np.full(int(rowid.max(initial=-1)) + 1, NOWHERE, dtype=np.int32)
     place[rowid] = np.arange(len(rowid), dtype=np.int32)
     return place
-
-
-def packed_chunks(size: int) -> int:
-    """How many chunks a packed part of so many bytes describes."""
-    return size // _LAYOUT.itemsize
 
 
 def _day(iso: str | None) -> int:

@@ -15,7 +15,7 @@ from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -23,19 +23,29 @@ _SCHEMA = f"""
 CREATE TABLE sources (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER NOT NULL,
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-  sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL, layout BLOB NOT NULL);
+  sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL);
+CREATE TABLE parts (
+  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, position INTEGER NOT NULL,
+  start_char INTEGER NOT NULL, start_line INTEGER NOT NULL, start_chunk INTEGER NOT NULL,
+  size INTEGER NOT NULL, lines INTEGER NOT NULL, chunks INTEGER NOT NULL,
+  seal BLOB NOT NULL, section TEXT NOT NULL);
+CREATE INDEX parts_by_source ON parts (source, position);
+CREATE TABLE layouts (part INTEGER PRIMARY KEY, layout BLOB NOT NULL);
+CREATE TABLE repeats (id TEXT PRIMARY KEY, first TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX repeats_by_first ON repeats (first);
 CREATE TABLE sections (
   id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, vector INTEGER,
   UNIQUE (source, heading));
 CREATE INDEX sections_by_vector ON sections (vector);
 CREATE TABLE chunks (
-  rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
+  rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, part INTEGER NOT NULL,
   section INTEGER NOT NULL, ordinal INTEGER NOT NULL, text TEXT NOT NULL, plain TEXT NOT NULL,
   start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
   start_char INTEGER NOT NULL, end_char INTEGER NOT NULL,
   date TEXT, mentions TEXT NOT NULL, status TEXT NOT NULL, until TEXT,
   vector INTEGER NOT NULL, length INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE INDEX chunks_by_line ON chunks (source, start_line);
+CREATE INDEX chunks_by_line ON chunks (part, start_line);
+CREATE INDEX chunks_by_section ON chunks (section);
 CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -37,7 +37,10 @@ class Found:
     def at_line(self, source: str, line: int) -> list[StoredChunk]:
         """The chunks of a source that stand on a line, in order."""
         return self._read(
-            "s.name = ? AND c.start_line <= ? AND c.end_line >= ?", source, line, line
+            "s.name = ? AND p.start_line < ? AND p.start_line + p.lines + 1 >= ?"
+            " AND p.start_line + c.start_line <= ? AND p.start_line + c.end_line >= ?",
+            source,
+            *[line] * 4,
         )
 
     def standing(self, test: Callable[[str], bool]) -> list[StoredChunk]:

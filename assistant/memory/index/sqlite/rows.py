@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from assistant.memory.index.sqlite import vocabulary
 from assistant.memory.index.sqlite.columns import pack
 from assistant.memory.index.sqlite.database import searchable
+from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
 from assistant.memory.index.sqlite.vector_cache import vector_ids, vector_key
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunks import Chunk, placed
 from assistant.memory.text.standing import path_words, standing
 
 
@@ -29,16 +30,18 @@ class Stat(NamedTuple):
     ctime_ns: int
 
 
-PLACE = ("section", "ordinal", "start_line", "end_line", "start_char", "end_char", "date", "status",
-         "until")  # fmt: skip
+PLACE = ("part", "section", "ordinal", "start_line", "end_line", "start_char", "end_char", "date",
+         "status", "until")  # fmt: skip
 """What changes of a chunk when others come and go around it."""
-COLUMNS = ("rowid", "id", "source", "text", "plain", "mentions", "vector", "length", "crc", *PLACE)
-_placed = attrgetter(*PLACE[1:])
-_OWN = ("id", "text", "plain", *PLACE[1:])
+COLUMNS = ("rowid", "id", "text", "plain", "mentions", "vector", "length", "crc", *PLACE)
+_placed = attrgetter(*PLACE[2:])
+_OWN = ("id", "text", "plain", *PLACE[2:])
 """The columns that a chunk takes as they are."""
 
 Known = dict[str, tuple[int, str, tuple[Any, ...]]]
 """By chunk id: the row, the embedded text, and where the chunk stands."""
+Places = dict[str, tuple[Any, ...]]
+"""By chunk id: the values of `PLACE`."""
 Sections = dict[tuple[str, ...], int]
 """The numbers of heading paths."""
 
@@ -49,66 +52,78 @@ class SourceWriter:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def replace(
-        self, name: str, stat: Stat, digest: str, chunks: Sequence[Chunk], fingerprint: str
-    ) -> None:
-        """Make the rows of a source these chunks, whose vectors must be cached."""
-        source = self._source_id(name)
-        sections = self._sections(source, name, chunks, fingerprint)
-        known = self._known(source)
+    def replace(self, name: str, stat: Stat, digest: str, update: Update, fingerprint: str) -> None:
+        """Make the rows of a source those of an update, whose vectors must be cached."""
+        source, chunks = self._source_id(name), update.chunks
+        sections = self._sections(source, name, {each.heading for each in chunks}, fingerprint)
+        known = self._known(update.replaced)
+        numbers = replace_parts(self._db, source, update)
+        places = {
+            chunk.id: (number, sections[chunk.heading], *_placed(chunk))
+            for number, part in zip(numbers, update.parts, strict=True)
+            for chunk in part.chunks
+        }
         wanted = {chunk.id: chunk.plain for chunk in chunks}
         gone = [
             (row, id_, plain) for id_, (row, plain, _) in known.items() if wanted.get(id_) != plain
         ]
         self._delete_chunks(gone)
         kept = known.keys() - {id_ for _, id_, _ in gone}
-        new = [chunk for chunk in chunks if chunk.id not in kept]
-        self._insert_chunks(source, sections, new, fingerprint)
-        self._move_chunks([chunk for chunk in chunks if chunk.id in kept], known, sections)
-        self._drop_sections(source, name, set(sections.values()))
+        self._insert_chunks([each for each in chunks if each.id not in kept], places, fingerprint)
+        self._move_chunks([each for each in chunks if each.id in kept], known, places)
+        self._note_repeats(update)
+        left = {place[1] for _, _, place in known.values()}
+        self._drop_sections(name, left - set(sections.values()))
+        self._lay_out(numbers, update.replaced)
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?,"
-            " sha256 = ?, read_ns = ?, layout = ? WHERE id = ?",
-            (stat.inode, stat.size, stat.mtime_ns, stat.ctime_ns, digest, time.time_ns(),
-             self._layout(source), source),
-        )  # fmt: skip
+            " sha256 = ?, read_ns = ? WHERE id = ?",
+            (*stat, digest, time.time_ns(), source),
+        )
 
     def delete(self, name: str) -> None:
         """Remove a source and all its rows."""
         source = self._source_id(name)
-        known = self._known(source)
+        parts = known_parts(self._db, source)
+        known = self._known(parts)
         self._delete_chunks([(row, id_, plain) for id_, (row, plain, _) in known.items()])
-        self._drop_sections(source, name, set())
+        self._drop_sections(name, {place[1] for _, _, place in known.values()})
+        replace_parts(self._db, source, Update((), parts))
+        self._lay_out((), parts)
         self._db.execute("DELETE FROM sources WHERE id = ?", (source,))
 
     def _source_id(self, name: str) -> int:
         self._db.execute(
             "INSERT OR IGNORE INTO sources (name, inode, size, mtime_ns, ctime_ns, sha256,"
-            " read_ns, layout) VALUES (?, 0, 0, 0, 0, '', 0, x'')",
+            " read_ns) VALUES (?, 0, 0, 0, 0, '', 0)",
             (name,),
         )
         found = self._db.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
         return int(found[0])
 
-    def _known(self, source: int) -> Known:
-        rows = self._db.execute(
-            f"SELECT id, rowid, plain, {', '.join(PLACE)} FROM chunks WHERE source = ?",
-            (source,),
-        )
-        return {id_: (row, plain, tuple(place)) for id_, row, plain, *place in rows}
+    def _known(self, parts: Sequence[KnownPart]) -> Known:
+        known: Known = {}
+        for part in parts:
+            rows = self._db.execute(
+                f"SELECT id, rowid, plain, {', '.join(PLACE)} FROM chunks WHERE part = ?",
+                (part.id,),
+            )
+            known |= {id_: (row, plain, tuple(place)) for id_, row, plain, *place in rows}
+        return known
 
     def _sections(
-        self, source: int, name: str, chunks: Sequence[Chunk], fingerprint: str
+        self, source: int, name: str, wanted: set[tuple[str, ...]], fingerprint: str
     ) -> Sections:
+        named = {json.dumps(heading, ensure_ascii=False): heading for heading in wanted}
         found = {
-            tuple(json.loads(heading)): int(id_)
+            named[heading]: int(id_)
             for id_, heading in self._db.execute(
-                "SELECT id, heading FROM sections WHERE source = ?", (source,)
+                "SELECT id, heading FROM sections"
+                " WHERE source = ? AND heading IN (SELECT value FROM json_each(?))",
+                (source, json.dumps(list(named))),
             )
         }
-        wanted = {chunk.heading for chunk in chunks}
-        found |= self._add_sections(source, name, sorted(wanted - set(found)), fingerprint)
-        return {heading: id_ for heading, id_ in found.items() if heading in wanted}
+        return found | self._add_sections(source, name, sorted(wanted - set(found)), fingerprint)
 
     def _add_sections(
         self, source: int, name: str, headings: Sequence[tuple[str, ...]], fingerprint: str
@@ -133,9 +148,14 @@ class SourceWriter:
         vocabulary.add(self._db, ("\n".join(heading) for heading in made))
         return made
 
-    def _drop_sections(self, source: int, name: str, keep: set[int]) -> None:
-        rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
-        gone = [(id_, json.loads(heading)) for id_, heading in rows if id_ not in keep]
+    def _drop_sections(self, name: str, left: set[int]) -> None:
+        """Drop those of the sections that chunks have left in which no chunk is any more."""
+        rows = self._db.execute(
+            "SELECT id, heading FROM sections WHERE id IN (SELECT value FROM json_each(?))"
+            " AND NOT EXISTS (SELECT 1 FROM chunks WHERE section = sections.id)",
+            (json.dumps(list(left)),),
+        )
+        gone = [(id_, json.loads(heading)) for id_, heading in rows]
         self._db.executemany(
             "INSERT INTO headings (headings, rowid, plain) VALUES ('delete', ?, ?)",
             [(id_, _heading_text(name, heading)) for id_, heading in gone],
@@ -148,15 +168,10 @@ class SourceWriter:
             [(row, searchable(plain)) for row, _, plain in gone],
         )
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row, _, _ in gone])
+        self._db.executemany("DELETE FROM repeats WHERE id = ?", [(id_,) for _, id_, _ in gone])
         self._tell_chroma([id_ for _, id_, _ in gone])
 
-    def _insert_chunks(
-        self,
-        source: int,
-        sections: Sections,
-        chunks: Sequence[Chunk],
-        fingerprint: str,
-    ) -> None:
+    def _insert_chunks(self, chunks: Sequence[Chunk], places: Places, fingerprint: str) -> None:
         keys = [vector_key(chunk.plain, fingerprint) for chunk in chunks]
         vectors = vector_ids(self._db, keys)
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
@@ -170,27 +185,26 @@ class SourceWriter:
         self._db.executemany(
             f"INSERT INTO chunks ({', '.join(COLUMNS)}) VALUES ({marks})",
             (
-                (row, c.id, source, c.text, c.plain, json.dumps(c.mentions), vectors[key],
-                 lengths[row], crc(c), *_place(c, sections))
+                (row, c.id, c.text, c.plain, json.dumps(c.mentions), vectors[key],
+                 lengths[row], crc(c), *places[c.id])
                 for row, (c, key) in enumerate(zip(chunks, keys, strict=True), start=first)
             ),
         )  # fmt: skip
         self._tell_chroma([chunk.id for chunk in chunks])
 
-    def _move_chunks(
-        self,
-        chunks: Sequence[Chunk],
-        known: Known,
-        sections: Sections,
-    ) -> None:
+    def _move_chunks(self, chunks: Sequence[Chunk], known: Known, places: Places) -> None:
         moved = []
         for c in chunks:
             row, _, place = known[c.id]
-            now = _place(c, sections)
-            if now != place:
-                moved.append((*now, crc(c), row))
+            if places[c.id] != place:
+                moved.append((*places[c.id], crc(c), row))
         changes = ", ".join(f"{column} = ?" for column in PLACE)
         self._db.executemany(f"UPDATE chunks SET {changes}, crc = ? WHERE rowid = ?", moved)
+
+    def _note_repeats(self, update: Update) -> None:
+        self._db.executemany(
+            "INSERT OR REPLACE INTO repeats (id, first) VALUES (?, ?)", update.repeats.items()
+        )
 
     def _tell_chroma(self, ids: Sequence[str]) -> None:
         self._db.executemany(
@@ -201,14 +215,17 @@ class SourceWriter:
         rows = self._db.execute("SELECT id, sz FROM words_docsize WHERE id >= ?", (first,))
         return {row: _varint(size) for row, size in rows}
 
-    def _layout(self, source: int) -> bytes:
-        """The source's packed part of the layout."""
-        rows = self._db.execute(
-            "SELECT rowid, section, vector, plain, length, status, date, until FROM chunks"
-            " WHERE source = ? ORDER BY ordinal",
-            (source,),
-        )
-        return pack(rows.fetchall())
+    def _lay_out(self, parts: Sequence[int], before: Sequence[KnownPart]) -> None:
+        """Write the packed layout of these parts, which take the place of those before."""
+        self._db.executemany("DELETE FROM layouts WHERE part = ?", [(part.id,) for part in before])
+        for part in parts:
+            rows = self._db.execute(
+                "SELECT rowid, section, vector, plain, length, status, date, until FROM chunks"
+                " WHERE part = ? ORDER BY ordinal",
+                (part,),
+            )
+            layout = pack(rows.fetchall())
+            self._db.execute("INSERT INTO layouts (part, layout) VALUES (?, ?)", (part, layout))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,17 +243,19 @@ def read_chunks(db: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> 
     """
     own = ", ".join(f"c.{column}" for column in _OWN)
     rows = db.execute(
-        f"SELECT c.rowid, c.crc, s.name, h.heading, c.mentions, {own} FROM chunks c"
-        " JOIN sources s ON s.id = c.source JOIN sections h ON h.id = c.section"
-        f" WHERE {where} ORDER BY s.name, c.ordinal",
+        "SELECT c.rowid, c.crc, s.name, h.heading, c.mentions, p.start_chunk, p.start_line,"
+        f" p.start_char, {own} FROM chunks c JOIN parts p ON p.id = c.part"
+        " JOIN sources s ON s.id = p.source JOIN sections h ON h.id = c.section"
+        f" WHERE {where} ORDER BY s.name, p.position, c.ordinal",
         values,
     )
     return [_stored(*row) for row in rows]
 
 
 def _stored(
-    rowid: int, written: int, source: str, heading: str, mentions: str, *own: Any
-) -> StoredChunk:
+    rowid: int, written: int, source: str, heading: str, mentions: str, ordinal: int, line: int,
+    character: int, *own: Any,
+) -> StoredChunk:  # fmt: skip
     chunk = Chunk(
         source=source,
         heading=tuple(json.loads(heading)),
@@ -245,12 +264,7 @@ def _stored(
     )
     if crc(chunk) != written:
         raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
-    return StoredChunk(rowid, chunk)
-
-
-def _place(chunk: Chunk, sections: Sections) -> tuple[Any, ...]:
-    """The values of `PLACE`."""
-    return (sections[chunk.heading], *_placed(chunk))
+    return StoredChunk(rowid, placed(chunk, ordinal, character, line))
 
 
 def crc(chunk: Chunk) -> int:

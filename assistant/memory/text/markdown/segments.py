@@ -13,18 +13,22 @@ _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\
 """A line with a bar may be a table's head, which an item within a list is not."""
 ITEMS = 16
 """Of so many items one starts a piece, on average."""
+PIECES = 32
+"""Of so many pieces one starts a part, on average."""
 
 
-def cut(text: str) -> Iterator[str]:
-    """The pieces of a text, in order; together they are the text."""
-    start = 0
-    for found in _CUT.finditer(text):
-        if found.start() > start and (found[1] or _chosen(found[0])):
-            yield text[start : found.start()]
-            start = found.start()
-    if start < len(text):
-        yield text[start:]
+def cuts(text: str, start: int) -> Iterator[int]:
+    """Where the pieces begin that follow the one at `start`."""
+    for found in _CUT.finditer(text, start):
+        if found.start() > start and (found[1] or _sum(found[0]) % ITEMS == 0):
+            yield found.start()
 
 
-def _chosen(line: str) -> bool:
-    return crc32(line.encode("utf-8", "surrogatepass")) % ITEMS == 0
+def starts_part(text: str, piece: int) -> bool:
+    """Whether a part of the text begins with a piece, by the words of its first line."""
+    found = _CUT.match(text, piece)
+    return found is not None and _sum(found[0]) // ITEMS % PIECES == 0
+
+
+def _sum(line: str) -> int:
+    return crc32(line.encode("utf-8", "surrogatepass"))

@@ -14,6 +14,7 @@ import pytest
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
+from assistant.memory.index.sqlite.parts import NewPart, Update
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.sqlite.vector_cache import vector_key
@@ -46,7 +47,13 @@ def put(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") ->
     keys = [vector_key(chunk.plain, MODEL) for chunk in chunks]
     vectors = EMBEDDER.embed([chunk.plain for chunk in chunks])
     catalog.vectors.put(keys, vectors, embedded=len(chunks))
-    catalog.replace_source(source, STAT, "digest", chunks, MODEL)
+    catalog.replace_source(source, STAT, "digest", whole(catalog, chunks, source), MODEL)
+
+
+def whole(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") -> Update:
+    """What makes these chunks all that a source has, in one part."""
+    part = NewPart(b"", "", 10_000, 1_000, chunks)
+    return Update([part] if chunks else [], catalog.parts(source))
 
 
 @pytest.fixture
@@ -235,7 +242,7 @@ def test_a_failed_change_changes_nothing(catalog: Catalog) -> None:
     put(catalog, facts("tea"))
     generation = catalog.generation
     with pytest.raises(KeyError):
-        catalog.replace_source("MEMORY.md", STAT, "d", facts("no vector"), MODEL)
+        catalog.replace_source("MEMORY.md", STAT, "d", whole(catalog, facts("no vector")), MODEL)
     assert catalog.generation == generation
     assert found(catalog, "tea vector") == ["tea"]
     put(catalog, facts("cake"))
