@@ -1,0 +1,122 @@
+"""A file that is indexed edit by edit is indexed as it would be at once."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from assistant.memory.base import no_progress
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.corpus import decoded
+from assistant.memory.index.making import Maker
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.parts import Update
+from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.text.chunks import Chunk
+from assistant.secrets.redactor import Redactor
+from tests.memory.index.reading import of_source
+
+STAT = Stat(1, 2, 3, 4)
+EMBEDDER = HashingEmbedder()
+LINES = (
+    "- The ferry {n} leaves at noon", "- Größe {n}: 雨 🙂", "- said twice", "- a | b {n}",
+    "## Day -- 2026-01-{day:02}", "# Part {few}", "### said twice", "", "", "plain words {n}",
+    "  - nested {n}", "```", "~~~ text", "<!-- {n}", "-->", "---", "| {n} | c |", "1. first {n}",
+    "<<<<<<< ours", "=======", ">>>>>>> theirs", "~~- gone~~ (superseded 2026-01-02: new)",
+    "- the door code is 4711", "password: tr0ub4dor&{n}", "> quoted {n}", "Ann: hello", "Bob: hi",
+)  # fmt: skip
+PLAIN = (
+    "- The boat {n} is red",
+    "- Anna {n} has a dog",
+    "- It is {few}",
+    "## Day -- 2026-02-{day:02}",
+    "",
+)
+
+
+def line(draw: random.Random, forms: tuple[str, ...]) -> str:
+    return draw.choice(forms).format(
+        n=draw.randrange(10**6), few=draw.randrange(3), day=draw.randint(1, 28)
+    )
+
+
+def edited(draw: random.Random, text: str) -> str:
+    """A text with a stretch taken out and perhaps another put in, or with other line ends."""
+    at = draw.choice([0, len(text), draw.randrange(len(text) + 1)])
+    stop = min(len(text), at + draw.choice([0, 0, 1, 40, 400]))
+    new = draw.choice(["", "\n", text[at - 50 : at], line(draw, LINES), f"\n{line(draw, LINES)}\n"])
+    if draw.random() < 0.05:
+        return text.replace("\r\n", "\n") if "\r" in text else text.replace("\n", "\r\n")
+    return text[:at] + new + text[stop:]
+
+
+class Indexed:
+    """A catalog, and what brings texts of one file into it."""
+
+    def __init__(self, place: Path) -> None:
+        place.mkdir()
+        self.catalog = Catalog(place / "catalog.db", place / "vectors.db")
+        self._maker = Maker(EMBEDDER, lambda: Redactor({"SAFE": "4711-horse-staple"}), decoded)
+
+    def write(self, text: str) -> Update:
+        update = self._maker.update("MEMORY.md", text, self.catalog, no_progress)
+        assert self.catalog.replace_source("MEMORY.md", STAT, "d", update, EMBEDDER.fingerprint)
+        return update
+
+    def state(self) -> tuple[list[Chunk], list[bool], list[str], list[str]]:
+        """All that does not depend on the numbers of rows: chunks, turns, sections, repeats."""
+        with self.catalog.database.using() as db:
+            sections = db.execute("SELECT heading FROM sections ORDER BY heading").fetchall()
+            repeats = db.execute("SELECT id, first FROM repeats ORDER BY id").fetchall()
+            words = db.execute("SELECT count(*) FROM words_docsize").fetchone()
+        chunks = [stored.chunk for stored in of_source(self.catalog, "MEMORY.md")]
+        assert (len(chunks),) == words == (self.catalog.count(),)
+        return chunks, self.catalog.layout().turn.tolist(), sections, repeats
+
+
+@pytest.fixture
+def small_parts() -> Iterator[None]:
+    """Parts of a few lines, which see a few lines around them."""
+    segments, seals = "assistant.memory.text.markdown.segments", "assistant.memory.text.seals"
+    with (
+        mock.patch(f"{segments}.ITEMS", 2),
+        mock.patch(f"{segments}.PIECES", 2),
+        mock.patch(f"{seals}.BEFORE", 20),
+        mock.patch(f"{seals}.AFTER", 20),
+    ):
+        yield
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.usefixtures("small_parts")
+def test_edit_by_edit_is_as_at_once(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    forms = (*LINES, *PLAIN * 6) if seed % 2 else PLAIN
+    text = "".join(f"{line(draw, forms)}\n" for _ in range(120))
+    kept, anew = Indexed(tmp_path / "kept"), Indexed(tmp_path / "anew")
+    stayed = 0
+    for _ in range(40):
+        update = kept.write(text)
+        stayed += update.head + update.tail
+        anew.catalog.clear()
+        anew.write(text)
+        assert kept.state() == anew.state()
+        text = edited(draw, text)
+    kept.catalog.close()
+    anew.catalog.close()
+    assert stayed > 40
+
+
+def test_an_edit_costs_the_parts_that_it_touches(tmp_path: Path) -> None:
+    index = Indexed(tmp_path / "index")
+    facts = [f"- Fact number {n} is about boat {n * 7}.\n" for n in range(8000)]
+    parts = len(index.write("# Memory\n\n" + "".join(facts)).parts)
+    facts.insert(4000, "- The spare key hangs in the shed.\n")
+    update = index.write("# Memory\n\n" + "".join(facts))
+    facts.append("\n## Remembered -- 2026-11-22\n\n- The ferry leaves at noon\n")
+    last = index.write("# Memory\n\n" + "".join(facts))
+    index.catalog.close()
+    assert parts > 10
+    assert len(update.parts) <= 2 and len(last.parts) <= 2
