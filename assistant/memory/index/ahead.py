@@ -90,6 +90,7 @@ class Ahead:
         for name in self._corpus.survey().sources:
             try:
                 text = decoded(name, (self._corpus.root / name).read_bytes())
+                text = text.removeprefix("\ufeff")
             except (OSError, ValueError):
                 continue  # `memory status` names it
             for chunk in masked(chunks(text, name), text, self._redactor):

@@ -93,7 +93,7 @@ def small_parts() -> Iterator[None]:
 @pytest.mark.usefixtures("small_parts")
 def test_edit_by_edit_is_as_at_once(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
-    forms = (*LINES, *PLAIN * 6) if seed % 2 else PLAIN
+    forms = (*LINES, *PLAIN * 20) if seed % 2 else PLAIN
     text = "".join(f"{line(draw, forms)}\n" for _ in range(120))
     kept, anew = Indexed(tmp_path / "kept"), Indexed(tmp_path / "anew")
     stayed = 0

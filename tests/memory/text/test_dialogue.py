@@ -1,8 +1,22 @@
 """What a chunk's words tell of its kind."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
-from assistant.memory.text.dialogue import asks, label, turns
+from assistant.memory.text import dialogue
+from assistant.memory.text.dialogue import asks, label, number, speaks
+
+
+def turns(chunks: Sequence[tuple[int, str]]) -> list[bool]:
+    """Which of these (section, words) are turns."""
+    said = [plain for _, plain in chunks]
+    return dialogue.turns(
+        np.array([section for section, _ in chunks], dtype=np.int64),
+        np.array([number(label(plain)) for plain in said], dtype=np.int64),
+        np.array([speaks(plain) for plain in said], dtype=np.bool_),
+    ).tolist()
 
 
 @pytest.mark.parametrize(

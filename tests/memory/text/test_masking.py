@@ -21,7 +21,7 @@ def chunks(text: str) -> list[Chunk]:
 def test_no_chunk_says_a_secret_and_each_stays_where_it_is(kind: str, form: str) -> None:
     text = f"\ufeff# Memory\n\n- Anna met Ben\n\n{form.format(TOKENS[kind])}\n- The end\n"
     found = chunks(text)
-    hidden = list(masked(found, text, Redactor()))
+    hidden = list(masked(found, text.removeprefix("\ufeff"), Redactor()))
     assert core(TOKENS[kind]) in "".join((each.text + "".join(each.heading)) for each in found)
     for before, after in zip(found, hidden, strict=True):
         assert core(TOKENS[kind]) not in f"{after.text} {after.plain} {after.heading}"
