@@ -107,6 +107,13 @@ class IndexStore:
         self.notices.append(notice)
         self.catalog, self.dense = self._open()
 
+    def unsaid(self, fact: str) -> dict[str, str]:
+        """The files that do not state a fact, each with the digest of what was indexed of it."""
+        with self.catalog.database.using():
+            stating = {stored.chunk.source for stored in self.catalog.stating(fact)}
+            sources = self.catalog.sources().values()
+        return {each.name: each.sha256 for each in sources if each.name not in stating}
+
     def size(self) -> int:
         """The bytes of the index on disk."""
         total = 0

@@ -1,6 +1,6 @@
 """What memory in this process is made of, and how its parts are joined."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 
 from assistant import config
@@ -52,7 +52,7 @@ class Parts:
         self.progress = progress
         self.notices = Notices(notify)
         self.redaction = Redaction(workspace, redactor)
-        self.ledger = Ledger(workspace, today, self.redaction.text, self._wait_for)
+        self.ledger = Ledger(workspace, today, self.redaction.text, self._wait_for, self._unsaid)
         self.review = Review(workspace, self.ledger)
         self.index = Synchronizer(
             workspace, embedder, settings.index, self._observe, redactor, aside=resident
@@ -80,6 +80,19 @@ class Parts:
 
     def _wait_for(self, what: str) -> None:
         self.progress(what, 0, 0)
+
+    def _unsaid(self, fact: str) -> Mapping[str, str]:
+        """The states of files, by their digests, that certainly do not state a fact.
+
+        Of a long one, or one with a secret, the index may have other words than the file.
+        """
+        long = 2 * self.embedder.count_tokens(fact) > self.embedder.max_tokens
+        if long or self.redaction.text(fact) != fact:
+            return {}
+        try:
+            return self.index.store.unsaid(fact)
+        except CatalogDamaged:
+            return {}
 
     def _finish(self) -> None:
         """Finish the purges that a dead owner had begun; recall goes on if that fails."""

@@ -14,14 +14,16 @@ def conflict_in(text: str) -> int | None:
 
 def without_marks(text: str) -> str:
     """The text with the marks of its conflicts blotted out by spaces, all else at its place."""
+    parts, at = [], 0
     for start, end in _marks(text):
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
+        parts += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]]) if parts else text
 
 
 def _marks(text: str) -> list[tuple[int, int]]:
     """Where the marks of whole conflicts stand: both sides, with what parts them."""
-    if "\n=======" not in text or "<<<<<<<" not in text:
+    if "<<<<<<<" not in text or "\n=======" not in text:
         return []
     fences = _fences(text)
     found: list[tuple[int, int]] = []

@@ -10,7 +10,7 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import stated, strike
+from assistant.memory.writing.edits import Unsaid, nothing_known, stated, strike
 from assistant.memory.writing.markup.insertion import insertion
 from assistant.memory.writing.markup.items import clean, dated, escape, item_of, line_of
 from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
@@ -46,7 +46,10 @@ class Wanted:
 class Adding:
     """Plans the writes that facts take."""
 
-    def __init__(self, commits: Commits, today: Callable[[], date]) -> None:
+    def __init__(
+        self, commits: Commits, today: Callable[[], date], unsaid: Unsaid = nothing_known
+    ) -> None:
+        self._unsaid = unsaid
         self._commits = commits
         self._journal = commits.journal
         self._today = today
@@ -74,7 +77,7 @@ class Adding:
     def stated(self, draft: Draft, text: str) -> Written | None:
         """Where a memory file states this fact already; None if none does."""
         said = clean(text)
-        place = stated(draft, self._commits.workspace.sources(), said)
+        place = stated(draft, self._commits.workspace.sources(), said, self._unsaid(said))
         return Written("exists", *place, said) if place else None
 
     def given_up(self, passages: Sequence[Passage]) -> dict[str, Verdict]:

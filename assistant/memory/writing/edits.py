@@ -24,11 +24,25 @@ LONG = 200
 _HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 
 
-def stated(draft: Draft, sources: Sequence[str], fact: str) -> tuple[str, int] | None:
-    """The file and line of the passage, in any memory file, that says this already."""
+Unsaid = Callable[[str], Mapping[str, str]]
+"""The states of files, by their digests, that are known not to state a fact."""
+
+
+def nothing_known(fact: str) -> Mapping[str, str]:
+    """Knows nothing of any file."""
+    return {}
+
+
+def stated(
+    draft: Draft, sources: Sequence[str], fact: str, unsaid: Mapping[str, str]
+) -> tuple[str, int] | None:
+    """The file and line of the passage, in any memory file, that says this already; those that are
+    still as `unsaid` knows them are not searched."""
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
         if source != MEMORY_FILE and not draft.is_text(source):
             continue  # nothing in it can be recalled
+        if unsaid.get(source) == draft.digest(source):
+            continue
         if line := line_stating(draft.text(source), source, fact):
             return source, line
     return None
@@ -100,7 +114,7 @@ def still_gone(draft: Draft, history: Images, sources: Sequence[str], write: Wri
         if not edit.removed or draft.digest(edit.source) == left[edit.source]:
             return False
         facts = chunks_of(history.read(edit.removed) or "", edit.source)
-        return bool(facts) and all(stated(draft, sources, fact.plain) for fact in facts)
+        return bool(facts) and all(stated(draft, sources, fact.plain, {}) for fact in facts)
 
     return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
 

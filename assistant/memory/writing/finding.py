@@ -25,8 +25,8 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
     known = blotted(text)
     shown = text if known is None else known
     lowered = shown.lower()
-    words = set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
-    lone = text.count("\r") != text.count("\r\n")
+    words = _words(fact)
+    lone = "\r" in text and text.count("\r") != text.count("\r\n")
     if not words or lone or len(lowered) != len(text):
         return _parsed(text, source, wanted)
     for start, end in _candidates(shown, lowered, escape(fact).lower(), words):
@@ -69,6 +69,21 @@ def fact_keys(text: str) -> set[str]:
         found.add(fact_key(plain(text[start:end])))
         at = end + 1
     return found
+
+
+def says(text: str, lowered: str, fact: str) -> bool:
+    """Whether a block of a text, which is also given in lower case, says a fact, struck out or
+    not."""
+    wanted, words = fact_key(fact), _words(fact)
+    if not words or "\r" in text or len(lowered) != len(text):
+        return wanted in fact_keys(text)
+    found = _candidates(text, lowered, escape(fact).lower(), words)
+    return any(fact_key(plain(text[start:end])) == wanted for start, end in found)
+
+
+def _words(fact: str) -> set[str]:
+    """The words of a fact that any text which says it holds, however that is spelled."""
+    return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
 
 
 def _candidates(

@@ -10,7 +10,13 @@ from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
 from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import removals, reversed_edits, still_gone
+from assistant.memory.writing.edits import (
+    Unsaid,
+    nothing_known,
+    removals,
+    reversed_edits,
+    still_gone,
+)
 from assistant.memory.writing.erasures import Erasures
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Write, new_id, now
@@ -32,15 +38,17 @@ class Ledger:
         today: Callable[[], date] = date.today,
         redact: Callable[[str], str] = str,
         tell: Tell = no_word,
+        unsaid: Unsaid = nothing_known,
     ) -> None:
         """`redact` takes secrets out of what the journal says of a forgotten passage. `tell` is
-        given a line while a write waits for a program that has a file open."""
+        given a line while a write waits for a program that has a file open. `unsaid` spares it the
+        search of files for a fact."""
         self._workspace = workspace
         self._redact = redact
         self.commits = Commits(workspace, tell)
         self._journal = self.commits.journal
         self._images = self.commits.images
-        self.adding = Adding(self.commits, today)
+        self.adding = Adding(self.commits, today, unsaid)
         self.erasures = Erasures(self.commits, self.adding)
 
     def remember(

@@ -43,9 +43,11 @@ CREATE TABLE chunks (
   start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
   start_char INTEGER NOT NULL, end_char INTEGER NOT NULL,
   date TEXT, mentions TEXT NOT NULL, status TEXT NOT NULL, until TEXT,
-  vector INTEGER NOT NULL, length INTEGER NOT NULL, crc INTEGER NOT NULL);
+  vector INTEGER NOT NULL, length INTEGER NOT NULL, said INTEGER NOT NULL,
+  crc INTEGER NOT NULL);
 CREATE INDEX chunks_by_line ON chunks (part, start_line);
 CREATE INDEX chunks_by_section ON chunks (section);
+CREATE INDEX chunks_by_said ON chunks (said);
 CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

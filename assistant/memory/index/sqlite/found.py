@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from assistant.memory.index.sqlite.database import Database
-from assistant.memory.index.sqlite.rows import StoredChunk, read_chunks
+from assistant.memory.index.sqlite.rows import StoredChunk, read_chunks, said
 
 
 class Found:
@@ -42,6 +42,10 @@ class Found:
             source,
             *[line] * 4,
         )
+
+    def stating(self, fact: str) -> list[StoredChunk]:
+        """The current chunks that say a fact and nothing else."""
+        return self._read("c.said = ? AND c.status = 'current'", said(fact))
 
     def standing(self, test: Callable[[str], bool]) -> list[StoredChunk]:
         """The chunks that are current and whose words a test holds for, or that name days."""

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from assistant.memory.index.sqlite.database import searchable
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
 from assistant.memory.index.sqlite.vector_cache import vector_ids, vector_key
 from assistant.memory.text.chunks import Chunk, placed
+from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
 
 
@@ -33,7 +35,7 @@ class Stat(NamedTuple):
 PLACE = ("part", "section", "ordinal", "start_line", "end_line", "start_char", "end_char", "date",
          "status", "until")  # fmt: skip
 """What changes of a chunk when others come and go around it."""
-COLUMNS = ("rowid", "id", "text", "plain", "mentions", "vector", "length", "crc", *PLACE)
+COLUMNS = ("rowid", "id", "text", "plain", "mentions", "vector", "length", "said", "crc", *PLACE)
 _placed = attrgetter(*PLACE[2:])
 _OWN = ("id", "text", "plain", *PLACE[2:])
 """The columns that a chunk takes as they are."""
@@ -186,7 +188,7 @@ class SourceWriter:
             f"INSERT INTO chunks ({', '.join(COLUMNS)}) VALUES ({marks})",
             (
                 (row, c.id, c.text, c.plain, json.dumps(c.mentions), vectors[key],
-                 lengths[row], crc(c), *places[c.id])
+                 lengths[row], said(c.plain), crc(c), *places[c.id])
                 for row, (c, key) in enumerate(zip(chunks, keys, strict=True), start=first)
             ),
         )  # fmt: skip
@@ -265,6 +267,12 @@ def _stored(
     if crc(chunk) != written:
         raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
     return StoredChunk(rowid, placed(chunk, ordinal, character, line))
+
+
+def said(plain: str) -> int:
+    """What chunks that state the same fact have in common, and next to no others."""
+    key = fact_key(plain).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), signed=True)
 
 
 def crc(chunk: Chunk) -> int:
