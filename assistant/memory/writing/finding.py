@@ -71,16 +71,6 @@ def fact_keys(text: str) -> set[str]:
     return found
 
 
-def says(text: str, lowered: str, fact: str) -> bool:
-    """Whether a block of a text, which is also given in lower case, says a fact, struck out or
-    not."""
-    wanted, words = fact_key(fact), _words(fact)
-    if not words or "\r" in text or len(lowered) != len(text):
-        return wanted in fact_keys(text)
-    found = _candidates(text, lowered, escape(fact).lower(), words)
-    return any(fact_key(plain(text[start:end])) == wanted for start, end in found)
-
-
 def _words(fact: str) -> set[str]:
     """The words of a fact that any text which says it holds, however that is spelled."""
     return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))

@@ -61,9 +61,12 @@ def test_a_fact_is_stated_wherever_it_stands(draft: Draft, workspace: Workspace)
     (workspace.root / "memory/trips.md").write_text("- The train leaves at 7\n")
     (workspace.root / "memory/broken.md").write_bytes(b"\xff")
     sources = ["memory/broken.md", "memory/trips.md"]
-    assert stated(draft, sources, "ben keeps bees.") == ("MEMORY.md", 7)
-    assert stated(draft, sources, "The train leaves at 7") == ("memory/trips.md", 1)
-    assert stated(draft, sources, "The train leaves at 8") is None
+    assert stated(draft, sources, "ben keeps bees.", {}) == ("MEMORY.md", 7)
+    assert stated(draft, sources, "The train leaves at 7", {}) == ("memory/trips.md", 1)
+    assert stated(draft, sources, "The train leaves at 8", {}) is None
+    searched = {"MEMORY.md": draft.digest("MEMORY.md"), "memory/trips.md": "as it was before"}
+    assert stated(draft, sources, "ben keeps bees.", searched) is None
+    assert stated(draft, sources, "The train leaves at 7", searched) == ("memory/trips.md", 1)
 
 
 @pytest.mark.parametrize(
