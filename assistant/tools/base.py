@@ -52,13 +52,19 @@ class Question:
         return "\n".join([self.text, *lines])
 
     def meant(self, said: str) -> str:
-        """What an answer says: the options whose numbers it is, or its own words."""
-        numbers = said.replace(",", " ").split()
-        if not numbers or (len(numbers) > 1 and not self.several):
-            return said.strip()
-        if not all(each.isdecimal() and 0 < int(each) <= len(self.options) for each in numbers):
-            return said.strip()
-        return "; ".join(self.options[int(each) - 1] for each in numbers)
+        """What an answer says: the options whose numbers or texts it is, or its own words."""
+        known = {_plain(option): option for option in self.options}
+        known |= {str(number): option for number, option in enumerate(self.options, start=1)}
+        splits = (";", ",", " ") if self.several else ()
+        for parts in ([said], *(said.replace(",", sign).split(sign) for sign in splits)):
+            named = [known.get(_plain(each)) for each in parts if each.strip()]
+            if named and all(named):
+                return "; ".join(dict.fromkeys(filter(None, named)))
+        return said.strip()
+
+
+def _plain(answer: str) -> str:
+    return " ".join(answer.split()).strip(" .!").casefold()
 
 
 @dataclass(frozen=True, slots=True)

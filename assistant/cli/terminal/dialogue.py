@@ -38,5 +38,5 @@ class Dialogue(Protocol):
     def settle(self) -> None:
         """Wait until the keys are quiet; what has been typed is the message's."""
 
-    def answer(self, question: str) -> str:
-        """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
+    def answer(self, question: str, options: Sequence[str] = ()) -> str:
+        """What the owner answers, at Enter; arrow keys may write an option. Raises EOFError."""

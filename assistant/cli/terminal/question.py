@@ -1,4 +1,4 @@
-"""Questions of the model's: shown behind bars, answered by an option's number or in own words."""
+"""Questions of the model's: shown behind bars, answered by an option, its number, or own words."""
 
 from assistant.cli.terminal.dialogue import Dialogue, Line
 from assistant.cli.terminal.rows import barred
@@ -24,7 +24,7 @@ def answer(asked: QuestionAsked, dialogue: Dialogue) -> str:
     said = ""
     try:
         while not said.strip():
-            said = dialogue.answer(prompt)
+            said = dialogue.answer(prompt, asked.options)
     except EOFError:
         return ""
     return question.meant(said)

@@ -54,7 +54,9 @@ def test_a_question_is_put_again_after_the_chat_was_killed(place: Path) -> None:
         with at(place, provider, "chat", "--continue") as tty:
             tty.wait("│ 2. the blue")
             tty.wait("a number, or your own words:")
-            tty.say("2")
+            tty.send("\x1b[B\x1b[B")  # two arrows down
+            tty.wait("own words: the blue")
+            tty.send("\r")
             tty.wait("Blue it is.", gone="Ctrl-C stops")
             assert "· you answered: the blue" in tty.text
         assert heard(provider) == ["the blue", "Noted."]
@@ -68,10 +70,14 @@ def test_a_question_is_put_again_after_the_chat_was_killed(place: Path) -> None:
         (False, "1, 2", "1, 2"),
         (True, "1, 2", "a; b"),
         (True, "2 of them", "2 of them"),
+        (False, "B.", "b"),
+        (True, "b; A", "b; a"),
+        (True, "2 1", "b; a"),
+        (True, "b and a bit", "b and a bit"),
         (False, "neither", "neither"),
     ],
 )
-def test_an_answer_is_an_option_by_its_number_or_own_words(
+def test_an_answer_is_an_option_by_its_number_its_text_or_own_words(
     several: bool, said: str, meant: str
 ) -> None:
     assert Question("?", ("a", "b"), several).meant(said) == meant

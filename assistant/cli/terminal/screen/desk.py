@@ -10,12 +10,14 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import History
 from prompt_toolkit.layout.screen import Screen as Drawn
@@ -32,6 +34,7 @@ QUIET = 0.5
 STOPS_WITHIN = 1.0
 """Seconds until a shell that cannot stop us has had its chance."""
 LEAVE = "Ctrl-D leaves"
+CHOOSING = "↑ ↓ choose · Enter answers"
 WAITS = ("/", "!")
 """What a line begins with that is for the chat and not for the turn that runs."""
 PASTE = "/paste"
@@ -71,6 +74,7 @@ class Desk:
         self._was_tall = False
         self._last_key = 0.0
         self._asked: Future[str] | None = None
+        self._options: Sequence[str] = ()
         self._away = False
         self._unseen: list[str] = []
 
@@ -103,6 +107,19 @@ class Desk:
             self._say(text)
         elif self.region.waiting and self.during is not None:
             self.during.hurry()
+
+    @property
+    def choosing(self) -> bool:
+        """Whether there are answers to choose from."""
+        return bool(self._options)
+
+    def choose(self, by: int) -> None:
+        """Write the next of the offered answers, or with -1 the one before."""
+        written = self.region.answer.text
+        first = 0 if by > 0 else len(self._options) - 1
+        place = self._options.index(written) + by if written in self._options else first
+        chosen = self._options[place % len(self._options)]
+        self.region.answer.document = Document(chosen)
 
     def interrupt(self) -> None:
         """End what runs, or clear what is typed; never the chat."""
@@ -173,14 +190,16 @@ class Desk:
 
         self.app.create_background_task(wait())
 
-    def ask(self, question: str, answer: Future[str]) -> None:
+    def ask(self, question: str, options: Sequence[str], answer: Future[str]) -> None:
         """Put a question in the place of the prompt; what is typed there stays."""
         self._asked, self.region.question = answer, question
+        self._options, self.region.hint = options, CHOOSING if options else ""
         self.app.layout.focus(self.region.answer)
         self.app.invalidate()
 
     def _answered(self, answer: str | BaseException) -> None:
         asked, self._asked, self.region.question = self._asked, None, None
+        self._options = ()
         self.region.answer.reset()
         self.app.layout.focus(self.region.message)
         assert asked is not None

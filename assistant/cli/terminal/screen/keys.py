@@ -31,13 +31,20 @@ class Hands(Protocol):
     def paste(self) -> None:
         """Have the clipboard's picture go with the message."""
 
+    def choose(self, by: int) -> None:
+        """Write another of the offered answers."""
+
+    @property
+    def choosing(self) -> bool:
+        """Whether answers are offered."""
+
     @property
     def empty(self) -> bool:
         """Whether nothing is typed."""
 
 
 def bindings(hands: Hands) -> KeyBindings:
-    """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-V, Ctrl-X Ctrl-E."""
+    """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-V, Ctrl-X Ctrl-E; arrows."""
     keys = KeyBindings()
 
     def on(*names: str, when: Callable[[], bool] = lambda: True) -> Callable[..., object]:
@@ -54,6 +61,14 @@ def bindings(hands: Hands) -> KeyBindings:
     @on("escape", "enter")
     def _new_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @on("down", when=lambda: hands.choosing)
+    def _next(event: KeyPressEvent) -> None:
+        hands.choose(1)
+
+    @on("up", when=lambda: hands.choosing)
+    def _previous(event: KeyPressEvent) -> None:
+        hands.choose(-1)
 
     @on("c-c")
     def _interrupt(event: KeyPressEvent) -> None:

@@ -51,7 +51,7 @@ class LineDialogue:
         for line in lines:
             typer.echo(line.styled, file=self._screen)
 
-    def answer(self, question: str) -> str:
+    def answer(self, question: str, options: Sequence[str] = ()) -> str:
         """What the owner answers, at Enter. Raises EOFError at Ctrl-D."""
         typer.echo(question, file=self._screen, nl=False)
         self._screen.flush()

@@ -153,10 +153,10 @@ class LiveScreen:
         self._do(partial(self._desk.settle, quiet))
         quiet.result()
 
-    def answer(self, question: str) -> str:
+    def answer(self, question: str, options: Sequence[str] = ()) -> str:
         """What the owner answers, at Enter. Raises EOFError at Ctrl-D, KeyboardInterrupt."""
         answer: Future[str] = Future()
-        self._do(partial(self._desk.ask, question, answer))
+        self._do(partial(self._desk.ask, question, options, answer))
         return answer.result()
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
