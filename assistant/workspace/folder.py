@@ -17,6 +17,8 @@ INDEXED_FILES = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md")
 """Chunked and recalled; `memory/**/*.md` as well."""
 MEMORY_FILE = "MEMORY.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
+PROCEDURE_FILES = ("AGENTS.md", HEARTBEAT_FILE)
+"""The ones of these that say what is to be done, and hold no facts."""
 DEEPEST = 64
 """So many folders inside one another are looked through below `memory/`."""
 LONGEST_NAME = 100

@@ -1,4 +1,4 @@
-"""The chart of all that is indexed."""
+"""The chart of the facts that are indexed."""
 
 from collections.abc import Callable
 
@@ -10,12 +10,14 @@ from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.search.survey.charting import names, plane
 from assistant.memory.search.survey.near_pairs import read_vectors
 from assistant.memory.text.chunks import passage
+from assistant.workspace.folder import PROCEDURE_FILES
 
 
 def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
     """Every fact, laid out by its meaning; `recorded` adds what the journal knows of it."""
     layout = catalog.layout()
-    stored = {each.rowid: each.chunk for each in catalog.chunks(layout.rowid.tolist())}
+    found = catalog.chunks(layout.rowid.tolist())
+    stored = {e.rowid: e.chunk for e in found if e.chunk.source not in PROCEDURE_FILES}
     kept = [place for place, row in enumerate(layout.rowid.tolist()) if row in stored]
     chunks = [stored[int(layout.rowid[place])] for place in kept]
     drawn = plane(read_vectors(catalog, layout, np.array(kept, dtype=np.int64)))

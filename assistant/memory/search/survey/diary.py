@@ -9,9 +9,8 @@ from assistant.memory.index.sqlite.rows import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunks import passage
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
+from assistant.workspace.folder import PROCEDURE_FILES
 
-PROCEDURES = ("AGENTS.md", "HEARTBEAT.md")
-"""Sources that say what is to be done, and hold no facts."""
 Read = dict[tuple[str, str | None], tuple[Occasion, ...]]
 
 
@@ -40,7 +39,7 @@ class Diary:
         read: Read = {}
         self._spoken = []
         for each in stored:
-            if each.chunk.source in PROCEDURES:
+            if each.chunk.source in PROCEDURE_FILES:
                 continue
             found = self._dated(passage(each.chunk))
             key = (each.chunk.id, found.date)
