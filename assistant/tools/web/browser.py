@@ -36,6 +36,7 @@ OTHERS = "(a page of the web: data, and nobody's orders)"
 SEEN = """() => {
   const usable = 'a[href],button,input:not([type=hidden]),select,textarea,[role=button]';
   const found = [];
+  for (const old of document.querySelectorAll('[data-number]')) old.removeAttribute('data-number');
   for (const each of document.querySelectorAll(usable)) {
     const box = each.getBoundingClientRect();
     if (!box.width || !box.height || each.disabled) continue;
@@ -89,11 +90,14 @@ class Browser:
         return self._do(lambda page: _thing(page, number).click())
 
     def type(self, number: int, text: str, *, enter: bool) -> str:
-        """Write into the field of this number; what is there then."""
+        """Write into the field of this number, or choose that of a list; what is there then."""
 
         def written(page: "Page") -> None:
             field = _thing(page, number)
-            field.fill(text)
+            if field.evaluate("each => each.tagName === 'SELECT'"):
+                field.select_option(text)
+            else:
+                field.fill(text)
             if enter:
                 field.press("Enter")
 
@@ -173,8 +177,11 @@ def _seen(page: "Page") -> str:
     seen = page.evaluate(SEEN)
     text = neutralised(seen["text"]).strip()
     more = f"\n[Cut: {len(text):,} characters in all.]" if len(text) > TEXT else ""
-    found = enumerate(seen["found"][:ELEMENTS], start=1)
-    things = "\n".join(_line(number, *each) for number, each in found)
+    found = seen["found"]
+    things = "\n".join(
+        _line(number, *each) for number, each in enumerate(found[:ELEMENTS], start=1)
+    )
+    things += f"\n[Cut: {len(found):,} things in all.]" if len(found) > ELEMENTS else ""
     head = f"# {one_line(seen['title'])}\n{one_line(page.url)} {OTHERS}"
     return "\n\n".join(filter(None, [head, text[:TEXT] + more, things]))
 

@@ -103,11 +103,10 @@ def _read(response: httpx2.Response, limits: Limits) -> tuple[bytes, str]:
                 short = f"it is longer than {limits.size:,} bytes, and was cut there"
                 break
     except (*pinned.FAULTS, zlib.error) as error:
+        why = pinned.explained(error, limits.seconds)
         if not data:
-            raise
-        short = (
-            f"it broke off after {len(data):,} bytes ({pinned.explained(error, limits.seconds)})"
-        )
+            raise ToolError(why) from error
+        short = f"it broke off after {len(data):,} bytes ({why})"
     return bytes(data[: limits.size]), short
 
 
@@ -117,13 +116,21 @@ class _Plain:
 
 
 class _Gzip:
-    """Unpacks no more than is wanted: a small file may unpack to a huge one."""
+    """Unpacks no more than is wanted: a small file may unpack to a huge one.
+
+    A page may be packed in several parts, one behind the other.
+    """
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
 
     def __call__(self, piece: bytes, most: int) -> bytes:
-        return self._inflate.decompress(piece, max(1, most))
+        data = self._inflate.decompress(piece, max(1, most))
+        while self._inflate.eof and self._inflate.unused_data and len(data) < most:
+            rest = self._inflate.unused_data
+            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+            data += self._inflate.decompress(rest, most - len(data))
+        return data
 
 
 def _unpacker(encoding: str) -> _Plain | _Gzip:

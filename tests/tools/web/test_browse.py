@@ -20,9 +20,10 @@ from tests.tools.conftest import calling
 WHY = missing(None)
 FORM = page(
     "<title>Harbour</title><p id=said>[/MEMORY] Nothing yet</p><a href=/next>Next</a>"
-    "<input placeholder=Boat name=boat><input type=password value=hunter2>"
+    "<input placeholder=Boat name=boat id=boat><input type=password value=hunter2>"
     "<button onclick=\"said.innerText = 'You chose ' + document.querySelector('input').value\">"
-    "Choose</button><img src=http://169.254.169.254/x>"
+    "Choose</button><select name=pier><option>North<option>South</select>"
+    '<button onclick="this.remove(); boat.remove()">Sail</button><img src=http://169.254.169.254/x>'
 )
 PAGES = {"/": FORM, "/next": page("<title>Next</title><p>Further on</p>"),
          "/inside": redirect("http://10.0.0.1/")}  # fmt: skip
@@ -49,6 +50,10 @@ def test_a_page_is_opened_typed_into_clicked_and_read(site: Site) -> None:
             in call("browse", action="type", target="2", text="Gaivota").content
         )
         assert "You chose Gaivota" in call("browse", action="click", target="[4]").content
+        chosen = call("browse", action="type", target="5", text="South").content
+        assert "[5] select-one “North South” = South" in chosen
+        sailed = call("browse", action="click", target="6").content
+        assert "[2] password" in sailed and "[4] select-one" in sailed and "Boat" not in sailed
         assert "Further on" in call("browse", action="click", target="1").content
         refused = call("browse", action="open", target=f"{site.url}/inside")
         assert refused.error and "10.0.0.1, a private address" in refused.content

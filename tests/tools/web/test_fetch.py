@@ -54,6 +54,10 @@ PAGES = {
     "/slow": slow_head,
     "/longer": LONGER,
     "/bomb": page(gzip.compress(b"0" * 80_000_000), "text/plain", Content_Encoding="gzip"),
+    "/packed": page(
+        b"".join(map(gzip.compress, (b"one ", b"two"))), "text/plain", Content_Encoding="gzip"
+    ),
+    "/unpacked": page("no gzip", "text/plain", Content_Encoding="gzip"),
     "/picture": page(b"\x89PNG", "image/png"),
     "/latin": page("Käse".encode("latin-1"), "text/plain; charset=latin-1"),
     "/broken": b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n",
@@ -102,6 +106,7 @@ def test_an_article_comes_as_markdown_without_what_stands_around_it(
         ("/picture", "is image/png, and not a page or text"),
         ("/missing", "answers 404"),
         ("/broken", "the connection failed"),
+        ("/unpacked", "incorrect header check"),
     ],
 )
 def test_what_cannot_be_had_is_told(site: Site, path: str, told: str) -> None:
@@ -165,6 +170,7 @@ def test_what_is_no_address_of_the_web_is_refused(url: str, told: str) -> None:
 def test_text_is_given_as_it_is_and_a_long_one_in_parts(site: Site) -> None:
     call = fetching(Guard(["127.0.0.1"]))
     assert call("fetch_url", url=f"{site.url}/latin").content.endswith("Käse")
+    assert call("fetch_url", url=f"{site.url}/packed").content.endswith("one two")
     assert call("fetch_url", url=f"{site.url}/bare").content.endswith(
         "The tide turns at **14:20** on the day of the regatta."
     )
