@@ -50,6 +50,7 @@ def main() -> None:
     if mood == "has a child":
         child = subprocess.Popen(["sleep", "600"], start_new_session=True)
         (folder / "child").write_text(str(child.pid))
+    sys.stdout.write("Small server 1.0, ready.\n")  # many greet like this
     for line in sys.stdin:
         asked = json.loads(line)
         result: object = None

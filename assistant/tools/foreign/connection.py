@@ -4,6 +4,7 @@ The protocol is the `mcp` library's, which is imported when the first server is.
 """
 
 import json
+import logging
 import sys
 import tempfile
 import threading
@@ -141,6 +142,8 @@ class Connection:
         from mcp.client.streamable_http import streamable_http_client
         from mcp_types import Implementation
 
+        # It logs each line that is no message, such as a server's greeting, with a whole trace.
+        logging.getLogger("mcp").addHandler(logging.NullHandler())
         settings = self.server.settings
         about = Implementation(name="assistant", version=__version__)
         if settings.url:

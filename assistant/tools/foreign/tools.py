@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assistant.display import counted
 from assistant.errors import ToolError
+from assistant.quoting import one_line
 from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult
 from assistant.tools.foreign.definitions import Definition, spec, tool_name
 from assistant.tools.foreign.pins import Pins
@@ -64,7 +65,11 @@ class Foreign:
                 self._tell(_held_back(server, pin.held))
             for definition in pin.offered.values():
                 made = self._tool(server, definition, CORE if few else f"mcp_{server.name}")
-                found.setdefault(made.name, made)
+                if found.setdefault(made.name, made) is not made:
+                    self._tell(
+                        f"The tool {one_line(definition.name)} of the MCP server {server.name} is "
+                        f"not offered: another one is called {made.name}"
+                    )
         return list(found.values())
 
     def close(self) -> None:

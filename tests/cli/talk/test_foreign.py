@@ -36,10 +36,11 @@ def test_a_tool_is_called_and_its_server_ends_with_a_killed_chat(place: Path, fo
         with command(place, provider.url, "ask", "--yes", "say hi") as asked:
             assert asked.stdin is not None
             asked.stdin.close()
-            assert happens(lambda: len(provider.requests) == 2)
+            assert provider.wait_for(lambda each: len(each.requests) == 2, 90)
             pid = int((folder / "pid").read_text())
             assert runs(pid)
             asked.kill()
+            assert asked.stderr is not None and "Traceback" not in asked.stderr.read()
         assert happens(lambda: not runs(pid))
     assert "mcp_small_echo" in json.dumps(provider.requests[0].body["tools"])
     assert 'echo says {"text": "hi"}' in provider.requests[1].body["messages"][-1]["content"]
