@@ -22,6 +22,7 @@ from assistant.workspace.folder import Workspace
 
 Kind = Literal["systemd", "launchd", "cron"]
 SECONDS = 30.0
+HOUR = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,9 @@ def _systemd(place: Workspace, minutes: int) -> dict[str, str]:
     words = (each.replace("\\", "\\\\").replace('"', '\\"') for each in _command(place))
     command = " ".join(f'"{each}"' for each in words).replace("%", "%%").replace("$", "$$")
     about = f"The assistant's heartbeat for {place.root}".replace("%", "%%")
+    times = f"0/{minutes}" if minutes < HOUR else "00"
     return {
-        str(timer): f"[Unit]\nDescription={about}\n\n[Timer]\nOnCalendar=*:0/{minutes}\n"
+        str(timer): f"[Unit]\nDescription={about}\n\n[Timer]\nOnCalendar=*:{times}\n"
         "Persistent=true\n\n[Install]\nWantedBy=timers.target\n",
         str(service): f"[Unit]\nDescription={about}\n\n[Service]\nType=oneshot\n"
         f"EnvironmentFile=-{str(environment_file()).replace('%', '%%')}\nExecStart={command}\n",
@@ -140,7 +142,8 @@ def _launchd(place: Workspace, minutes: int) -> dict[str, str]:
 
 def _cron(place: Workspace, minutes: int) -> dict[str, str]:
     command = _with_environment(place).replace("%", "\\%")
-    return {"crontab": f"*/{minutes} * * * * {command} # {name(place)}"}
+    times = f"*/{minutes}" if minutes < HOUR else "0"
+    return {"crontab": f"{times} * * * * {command} # {name(place)}"}
 
 
 def _with_environment(place: Workspace) -> str:

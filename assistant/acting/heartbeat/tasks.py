@@ -41,7 +41,10 @@ _SAYS_WHEN = re.compile(
 )
 """A line that means to say when, whatever its heading says."""
 _UNITS = {"minute": 1, "hour": 60, "stunde": 60, "day": 24 * 60, "tag": 24 * 60}
-UNTIMED = "Begin it with a time, such as “every 30 minutes:”, “weekdays at 9:” or “each Friday:”"
+UNTIMED = (
+    "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
+    "“each Friday:”"
+)
 TASKLESS = "It says when, and not what: write the task behind it, or in a list below"
 
 

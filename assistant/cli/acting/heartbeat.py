@@ -170,11 +170,13 @@ def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str,
         "when": told(task.schedule),
         "late": f"skipped if more than {minutes} minutes late" if task.skips else "once if late",
         "due": f"{ready:%Y-%m-%dT%H:%M}" if ready else None,
+        "skips": bool(ready and task.skips and now - ready > task.grace),
         "next": f"{following:%Y-%m-%dT%H:%M}" if following else None,
     }
 
 
 def _next(each: dict[str, Any]) -> str:
     if each["due"]:
-        return f"due now, since {each['due'].replace('T', ' ')}"
+        since = each["due"].replace("T", " ")
+        return f"to be skipped, due at {since}" if each["skips"] else f"due now, since {since}"
     return f"next {each['next'].replace('T', ' ')}" if each["next"] else "never again"

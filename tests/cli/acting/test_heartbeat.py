@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from datetime import date, datetime, timedelta
@@ -158,6 +159,11 @@ def test_it_is_put_into_the_machines_timers_and_taken_out(
     units = sorted((home / ".config" / "systemd" / "user").iterdir())
     assert [path.suffix for path in units] == [".service", ".timer"]
     assert '"heartbeat" "run"' in units[0].read_text() and str(place) in units[0].read_text()
+    if checker := shutil.which("systemd-analyze"):
+        assert subprocess.run([checker, "verify", *units]).returncode == 0
+    monkeypatch.setenv("ASSISTANT_HEARTBEAT__EVERY_MINUTES", "60")
+    assert "OnCalendar=*:00\n" in run("heartbeat", "install", "--print").stdout
+    monkeypatch.delenv("ASSISTANT_HEARTBEAT__EVERY_MINUTES")
     assert "enable --now" in (tmp_path / "systemctl.log").read_text()
     assert run("heartbeat", "install", "--with", "cron").returncode == 0
     table = (tmp_path / "tab").read_text().splitlines()
