@@ -17,11 +17,12 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field's texts, one for a plain value, and its line."""
+    """A field's texts, one for a plain value, its line, and in a list that of each text."""
 
     texts: tuple[str, ...]
     line: int
     is_list: bool = False
+    lines: tuple[int, ...] = ()
 
     @property
     def line_of_text(self) -> str:
@@ -75,6 +76,8 @@ def fields(block: str) -> dict[str, Field]:
 
 def _field(node: yaml.Node, line: int) -> Field:
     if isinstance(node, yaml.ScalarNode):
-        return Field((node.value,), line)
+        return Field((node.value,), line, lines=(line,))
     items = node.value if isinstance(node, yaml.SequenceNode) else ()
-    return Field(tuple(e.value for e in items if isinstance(e, yaml.ScalarNode)), line, True)
+    texts = [each for each in items if isinstance(each, yaml.ScalarNode)]
+    lines = tuple(each.start_mark.line + 2 for each in texts)
+    return Field(tuple(each.value for each in texts), line, True, lines)

@@ -1,7 +1,8 @@
 """The skills of a workspace and of the folders that the owner's configuration lists."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from assistant.errors import StorageError
@@ -14,6 +15,11 @@ MAX_DESCRIPTION = 1024
 """Characters of a description that the prompt carries, as in the Agent Skills format."""
 MAX_BODY = 50_000
 """Characters of a skill that the model is given."""
+FIELDS = (
+    *("name", "description", "trigger", "triggers"),
+    *("license", "compatibility", "metadata", "allowed-tools", "version", "author"),
+)
+"""What stands in front matter: ours, and what the Agent Skills format has besides."""
 NOTHING = Field((), 2)
 
 
@@ -112,6 +118,7 @@ def _read(place: _Place, faults: list[Fault]) -> Skill:
     if len(text) > MAX_DESCRIPTION:
         long = f"its description has {len(text):,} characters; {MAX_DESCRIPTION:,} are shown"
         faults.append(Fault(place.shown, described.line, long, "Shorten it", fatal=False))
+    faults += _misspelled(place, said)
     name = named.line_of_text or folder
     triggers = _triggers(place, said.get("triggers", said.get("trigger", NOTHING)), faults)
     return Skill(name, text[:MAX_DESCRIPTION], place.shown, place.file, triggers)
@@ -120,10 +127,22 @@ def _read(place: _Place, faults: list[Fault]) -> Skill:
 def _triggers(place: _Place, field: Field, faults: list[Fault]) -> tuple[Trigger, ...]:
     """The triggers that can be used; the others are faults, and the skill does without them."""
     usable = []
-    for text in field.texts:
+    if field is not NOTHING and not field.texts:
+        cure = "Write each on a line of its own behind a hyphen"
+        faults.append(Fault(place.shown, field.line, "its triggers are no list", cure, fatal=False))
+    for line, text in zip(field.lines, field.texts, strict=True):
         try:
             usable.append(trigger(text))
         except ValueError as error:
             cure = "Give it words that only such messages hold"
-            faults.append(Fault(place.shown, field.line, str(error), cure, fatal=False))
+            faults.append(Fault(place.shown, line, str(error), cure, fatal=False))
     return tuple(usable)
+
+
+def _misspelled(place: _Place, said: Mapping[str, Field]) -> Iterator[Fault]:
+    """The fields whose names are nearly those of others that are not there."""
+    for name, field in said.items():
+        if name in FIELDS or not (near := get_close_matches(name, set(FIELDS) - said.keys(), n=1)):
+            continue
+        what = f"its field {name!r} says nothing"
+        yield Fault(place.shown, field.line, what, f"Did you mean {near[0]}?", fatal=False)

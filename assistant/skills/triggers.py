@@ -18,13 +18,16 @@ SAMPLES = (
     "Remember that the spare key is with Ada, next door.",
     "Can you read the file and tell me what changed in it?",
     "Write a short letter to my landlord about the heating.",
+    "I have a question for you: is it a good idea to go there with my son?",
+    "How do I get to a bank, and when is it open for us?",
+    "It is not what I want; can you do that again for me and be brief?",
     "Wie war das Wetter am Wochenende in Hamburg?",
     "Je voudrais réserver une table pour deux personnes.",
     "¿Cuándo sale el próximo tren?",
     "昨日の会議の議事録をまとめてください。",
     "12 * 7",
 )
-"""Messages that have nothing in common: what matches three of them matches nearly anything."""
+"""Messages that share only what most have: what matches three of them matches nearly anything."""
 MANY = 3
 
 

@@ -45,6 +45,22 @@ def test_values_stay_what_was_written(workspace: Workspace) -> None:
     )
 
 
+def test_what_slips_in_a_front_matter_is_named_with_its_line(workspace: Workspace) -> None:
+    listed = "---\ndescription: x\ntriggers:\n  - boats\n  - a\n  - you\n---\n"
+    write(workspace, "a", listed)
+    write(workspace, "b", "---\ndescription: x\ntriger: sail\n---\n")
+    write(workspace, "c", "---\ndescription: x\ntriggers: {sail: boat}\n---\n")
+    found = skills.load(workspace)
+    assert [(each.path[7], each.line, each.fatal) for each in found.faults] == [
+        ("a", 5, False),
+        ("a", 6, False),
+        ("b", 3, False),
+        ("c", 3, False),
+    ]
+    assert "'triger' says nothing. Did you mean trigger" in found.notices[2]
+    assert [trigger.text for trigger in found.skills[0].triggers] == ["boats"]
+
+
 def test_two_of_a_name(workspace: Workspace) -> None:
     write(workspace, "a", "---\nname: same\ndescription: first\n---\n")
     write(workspace, "b", "---\nname: same\ndescription: second\n---\n")
@@ -94,7 +110,8 @@ def test_a_description_is_one_line_of_bounded_length(workspace: Workspace) -> No
 
 
 @pytest.mark.parametrize(
-    "trigger", ["", "  ", ".*", "the", "/.*/", "/\\w/", "/a|e|o/", "/[/", "you", "/(?:)/"]
+    "trigger",
+    ["", "  ", ".*", "the", "/.*/", "/\\w/", "/a|e|o/", "/[/", "you", "umbrella", "/(?:)/"],
 )
 def test_a_trigger_that_matches_everything_is_named_and_left_out(
     workspace: Workspace, trigger: str
@@ -103,8 +120,8 @@ def test_a_trigger_that_matches_everything_is_named_and_left_out(
     found = skills.load(workspace)
     (skill,) = found.skills
     broad = not skill.triggers
-    assert broad == (trigger not in ("you",))
-    assert [each.line for each in found.faults] == [3] * broad
+    assert broad == (trigger != "umbrella")
+    assert [each.line for each in found.faults] == [4] * broad
 
 
 @pytest.mark.parametrize(
