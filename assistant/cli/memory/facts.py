@@ -29,6 +29,37 @@ from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Keeper
 
+Question = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
+]
+Most = Annotated[
+    int | None,
+    typer.Option(
+        "-k", metavar="N", min=1, help="At most so many passages; else the setting memory.k."
+    ),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        "--budget",
+        metavar="TOKENS",
+        min=1,
+        help="At most so many tokens; else the setting memory.budget.",
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="DATE", help="Answer from what was recorded by then."),
+]
+Everything = Annotated[bool, typer.Option("--all", help="Superseded facts too.")]
+Why = Annotated[bool, typer.Option("--why", help="Show what each passage owes its place to.")]
+Sessions = Annotated[
+    bool, typer.Option("--sessions", help="What was said in past conversations instead.")
+]
+Within = Annotated[
+    str, typer.Option("--in", metavar="NAME", help="Of the notes of this name only; or `memory`.")
+]
 AT_ONCE = 100
 """Facts from a pipe that are written together."""
 
@@ -93,44 +124,17 @@ def remember(
 
 def recall(
     context: typer.Context,
-    query: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", metavar="N", min=1, help="At most so many passages; else the setting memory.k."
-        ),
-    ] = None,
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            "--budget",
-            metavar="TOKENS",
-            min=1,
-            help="At most so many tokens; else the setting memory.budget.",
-        ),
-    ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="DATE", help="Answer from what was recorded by then."),
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Superseded facts too.")] = False,
-    why: Annotated[
-        bool, typer.Option("--why", help="Show what each passage owes its place to.")
-    ] = False,
-    sessions: Annotated[
-        bool, typer.Option("--sessions", help="What was said in past conversations instead.")
-    ] = False,
-    within: Annotated[
-        str,
-        typer.Option("--in", metavar="NAME", help="Of the notes of this name only; or `memory`."),
-    ] = "",
+    query: Question = None,
+    k: Most = None,
+    budget: Budget = None,
+    as_of: AsOf = None,
+    everything: Everything = False,
+    why: Why = False,
+    sessions: Sessions = False,
+    within: Within = "",
     as_json: AsJson = False,
 ) -> None:
     """Find what memory holds on a question."""
-
     _check_date(as_of)
     if sessions and within:
         raise UsageError("--sessions and --in are two places to look", "Give one of them")
@@ -140,16 +144,21 @@ def recall(
     if reads_lines(query):
         with context.obj.memory() as memory:
             for line in lines():
-                print_json(recall_json(memory.recall(replace(wanted, text=line)), wanted.within))
+                print_json(recall_json(memory.recall(replace(wanted, text=line)), within))
         return
     wanted = replace(wanted, text=given(query, "query"))
     with context.obj.memory() as memory:
-        found = memory.recall(wanted)
-        too_long = None if found.passages or within else _best(memory, wanted)
+        _answer(memory, wanted, as_json=as_json)
+
+
+def _answer(memory: Keeper, wanted: Query, *, as_json: bool) -> None:
+    """Show what is found; where the budget is too small for anything, say what it would take."""
+    found = memory.recall(wanted)
+    too_long = None if found.passages or wanted.within else _best(memory, wanted)
     if as_json:
         print_json(recall_json(found, wanted.within))
     elif too_long is None:
-        show_recall(found, why=why, within=wanted.within)
+        show_recall(found, why=wanted.why, within=wanted.within)
     if too_long is not None:
         cost = counted(too_long.tokens, "token")
         typer.echo(f"The budget is too small: the best passage takes {cost} (--budget).", err=True)

@@ -97,6 +97,11 @@ def config_set(
     change = changing.changed(key, values)
     storage.replace(_file(), change.text.encode())
     typer.echo(f"{change.key} = {_shown(change.value)}  ({_file()})")
+    origin = config.whence(changing.path_of(key), config.layers())
+    if origin and not Path(origin).is_absolute():
+        typer.echo(
+            f"note: {spelled(origin)} is set in this shell, and wins over the file", err=True
+        )
     for doubt in change.doubts:
         typer.echo(f"note: {spelled(doubt)}", err=True)
 

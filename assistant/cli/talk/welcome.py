@@ -5,6 +5,8 @@ the model into the settings.
 """
 
 import contextlib
+import shutil
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from assistant.model.offers import Offer
 
 OPENING = (
-    "Welcome. Three questions; Enter skips one. The answers go into USER.md, IDENTITY.md and your "
+    "Welcome. {many} questions; Enter skips one. The answers go into USER.md, IDENTITY.md and your "
     "settings, where you can change them."
 )
 EMPTY_PROFILE = "- I have just made this workspace"
@@ -50,14 +52,24 @@ def greet(options: Globals) -> None:
     if not place.new.exists():
         return
     place.new.unlink()
-    typer.echo(f"{OPENING}\n", err=True)
+    from assistant.cli.doctor.services import model_name  # models and settings: once in a life
+
+    known = bool(model_name())
+    _tell(OPENING.format(many="Two" if known else "Three"))
+    typer.echo(err=True)
     with contextlib.suppress(typer.Abort):  # Ctrl-C and Ctrl-D skip all that is left
         if name := _answer("What is your name?"):
             _write(place.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
         if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
             _write(place.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
-        _connect()
+        if not known:
+            _connect()
     typer.echo(err=True)
+
+
+def _tell(text: str) -> None:
+    """Say something, broken between words on any terminal."""
+    typer.echo(textwrap.fill(text, shutil.get_terminal_size().columns), err=True)
 
 
 def _answer(question: str) -> str:
@@ -85,11 +97,8 @@ def _write(path: Path, line: str, anchor: str) -> None:
 
 def _connect() -> None:
     """Let the owner choose a model, and try it, until one answers or none is wanted."""
-    from assistant.cli.doctor.services import model_name  # models and settings: once in a life
     from assistant.model.offers import offers
 
-    if model_name():
-        return
     found = offers(most=MOST)
     _show(found)
     while name := _chosen(found, _answer("Which model? (a number, a name, or Enter for none)")):
@@ -99,10 +108,10 @@ def _connect() -> None:
 
 def _show(found: "Sequence[Offer]") -> None:
     if not found:
-        typer.echo("No Ollama runs here, and no provider's key is set in this shell.", err=True)
+        _tell("No Ollama runs here, and no provider's key is set in this shell.")
     for number, offer in enumerate(found, start=1):
         typer.echo(f"  {number}. {offer.model}  ({offer.reason})", err=True)
-    typer.echo("Without a model I quote what memory holds; nothing leaves this machine.", err=True)
+    _tell("Without a model I quote what memory holds; nothing leaves this machine.")
 
 
 def _chosen(found: "Sequence[Offer]", said: str) -> str:

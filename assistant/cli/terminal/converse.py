@@ -41,7 +41,7 @@ def converse(opening: Opening) -> None:
             _talk(behind, screen)
     if how := behind.close():
         where = f" -w {place.root}" if opening.options.directory else ""
-        typer.echo(faint(f"go on with it: assistant{where} chat --resume {how}"))
+        typer.echo("\n" + faint(f"go on with it: assistant{where} chat --resume {how}"))
     behind.leave()
 
 

@@ -5,6 +5,8 @@ import io
 import time
 from collections.abc import Iterator
 
+import typer
+
 from assistant.app import Chat
 from assistant.cli.asking import asked_by
 from assistant.cli.terminal import past
@@ -116,6 +118,7 @@ class Sitting:
         command, argument = named(line)
         if command.asks:
             with self.screen.aside():
+                typer.echo()
                 command.run(self, argument)
         else:
             shown = contextlib.redirect_stdout(above)

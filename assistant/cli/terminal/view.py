@@ -13,7 +13,7 @@ from assistant.cli.terminal.told import INTERRUPTED, SLOW, told
 from assistant.display import spelled
 from assistant.events import Event, State
 
-THINKING = "thinking"
+DOING = {State.INITIALIZING: "recalling", State.THINKING: "thinking"}
 MARKS = {"running": "⋯", "done": "✓", "failed": "✗", "stopped": "✗"}
 """Before a subtask, by its state."""
 STEPS = {"facts": "looking for facts", "summary": "summarising"}
@@ -40,8 +40,8 @@ class TurnView:
             case events.ReasoningDelta(text):
                 self._thought += spelled(text)
                 self._screen.think(self._thought)
-            case events.StateChanged(state=State.THINKING):
-                self._screen.does(THINKING)
+            case events.StateChanged(state=state) if state in DOING:
+                self._screen.does(DOING[state])
             case events.Compacting(step, done, total):
                 self._screen.does(f"compacting: {STEPS[step]}, {done} of {total} turns")
             case events.ToolStarted():
@@ -59,6 +59,8 @@ class TurnView:
                     self._screen.put(faint(INTERRUPTED), "line")
                 self._screen.put(said(text))
                 self._screen.joined(text)
+            case events.ApprovalRequested() | events.QuestionAsked():
+                self.flush()  # what was said stands before the question that it led to
             case _:
                 self._tell(event)
 

@@ -332,7 +332,7 @@ function follow(f) {
 const row = (i) => ({ fact: i, said: facts[i].t, struck: facts[i].s });
 const kinds = { same: "says the same as", changed: "was changed by", near: "is much like" };
 const LISTS = [
-  ["Facts", () => facts.map((_, i) => row(i))],
+  ["Facts", () => facts.map((_, i) => i).sort((a, b) => (facts[a].d < facts[b].d) - (facts[a].d > facts[b].d)).map(row)],
   ["Recalled most", () => current.filter((i) => facts[i].c).sort((a, b) => facts[b].c - facts[a].c)
     .map((i) => ({ ...row(i), about: `${things(facts[i].c, "time")}, last ${facts[i].l}` }))],
   ["Never recalled", () => current.filter((i) => !facts[i].c).map(row)],

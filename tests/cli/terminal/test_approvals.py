@@ -1,6 +1,7 @@
 """Approvals on a real terminal: what is shown of a call, and what counts as a yes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,11 +88,12 @@ def test_wrapping_leaves_nothing_out(text: str) -> None:
 def test_the_whole_command_is_on_the_screen_and_a_refusal_is_one(
     place: Path, provider: Provider, run: Run, size: tuple[int, int]
 ) -> None:
-    provider.enqueue(outside(), "I see.")
+    provider.enqueue(replace(outside(), text="I clean up now."), "I see.")
     with at(place, provider, "chat", size=size) as tty:
         tty.wait("›")
         tty.say("clean up")
         tty.wait("why:")
+        assert tty.whole.index("I clean up now.") < tty.whole.index("May shell do this?")
         shown = "".join(row.lstrip("│┆ ") for row in tty.rows).replace(" ", "")
         assert LONG.replace(" ", "") in shown
         tty.say("absolutely not, are you crazy?")
