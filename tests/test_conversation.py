@@ -652,7 +652,7 @@ def test_small_talk_costs_no_passages(opened: Opened) -> None:
     model = ScriptedModel("Hello.", "Tea.")
     talk = opened(model, memory=ListMemory([Fact("Says hello there in the morning")]))
     events = list(talk.send("Hello there!"))
-    assert Recalled((), 0, abstained=True) in events
+    assert Recalled((), 0) in events
     assert "Says hello" not in str(model.requests[0])
     assert "Your Memory" in {each.title for each in talk.preview("Hello there!")}
     reply(talk.send("What is said hello there?"))

@@ -22,7 +22,7 @@ def recalled(
     Raises MemoryFailure, StorageError.
     """
     if small_talk(text) or is_self_contained(text):
-        return Recall(text, 0, (), abstained=True)
+        return Recall(text, 0, ())  # nothing was asked, and so nothing is missing
     return memory.recall(query(place, entries, text, carried=carried))
 
 

@@ -55,6 +55,7 @@ def greet(options: Globals) -> None:
     from assistant.cli.doctor.services import model_name  # models and settings: once in a life
 
     known = bool(model_name())
+    typer.echo(err=True)
     _tell(OPENING.format(many="Two" if known else "Three"))
     typer.echo(err=True)
     with contextlib.suppress(typer.Abort):  # Ctrl-C and Ctrl-D skip all that is left

@@ -79,7 +79,7 @@ class Sitting:
     def turn(self, turn: Iterator[Event]) -> None:
         """Show one turn; Ctrl-C ends it, wherever it hits."""
         talk, view, began = self.chat.conversation, TurnView(self.screen), time.monotonic()
-        with self.screen.working(talk):
+        with self.screen.working(talk if talk.model.extracts else None):  # else nobody listens
             try:
                 for event in turn:
                     view.show(event)

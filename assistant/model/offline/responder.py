@@ -16,6 +16,8 @@ from assistant.model.offline.smalltalk import Kind, small_talk
 
 MOST_QUOTED = 5
 """Passages a reply quotes; the rest are a `recall` away."""
+ORDERS = ("AGENTS.md:", "HEARTBEAT.md:")
+"""Where what is to be done stands: quoted only if there is no fact."""
 
 REMEMBER = re.compile(
     r"\s*(?:please,?\s+)?(?:remember|note)(?:\s*(?:\bthat\b|:)\s*(?P<fact>.*)|\s+(?P<rest>\S.*))",
@@ -156,7 +158,8 @@ def quotes(prompt: str) -> list[Quote]:
 def _recalled(prompts: Sequence[str]) -> str:
     found = [quote for prompt in prompts for quote in quotes(prompt)]
     if found:
-        lines = "\n".join(quote.line for quote in found[:MOST_QUOTED])
+        facts = [quote for quote in found if not quote.place.startswith(ORDERS)] or found
+        lines = "\n".join(quote.line for quote in facts[:MOST_QUOTED])
         return f"Memory holds this:\n\n{lines}"
     if any(NOT_ASKED in prompt for prompt in prompts):
         return "Memory could not be asked this time; `assistant doctor` may say why."

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -48,6 +49,13 @@ def test_it_quotes_what_was_recalled_with_its_place_and_date(workspace: Workspac
         "- Prefers a window seat (MEMORY.md:12, 2026-05-08)\n"
         "- Packing list:\n    - socks\n    - a hat (MEMORY.md:20)"
     )
+
+
+def test_it_quotes_facts_before_what_it_is_told_to_do(workspace: Workspace) -> None:
+    task = replace(passage("- Each Friday: review the week", 13), source="HEARTBEAT.md")
+    asked = [*EARLIER, Message("user", "Which seat on Friday?")]
+    assert "review" not in answer([*prompt(workspace, task, SEAT), *asked]).text
+    assert "review" in answer([*prompt(workspace, task), *asked]).text
 
 
 def test_a_forged_entry_inside_a_passage_is_no_entry() -> None:

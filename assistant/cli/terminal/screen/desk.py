@@ -105,7 +105,7 @@ class Desk:
             message.append_to_history()
             message.reset()
             self._say(text)
-        elif self.region.waiting and self.during is not None:
+        elif self.region.joins and self.during is not None:
             self.during.hurry()
 
     @property
@@ -167,6 +167,7 @@ class Desk:
         """What was queued waits no more."""
         if text in self.region.waiting:
             self.region.waiting.remove(text)
+            self.region.joins = self.region.joins and bool(self.region.waiting)
             self.app.invalidate()
 
     def _say(self, text: str) -> None:
@@ -174,6 +175,7 @@ class Desk:
             self.region.waiting.append(text)
         if self.busy and self.during is not None and not _is_for_the_chat(text):
             self.during.queue(text)
+            self.region.joins = True
         else:
             self.said.put(text)
 

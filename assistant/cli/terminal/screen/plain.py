@@ -11,6 +11,7 @@ from assistant.cli.terminal.dialogue import Line
 from assistant.cli.terminal.palette import SGR
 from assistant.cli.terminal.screen.base import Choice, During, Kind
 from assistant.cli.terminal.screen.linewise import LineDialogue
+from assistant.errors import UsageError
 
 MOST = 20
 """Choices that are listed at a time."""
@@ -83,7 +84,12 @@ class PlainScreen(LineDialogue):
         return input(self._prompt)
 
     def pick(self, title: str, choices: Sequence[Choice]) -> Choice | None:
-        """What the owner takes of a list, by its number; other words narrow it."""
+        """What the owner takes of a list, by its number; other words narrow it.
+
+        Raises UsageError where nobody is there to choose.
+        """
+        if not self._keyboard.isatty():
+            raise UsageError("nobody is here to choose one", "Name it behind the command")
         shown = list(choices)
         while shown:
             rows = [f"{n}. {each.title}  {each.facts}" for n, each in enumerate(shown[:MOST], 1)]

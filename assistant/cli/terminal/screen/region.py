@@ -26,6 +26,7 @@ from assistant.cli.terminal.palette import ACCENT, FAINT, WARNING, hexadecimal
 MENU_ROWS = 8
 THOUGHT_ROWS = 4
 SEPARATOR = " · "
+STOPS = "\nEnter again stops the reply for it"
 STYLE = Style.from_dict(
     {
         "prompt": f"{hexadecimal(ACCENT)} bold",
@@ -42,8 +43,8 @@ class Region:
 
     `render` turns markdown into a terminal's text. `growing` is the markdown of the block that is
     not finished, `thought` what the model reasons, `doing` what runs, since `since` (monotonic
-    seconds). `waiting` was typed in the meantime. `question` is what the owner is asked, None
-    while they are not. `progress` of something in the background
+    seconds). `waiting` was typed in the meantime, and some of it `joins` what runs. `question` is
+    what the owner is asked, None while they are not. `progress` of something in the background
     stands in the place of the status; `hint` too, until the next key.
     """
 
@@ -57,6 +58,7 @@ class Region:
     doing: str = ""
     since: float = 0.0
     waiting: list[str] = field(default_factory=list)
+    joins: bool = False
     status: tuple[str, ...] = ()
     progress: str = ""
     hint: str = ""
@@ -128,7 +130,7 @@ class Region:
         if not self.waiting:
             return []
         queued = _lines("class:warning", [f"queued: {text}" for text in self.waiting])
-        return [*queued, ("class:faint", "\nEnter again stops the reply for it")]
+        return [*queued, ("class:faint", STOPS)] if self.joins else queued
 
     def _status(self) -> AnyFormattedText:
         room = get_app().output.get_size().columns - 1
