@@ -1,4 +1,4 @@
-"""Record the real terminal as an SVG: `python -m scripts.record` writes docs/terminal.svg.
+"""Record the real terminal as SVGs: `python -m scripts.record` writes those of docs/.
 
 A new workspace, the program itself in a pseudo-terminal, the offline responder: nothing is staged
 but what is typed.
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -21,12 +22,20 @@ from rich.text import Text
 
 from tests.cli.tty import Tty
 
-TARGET = Path(__file__).resolve().parent.parent / "docs/terminal.svg"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE = (92, 24)
-SAID = (
-    ("remember that Mia lands in Porto on 27 November 2026 at 18:40", "Remembered at"),
-    ("when does Mia land?", "Memory holds this"),
+Scene = Sequence[tuple[str, str]]
+"""What is typed, each with what the screen then shows."""
+TALK: Scene = (
+    ("remember that Mia lands in Porto on 27 November 2026 at 18:40\r", "Remembered at"),
+    ("when does Mia land?\r", "Memory holds this"),
 )
+EARLIER = (
+    "what did the roofer say about the gutter?",
+    "which flights go to Porto?",
+    "a birthday plan",
+)
+RESUME: Scene = (("/resume\r", "type to search"), ("porto", "search: porto"))
 FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
 """What a picture would load from elsewhere."""
 NAMES = {"brown": "yellow", "default": None}
@@ -42,23 +51,32 @@ def main() -> None:
     try:
         subprocess.run([program, "init", str(place)], check=True, capture_output=True)
         (place / ".assistant/new").unlink()  # the questions of the first chat
-        screen = played(place)
+        recorded(played(place, TALK), DOCS / "terminal.svg")
+        for said in EARLIER:
+            subprocess.run(
+                [program, "-w", str(place), "ask", said], check=True, capture_output=True
+            )
+        recorded(played(place, RESUME), DOCS / "resume.svg")
         subprocess.run([program, "-w", str(place), "daemon", "stop"], check=True)
     finally:
         shutil.rmtree(home)
+
+
+def recorded(screen: Sequence[Text], target: Path) -> None:
+    """Write the lines of a screen as a picture."""
     console = Console(record=True, width=SIZE[0], file=io.StringIO())
     for line in screen:
         console.print(line, soft_wrap=True)
     picture = console.export_svg(title="assistant")
-    TARGET.write_text(FONTS.sub("", picture), encoding="utf-8")
+    target.write_text(FONTS.sub("", picture), encoding="utf-8")
 
 
-def played(place: Path) -> list[Text]:
-    """What stands on the screen after the scene, line by line, without the empty end."""
+def played(place: Path, scene: Scene) -> list[Text]:
+    """What stands on the screen after a scene, line by line, without the empty end."""
     with Tty("-w", str(place), "chat", size=SIZE) as tty:
         tty.wait("›")
-        for said, answer in SAID:
-            tty.say(said)
+        for typed, answer in scene:
+            tty.send(typed)
             tty.wait(answer, gone="Ctrl-C stops")
         return lines(tty._screen)
 

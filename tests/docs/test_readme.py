@@ -64,8 +64,14 @@ def test_the_first_example_reproduces_exactly(home: Path, monkeypatch: pytest.Mo
         assert printed == expected.replace(WRITTEN, date.today().isoformat())
 
 
-def test_the_recording_loads_nothing_and_shows_the_chat() -> None:
-    picture = (README.parent / "docs/terminal.svg").read_text("utf-8").replace("&#160;", " ")
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("terminal", ("› when does Mia land?", "Memory holds this", "MEMORY.md:17")),
+        ("resume", ("Which session?", "› which flights go to Porto?", "type to search")),
+    ],
+)
+def test_a_recording_loads_nothing_and_shows_the_chat(name: str, shown: tuple[str, ...]) -> None:
+    picture = (README.parent / f"docs/{name}.svg").read_text("utf-8").replace("&#160;", " ")
     assert "url(" not in re.sub(r"url\(#", "", picture)
-    for said in ("› when does Mia land?", "Memory holds this", "MEMORY.md:17"):
-        assert said in picture
+    assert all(said in picture for said in shown)

@@ -11,6 +11,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout.containers import HSplit, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.layout import Layout
+from prompt_toolkit.utils import get_cwidth
 
 from assistant.cli.terminal.screen.base import Choice
 from assistant.cli.terminal.screen.output import steady
@@ -30,6 +31,7 @@ class _List:
     choices: Sequence[Choice]
     words: Buffer
     rows: Callable[[], int]
+    columns: Callable[[], int]
     place: int = 0
 
     @property
@@ -49,9 +51,22 @@ class _List:
         found: StyleAndTextTuples = []
         for number, each in enumerate(shown[first : first + room], start=first):
             here = number == self.place
-            found.append(("class:prompt" if here else "", f"{'›' if here else ' '} {each.title}"))
-            found.append(("class:faint", f"  {each.facts}\n"))
+            title, facts = _fitted(each, self.columns() - 2)
+            found.append(("class:prompt" if here else "", f"{'›' if here else ' '} {title}"))
+            found.append(("class:faint", f"  {facts}\n"))
         return found or [("class:faint", "  none of them\n")]
+
+
+def _fitted(choice: Choice, columns: int) -> tuple[str, str]:
+    """A title and its facts on one row: half of it is the title's, and what the facts leave."""
+    title = _cut(choice.title, max(columns // 2, columns - 2 - get_cwidth(choice.facts)))
+    return title, _cut(choice.facts, columns - 2 - get_cwidth(title))
+
+
+def _cut(text: str, columns: int) -> str:
+    while get_cwidth(text) > max(columns, 1):
+        text = f"{text.removesuffix('…')[:-1]}…"
+    return text
 
 
 def pick(title: str, choices: Sequence[Choice]) -> Choice | None:
@@ -59,7 +74,12 @@ def pick(title: str, choices: Sequence[Choice]) -> Choice | None:
     with create_app_session(input=create_input(), output=steady()):
         words = Buffer(multiline=False)
         app: Application[Choice | None]
-        found = _List(choices, words, lambda: max(1, app.output.get_size().rows - ROWS_BESIDE))
+        found = _List(
+            choices,
+            words,
+            lambda: max(1, app.output.get_size().rows - ROWS_BESIDE),
+            lambda: app.output.get_size().columns,
+        )
         words.on_text_changed += lambda _: setattr(found, "place", 0)
         app = Application(
             Layout(_rows(title, found)),
