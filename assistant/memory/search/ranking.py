@@ -50,6 +50,8 @@ KNOWN_NAMES = 0.06
 """By so much it may be lower if memory knows all the names in the question."""
 GENERAL = 0.15
 """By so much it must be higher if anybody could answer the question."""
+UNHEARD = 0.05
+"""By so much if it is a word or two that memory does not know."""
 WORDS_FOUND = 0.1
 """By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""
 _FADING_DAYS = 5.0
@@ -70,6 +72,7 @@ def strength(
     *,
     known_names: bool = False,
     general: bool = False,
+    unheard: bool = False,
     understood: float = 1.0,
 ) -> float:
     """How good the best match is: 0 and more is worth something.
@@ -81,7 +84,8 @@ def strength(
     cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
     words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
-    return cosine + WORDS_FOUND * words - understood * (least + GENERAL * general)
+    least += GENERAL * general + UNHEARD * unheard
+    return cosine + WORDS_FOUND * words - understood * least
 
 
 def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:

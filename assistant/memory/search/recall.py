@@ -47,6 +47,9 @@ SHOWN_MISSES = 5
 KNOWN = 0.25
 """From here on the model tells one wording from another; the cosines of a script that it does not
 know are all alike."""
+UNHEARD = 3
+"""So many passages are listed for words that memory does not know."""
+NEARBY = "Memory says nothing of “{}”; this lies nearest to it"
 LED = 8
 """So many passages lead the list; then come those that what was said before leads to."""
 
@@ -68,11 +71,13 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """What a question found: the passages worth their tokens and the rest; whether all was weak."""
+    """What a question found: the passages worth their tokens and the rest; whether all was weak,
+    and whether no word of it was known."""
 
     worth: list[Passage]
     rest: list[Passage]
     weak: bool
+    unheard: bool
 
 
 class Recaller:
@@ -112,6 +117,7 @@ class Recaller:
             passages=tuple(taken),
             near_misses=tuple((others + asked.rest)[:SHOWN_MISSES]) if query.why else (),
             abstained=asked.weak and not taken,
+            notices=(NEARBY.format(query.text),) if taken and asked.unheard else (),
         )
 
     def _budget(self, query: Query) -> int:
@@ -138,19 +144,13 @@ class Recaller:
             found = with_room(found, self._vectors(ranked, found, scored))
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
         if not (self._settings.abstain if query.abstain is None else query.abstain):
-            return _Listed(listed, [], False)
-        knows = bool(question.names) and not question.unknown_names
-        strength = ranking.strength(
-            ranked.matrix,
-            question.unknown_names,
-            known_names=knows,
-            general=question.general,
-            understood=ranked.understood,
-        )
-        weak = strength < 0
+            return _Listed(listed, [], False, False)
+        weak = _strength(question, ranked) < 0
         free = query.k is not None or bool(question.periods)
         worth = 0 if weak else plausible(found, free=free)
-        return _Listed(listed[:worth], listed[worth:], weak and bool(found))
+        if question.unheard:
+            worth = min(worth, UNHEARD)
+        return _Listed(listed[:worth], listed[worth:], weak and bool(found), question.unheard)
 
     def _vectors(
         self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]
@@ -220,6 +220,18 @@ class Recaller:
         ]
         chunks = [_as_of(each.chunk, as_of) for each in stored]
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
+
+
+def _strength(question: Question, ranked: Ranked) -> float:
+    """How good the best match is, by what the question asks for; below 0 it is worth nothing."""
+    return ranking.strength(
+        ranked.matrix,
+        question.unknown_names,
+        known_names=bool(question.names) and not question.unknown_names,
+        general=question.general,
+        unheard=question.unheard,
+        understood=ranked.understood,
+    )
 
 
 def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:

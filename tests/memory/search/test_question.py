@@ -111,6 +111,14 @@ EVENTS = """# Memory
 - The wedding of Tom is on 7 July 2022
 - Der Umzug nach Porto war am 8. Mai 2025
 - The concert was loud
+- 搬家是在2025年5月8日
+- La boda fue el 8 de mayo de 2025
+- Переезд в Казань был 8 мая 2025 года
+
+## Remembered -- 2025-05-08
+
+- We sold the boat to Ravi.
+- Tickets for the opera will be bought.
 """
 
 
@@ -121,6 +129,11 @@ EVENTS = """# Memory
         ("What have I bought since the move to Lisbon?", ["2024-03-03/2026-11-21"]),
         ("Who wrote since my birthday?", ["2026-05-08/2026-11-21"]),
         ("Was kam nach dem Umzug?", ["2025-05-09/2026-11-21"]),
+        ("搬家之前我住在哪里", ["0001-01-01/2025-05-07"]),
+        ("¿quién vino después de la boda?", ["2025-05-09/2026-11-21"]),
+        ("где мы жили до переезда", ["0001-01-01/2025-05-07"]),
+        ("how did we travel before we sold the boat", ["0001-01-01/2025-05-07"]),
+        ("what did we do before the opera", []),
         ("What did we eat after the wedding?", []),
         ("What did we eat after the concert?", []),
         ("What did we eat after the funeral?", []),

@@ -72,6 +72,13 @@ class InvertedIndex:
         with self._database.using() as db:
             return {term.text: _read(db, "headings_at", term.text) for term in terms}
 
+    def holds_any(self, terms: Iterable[Term]) -> bool:
+        """Whether a chunk or a heading holds any of these."""
+        looked_for = list(terms)
+        if any(term.document_frequency for term in looked_for):
+            return True
+        return any(len(numbers) for numbers, _ in self.in_headings(looked_for).values())
+
     def _tokens(self, text: str) -> list[str]:
         """The distinct tokens of a text, in order."""
         with self._turn:

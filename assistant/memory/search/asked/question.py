@@ -36,6 +36,8 @@ COMMON_LEAST = 8
 MAX_POSTINGS = 20_000
 """Occurrences read for one query. Rare words come first, so that what falls off says least."""
 LEAST_TERMS = 3
+BARE = 2
+"""So few words are no question; what is asked for is what says them."""
 
 _STOP_LIST = """
 a about all also am an and any are as at be been being but by can could d did do does doing done for
@@ -66,7 +68,7 @@ class Question:
     whose postings are read. `words` are all its words, folded. `names` are the terms of the names
     in it; `unknown_names` is the share of them that no chunk holds. `telling` are the words that
     are about something, folded. `latest`: how it is now, or was last, is asked for.
-    `general`: so is what anybody could answer.
+    `general`: so is what anybody could answer. `unheard`: it is a word or two that memory has not.
     """
 
     text: str
@@ -78,6 +80,7 @@ class Question:
     telling: frozenset[str]
     latest: bool
     general: bool
+    unheard: bool
     names: frozenset[str]
     unknown_names: float
     periods: tuple[Period, ...]
@@ -110,6 +113,7 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
         latest=bool(_LATEST.search(text)),
         general=is_general(query) and not (names and unknown < 1),
+        unheard=len(words) <= BARE and not catalog.words.holds_any(terms),
         names=frozenset(term.text for term in names),
         unknown_names=unknown,
         periods=(*periods(text, today), *events.times(text, language, catalog, today)),

@@ -57,11 +57,7 @@ class Spelling:
         return " ".join(each.capitalize() if word[0].isupper() else each for each in best[:MEANT])
 
     def _is_known(self, word: str, language: str) -> bool:
-        terms = self._catalog.words.terms(word, language)
-        if any(term.document_frequency for term in terms):
-            return True
-        headings = self._catalog.words.in_headings(terms)
-        return any(len(rows) for rows, _ in headings.values())
+        return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
 
 
 def _may_be(word: str, other: str, distance: int, changed: bool, language: str) -> bool:
