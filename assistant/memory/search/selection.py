@@ -19,6 +19,8 @@ CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
 LATEST_SCORES = 4.0
 """So if the latest is asked for."""
+SAME_SUBJECT = 2.0
+"""So if the latest is asked for of what both hold, whatever their words."""
 OPENING = 3
 """Texts that begin with so many of the same words, and half of their words, say two things of the
 same."""
@@ -190,7 +192,9 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
                 _share_most(telling[above], telling[below])
                 or (not (first.turn or second.turn) and _begin_alike(words[above], words[below]))
             )
-            if twins or (latest and _in_one_log(first.chunk, second.chunk)):
+            same = latest and alike and _is_subject(held[above], asked)
+            newer = same and second.score >= first.score - SAME_SUBJECT
+            if twins or newer or (latest and _in_one_log(first.chunk, second.chunk)):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
 
@@ -199,6 +203,11 @@ def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
     """What a chunk and its heading hold of the question: tells apart facts about two people, or
     two things, but not two answers."""
     return asked & {*_words(chunk.plain), *_words(" ".join(chunk.heading))}
+
+
+def _is_subject(held: Set[str], asked: Set[str]) -> bool:
+    """Whether what is held of a question is most of what it is about, and more than a name."""
+    return 2 * len(held) >= len(asked) and (len(held) > 1 or held == asked)
 
 
 def _share_most(words: Set[str], others: Set[str]) -> bool:
