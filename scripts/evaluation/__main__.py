@@ -34,15 +34,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cases.run(options.folder, ablate=not options.quick, plot_to=options.plot)
         return
     plans = _chosen(options.suite)
-    settings = means.without(options.without)
+    without = means.left_out(options.without)
     embedder = KeptEmbedder(compile.load(EmbeddingSettings()), KEPT)
     if options.misses:
         for plan in plans:
-            print(*misses(plan, embedder, settings), sep="\n\n")
+            print(*misses(plan, embedder), sep="\n\n")
         return
-    rows = report.rows(plans, embedder, settings, kinds=options.kinds)
-    if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not options.suite:
-        rows = chain(rows, conversations.rows(Path(folder), embedder, settings))
+    rows = report.rows(plans, embedder, kinds=options.kinds, without=without)
+    if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not (options.suite or options.without):
+        rows = chain(rows, conversations.rows(Path(folder), embedder))
     found = list(_printed(rows))
     if options.record:
         report.record(found)
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--suite", action="append", help=f"only this one: {names}")
     parser.add_argument("--kinds", action="store_true", help="a row for each kind of question too")
     parser.add_argument("--misses", action="store_true", help="what the development half misses")
-    switches = ", ".join(means.MEANS)
+    switches = ", ".join((*means.NAMES, means.EACH))
     parser.add_argument("--without", metavar="MEANS", help=f"leave one out: {switches}")
     parser.add_argument("--record", action="store_true", help="write the figures down")
     return parser

@@ -1,32 +1,26 @@
-"""The means of recall that `scripts/eval --without NAME` can switch off, one by one."""
+"""The means of recall that `scripts/eval --without NAME` switches off, one by one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 from assistant.errors import UsageError
-from assistant.settings.memory import MemorySettings
-from assistant.settings.tree import Settings
+from assistant.memory.search.means import ALL, Means
 
-Change = Callable[[Settings], Settings]
-
-
-def _memory(**changed: object) -> Change:
-    def change(settings: Settings) -> Settings:
-        memory = MemorySettings.model_validate({**settings.memory.model_dump(), **changed})
-        return settings.model_copy(update={"memory": memory})
-
-    return change
+NAMES = tuple(asdict(ALL))
+EACH = "each"
 
 
-MEANS: Mapping[str, Change] = {
-    "abstaining": _memory(abstain=False),
-}
-"""What each leaves out."""
+def without(name: str) -> Means:
+    """All means but one. Raises UsageError."""
+    if name not in NAMES:
+        raise UsageError(f"there are no means {name!r}", f"Name one of: {', '.join(NAMES)}")
+    return replace(ALL, **{name: False})
 
 
-def without(name: str | None) -> Settings:
-    """The settings without one of the means; all of them for None. Raises UsageError."""
-    if name is None:
-        return Settings()
-    if name not in MEANS:
-        raise UsageError(f"there are no means {name!r}", f"Name one of: {', '.join(MEANS)}")
-    return MEANS[name](Settings())
+def left_out(name: str | None) -> Sequence[str]:
+    """Which means to leave out, one run for each: "" is none. Raises UsageError."""
+    if name == EACH:
+        return ("", *NAMES)
+    if name:
+        without(name)
+    return (name or "",)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings.tree import Settings
 from scripts.evaluation import suites
 from scripts.evaluation.catalogue import Plan
 from scripts.evaluation.probes import AMONG, MOST, UNLIMITED, covered, place
@@ -15,9 +14,9 @@ from scripts.evaluation.room import Room, opened
 from scripts.evaluation.suites import HALVES, Asked
 
 
-def misses(plan: Plan, embedder: Embedder, settings: Settings) -> Iterator[str]:
+def misses(plan: Plan, embedder: Embedder) -> Iterator[str]:
     """A paragraph for each question whose evidence is not all among eight."""
-    with opened(plan.files(), embedder, settings) as room:
+    with opened(plan.files(), embedder) as room:
         for asked in suites.questions(plan.suite, HALVES[0]):
             if told := _told(room, asked):
                 yield told

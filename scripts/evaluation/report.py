@@ -3,14 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
 
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings.tree import Settings
 from assistant.upkeep.evaluate import Scores, interval
 from scripts.evaluation import suites
 from scripts.evaluation.catalogue import Plan
@@ -55,16 +54,23 @@ HEADING = "| suite | measure | questions | development | held out | recorded |\n
 
 
 def rows(
-    plans: Sequence[Plan], embedder: Embedder, settings: Settings, *, kinds: bool = False
+    plans: Sequence[Plan],
+    embedder: Embedder,
+    *,
+    kinds: bool = False,
+    without: Sequence[str] = ("",),
 ) -> Iterator[Row]:
-    """Measure the plans one after another; those of one memory share a room."""
+    """Measure the plans one after another, `without` each of these means; those of one memory share
+    a room."""
     for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors)):
         sharing = list(group)
         tell(f"indexing {sharing[0].name} …")
-        with opened(sharing[0].files(), embedder, settings) as room:
-            for plan in sharing:
-                tell(f"asking {plan.name} …")
-                yield from measured(plan, room, kinds=kinds)
+        with opened(sharing[0].files(), embedder) as room:
+            for plan, name in product(sharing, without):
+                tell(f"asking {plan.name} {f'without {name} ' if name else ''}…")
+                room.leave_out(name)
+                for row in measured(plan, room, kinds=kinds):
+                    yield replace(row, plan=f"{row.plan} without {name}") if name else row
 
 
 def measured(

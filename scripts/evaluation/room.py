@@ -11,12 +11,13 @@ from assistant.errors import UsageError
 from assistant.events import Recalled
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.memory.protocol import Keeper
+from assistant.memory.search.means import ALL
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace
+from scripts.evaluation.means import without
 
 REPLY = "I see."
 
@@ -35,7 +36,11 @@ class Room:
     """A workspace with its memory."""
 
     place: Workspace
-    memory: Keeper
+    memory: LocalMemory
+
+    def leave_out(self, name: str) -> None:
+        """Recall without one of its means from here on; with all of them for ""."""
+        self.memory.parts.recaller.means = without(name) if name else ALL
 
     def turn(self, message: str, history: Sequence[str] = ()) -> Turn:
         """Have a conversation that begins with `history`, message and reply by turns."""
@@ -54,9 +59,7 @@ class Room:
 
 
 @contextlib.contextmanager
-def opened(
-    files: Mapping[str, str], embedder: Embedder, settings: Settings | None = None
-) -> Iterator[Room]:
+def opened(files: Mapping[str, str], embedder: Embedder) -> Iterator[Room]:
     """A room with these files, indexed. Raises UsageError if there are none."""
     if not files:
         raise UsageError("there is nothing to remember")
@@ -66,7 +69,7 @@ def opened(
             file = place.root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="")
-        memory = LocalMemory(place, settings or Settings(), embedder)
+        memory = LocalMemory(place, Settings(), embedder)
         with contextlib.closing(memory):
             memory.status()
             yield Room(place, memory)

@@ -7,7 +7,6 @@ from itertools import islice
 import pytest
 
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.settings.tree import Settings
 from scripts.evaluation import report, suites
 from scripts.evaluation.catalogue import PLANS, Plan
 from scripts.evaluation.distractors import notes, papers
@@ -88,7 +87,7 @@ def test_recall_is_no_worse_than_recorded(name: str, embedder: OnnxEmbedder) -> 
 @pytest.mark.timeout(1800)
 def test_no_suite_is_worse_than_recorded(embedder: OnnxEmbedder) -> None:
     before = report.recorded()
-    rows = report.rows(PLANS, embedder, Settings())
+    rows = report.rows(PLANS, embedder)
     found = {
         f"{row.plan}: {row.measure.name}": row.means
         for row in rows

@@ -1,6 +1,7 @@
 """What `scripts/eval` measures with: probes, turns, kept vectors, and the half it does not show."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from assistant.errors import UsageError
 from assistant.memory.base import Passage
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.settings.tree import Settings
+from assistant.memory.search.means import ALL
 from scripts.evaluation import means, probes, report, suites
 from scripts.evaluation.catalogue import PLANS
 from scripts.evaluation.kept import KeptEmbedder
@@ -21,12 +22,12 @@ from scripts.evaluation.suites import Asked
 
 LATEST = next(plan for plan in PLANS if plan.name == "latest")
 MEMORY = "# Memory\n\n- The ferry sails at noon\n- Ada keeps bees\n- Bees need fondant\n"
-KEEPING = Settings.model_validate({"memory": {"abstain": False}})
 
 
 @pytest.fixture
 def room() -> Iterator[Room]:
-    with opened({"MEMORY.md": MEMORY}, HashingEmbedder(), KEEPING) as found:
+    with opened({"MEMORY.md": MEMORY}, HashingEmbedder()) as found:
+        found.leave_out("abstaining")
         yield found
 
 
@@ -86,7 +87,7 @@ def test_figures_of_other_suites_stay_as_they_were_recorded(tmp_path: Path) -> N
 
 
 def test_what_is_missed_is_never_shown_of_the_held_out_half() -> None:
-    told = list(misses(LATEST, HashingEmbedder(), Settings()))
+    told = list(misses(LATEST, HashingEmbedder()))
     shown = {each.split("\n")[0] for each in told}
     development, held_out = (
         {each.question for each in suites.questions("latest", half)} for half in suites.HALVES
@@ -96,8 +97,9 @@ def test_what_is_missed_is_never_shown_of_the_held_out_half() -> None:
 
 
 def test_means_are_switched_off_by_name() -> None:
-    assert means.without(None) == Settings()
-    assert means.without("abstaining").memory.abstain is False
+    assert means.left_out(None) == ("",)
+    assert set(means.left_out("each")) == {"", *means.NAMES}
+    assert means.without("letters") == replace(ALL, letters=False)
     with pytest.raises(UsageError, match="no means 'luck'"):
         means.without("luck")
 

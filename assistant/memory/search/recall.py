@@ -5,21 +5,23 @@ sections are looked at, so that a recall costs the same whatever the memory hold
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
+from assistant.memory.search.asked.eligible import as_of, eligible
 from assistant.memory.search.asked.question import Question, read
 from assistant.memory.search.asked.spelling import Spelling
+from assistant.memory.search.letters import LOOKED_AT, by_letters
+from assistant.memory.search.means import ALL
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
@@ -32,7 +34,7 @@ from assistant.memory.search.signals import (
     put,
 )
 from assistant.memory.search.similarity import Scanner, understanding
-from assistant.memory.text.chunks import Chunk, passage
+from assistant.memory.text.chunks import passage
 from assistant.settings.memory import MemorySettings
 
 NEAREST = 100
@@ -47,6 +49,8 @@ SHOWN_MISSES = 5
 KNOWN = 0.25
 """From here on the model tells one wording from another; the cosines of a script that it does not
 know are all alike."""
+HEADED = [SIGNALS.index("dense_section"), SIGNALS.index("bm25_section")]
+"""What tells of a fact where it stands."""
 UNHEARD = 3
 """So many passages are listed for words that memory does not know."""
 NEARBY = "Memory says nothing of “{}”; this lies nearest to it"
@@ -92,6 +96,7 @@ class Recaller:
         weights: Weights = ranking.WEIGHTS,
     ) -> None:
         self.store = store
+        self.means = ALL
         self._settings = settings
         self._today = today
         self._weights = weights
@@ -106,7 +111,8 @@ class Recaller:
         if asked is None:
             return Recall(query.text, 0, ())
         lists = [asked.worth]
-        if query.before and (more := self._listed(f"{query.before}\n{query.text}", query)):
+        before = query.before if self.means.before else ""
+        if before and (more := self._listed(f"{before}\n{query.text}", query)):
             lists = [asked.worth[:LED], more.worth[:LED], asked.worth[LED:]]
         if query.own is not None:
             lists.insert(0, self._of_own(query))
@@ -132,21 +138,24 @@ class Recaller:
 
     def _listed(self, text: str, query: Query, only: str | None = None) -> "_Listed | None":
         """What is found for a text, best first; None if it asks for nothing."""
-        spelling = Spelling(self.store.catalog, self._embedder)
-        question = read(text, self.store.catalog, self._today(), spelling)
+        spelling = Spelling(self.store.catalog, self._embedder) if self.means.spelling else None
+        question = read(text, self.store.catalog, self._today(), spelling, self.means)
         if not question.words:
             return None
         ranked = self.rank(question, query, only)
-        most = 2 * (query.k or self._settings.k) + SPARE
+        foreign = question.language != "english" and self.means.letters
+        most = LOOKED_AT if foreign else 2 * (query.k or self._settings.k) + SPARE
         scored = self._scored(ranked, most, query.as_of)
-        found = arrange(scored, question.telling, latest=question.latest)
-        if not question.latest and ranked.understood >= KNOWN:
+        lettered = by_letters(scored, question.text, question.language) if foreign else scored
+        found = arrange(lettered, question.telling, latest=question.latest, later=self.means.later)
+        if self.means.room and not question.latest and ranked.understood >= KNOWN:
             found = with_room(found, self._vectors(ranked, found, scored))
         listed = [passage(each.chunk, each.score, each.shares) for each in found]
-        if not (self._settings.abstain if query.abstain is None else query.abstain):
+        abstain = self._settings.abstain if query.abstain is None else query.abstain
+        if not (abstain and self.means.abstaining):
             return _Listed(listed, [], False, False)
         weak = _strength(question, ranked) < 0
-        free = query.k is not None or bool(question.periods)
+        free = query.k is not None or bool(question.periods) or not self.means.floor
         worth = 0 if weak else plausible(found, free=free)
         if question.unheard:
             worth = min(worth, UNHEARD)
@@ -164,8 +173,8 @@ class Recaller:
         """Score the candidates for a question with every signal; `only` is the one source asked."""
         catalog, view = self.store.catalog, self._current_view()
         understood = self._understood(question)
-        eligible = _eligible(view.layout, query) & _of_sources(view.layout, query, only)
-        if not eligible.any():
+        answers = eligible(view.layout, query, only)
+        if not answers.any():
             return self._ranked(view.layout, np.empty(0, dtype=np.int64), empty(0), understood)
         exact = query.as_of is not None or only is not None
         asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
@@ -176,7 +185,7 @@ class Recaller:
             similarity.include(worded)
             below = view.above.nearest(similarity.question())
             positions = np.union1d(np.union1d(similarity.known(), worded), below)
-        positions = positions[eligible[positions]]
+        positions = positions[answers[positions]]
         matrix = empty(len(positions))
         match_words(matrix, view.grains, question, postings, headings, positions)
         put(matrix, "dense", understood * similarity.of(positions))
@@ -186,11 +195,13 @@ class Recaller:
         match_section(matrix, view, similarity, positions)
         matrix[:, SIGNALS.index("dense_section")] *= understood
         match_traits(matrix, view.columns, question, positions)
+        if not self.means.headings:
+            matrix[:, HEADED] *= view.layout.turn[positions][:, None]
         return self._ranked(view.layout, positions, matrix, understood)
 
     def _understood(self, question: Question) -> float:
         """How far the model knows the question's language; it is taken to know English."""
-        if question.language == "english":
+        if question.language == "english" or not self.means.understanding:
             return 1.0
         return understanding(question.text, self._embedder)
 
@@ -210,7 +221,7 @@ class Recaller:
         talk, alone = (ranking.score(matrix, each) for each in (self._weights, self._alone))
         return np.where(turn, talk, alone)
 
-    def _scored(self, ranked: Ranked, limit: int, as_of: str | None) -> list[Scored]:
+    def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self.store.catalog.chunks(rows)
         turns = ranked.turns()[:limit].tolist()
@@ -218,7 +229,7 @@ class Recaller:
             ranking.shares(row, self._weights if turn else self._alone)
             for row, turn in zip(ranked.matrix[:limit], turns, strict=True)
         ]
-        chunks = [_as_of(each.chunk, as_of) for each in stored]
+        chunks = [as_of(each.chunk, day) for each in stored]
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
 
@@ -234,40 +245,9 @@ def _strength(question: Question, ranked: Ranked) -> float:
     )
 
 
-def _eligible(layout: Layout, query: Query) -> NDArray[np.bool_]:
-    """What was recorded by then, and was not superseded by then."""
-    everything = np.ones(len(layout), dtype=np.bool_)
-    if query.as_of is None:
-        return everything if query.include_superseded else ~layout.superseded
-    day = _day(query.as_of)
-    recorded: NDArray[np.bool_] = layout.date <= day
-    given_up = layout.superseded & (layout.until <= day)
-    return recorded if query.include_superseded else recorded & ~given_up
-
-
-def _of_sources(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
-    """What stands in a source that is asked."""
-    taken = [only in (None, name) and name not in query.without for name in layout.sources]
-    return np.array([*taken, False])[layout.source]  # one more: of no source there is no chunk
-
-
 def _once(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
     """The passages of several lists, each where it comes first."""
     first: dict[str, Passage] = {}
     for each in chain.from_iterable(lists):
         first.setdefault(each.id, each)
     return list(first.values())
-
-
-def _day(as_of: str) -> int:
-    try:
-        return date.fromisoformat(as_of).toordinal()
-    except ValueError as error:
-        raise UsageError(f"{as_of!r} is no date", "Write it as YYYY-MM-DD") from error
-
-
-def _as_of(chunk: Chunk, day: str | None) -> Chunk:
-    """The chunk as it was on a day: current, if it was superseded after it."""
-    if day is None or chunk.until is None or chunk.until <= day:
-        return chunk
-    return replace(chunk, status="current")

@@ -59,13 +59,16 @@ class Scored:
         return Scored(self.chunk, score, {**self.shares, reason: change}, self.turn)
 
 
-def arrange(found: Iterable[Scored], asked: Set[str], *, latest: bool = False) -> list[Scored]:
+def arrange(
+    found: Iterable[Scored], asked: Set[str], *, latest: bool = False, later: bool = True
+) -> list[Scored]:
     """Best first: each fact once, a successor above what it superseded, the later twin first.
 
     `asked` are the telling words of the question, folded; who asks for the `latest` is told it
-    first though an earlier one fits better.
+    first though an earlier one fits better. `later`: age tells apart what scores hardly do.
     """
-    return _later_first(_successors_above(_once(found)), asked, latest)
+    placed = _successors_above(_once(found))
+    return _later_first(placed, asked, latest) if later else placed
 
 
 def plausible(found: Sequence[Scored], *, free: bool = True) -> int:
@@ -207,7 +210,7 @@ def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
 
 def _is_subject(held: Set[str], asked: Set[str]) -> bool:
     """Whether what is held of a question is most of what it is about, and more than a name."""
-    return 2 * len(held) >= len(asked) and (len(held) > 1 or held == asked)
+    return 2 * len(held) >= len(asked) > 0 and (len(held) > 1 or held == asked)
 
 
 def _share_most(words: Set[str], others: Set[str]) -> bool:

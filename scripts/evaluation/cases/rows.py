@@ -10,7 +10,6 @@ import numpy as np
 
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings.tree import Settings
 from assistant.upkeep.evaluate import BUDGETS, Question, coverage, read_cases, score
 from assistant.workspace.folder import MEMORY_FILE
 from scripts.evaluation.probes import Measure
@@ -20,12 +19,12 @@ from scripts.evaluation.room import Room, opened
 MEASURES = (*(Measure(f"within {budget:,} tokens") for budget in BUDGETS), Measure("in the turn"))
 
 
-def rows(folder: Path, embedder: Embedder, settings: Settings) -> Iterator[Row]:
+def rows(folder: Path, embedder: Embedder) -> Iterator[Row]:
     """Evidence within each budget and in a recall as it is by default. Raises UsageError."""
     found = []
     for case in read_cases(folder):
         tell(f"asking {case.name} …")
-        with opened({MEMORY_FILE: case.memory}, embedder, settings) as room:
+        with opened({MEMORY_FILE: case.memory}, embedder) as room:
             found += [_scores(room, each) for each in case.questions if each.lines]
     for measure, column in zip(MEASURES, np.array(found).T, strict=True):
         yield Row("conversations", measure, (column,))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
+from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.selection import Scored, arrange
 from assistant.memory.text.chunks import Chunk, passage
@@ -201,3 +202,36 @@ def test_what_does_not_fit_makes_room_for_what_does() -> None:
     taken, others = fill(listed(6, 8, 4), 9, 10)
     assert [each.tokens for each in taken] == [6, 4]
     assert [each.tokens for each in others] == [8]
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "first"),
+    [
+        ("wer hat einen Schlüssel", "german", "Der Ersatzschlüssel liegt bei Frau Özdemir"),
+        ("wo ist die Ärztin", "german", "Die Hausärztin hat am Freitag zu"),
+        ("когда заплывы", "russian", "Заплыв назначен на среду"),
+    ],
+)
+def test_a_part_of_a_word_leads_to_it(question: str, language: str, first: str) -> None:
+    facts = (
+        "Der Ersatzschlüssel liegt bei Frau Özdemir",
+        "Die Hausärztin hat am Freitag zu",
+        "Заплыв назначен на среду",
+        "Der Hund bellt bei Gewitter",
+    )
+    found = by_letters([scored(fact, 1.0) for fact in facts], question, language)
+    best = max(found, key=lambda each: each.score)
+    assert best.chunk.plain == first
+    assert best.score == pytest.approx(1.0 + best.shares["letters"], abs=1e-3)
+    assert by_letters([], question, language) == []
+
+
+def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_is_asked() -> None:
+    found = [
+        scored("The book club reads Stoner", 3.0, date="2025-01-01"),
+        scored("Book club: we have begun Austerlitz", 1.5, date="2026-01-01"),
+    ]
+    asked = {"book", "club", "reading"}
+    assert plains(arrange(found, asked, latest=True))[0].startswith("Book club")
+    assert plains(arrange(found, asked))[0].startswith("The book")
+    assert plains(arrange(found, asked, latest=True, later=False))[0].startswith("The book")

@@ -17,6 +17,7 @@ from assistant.memory.search.asked import events
 from assistant.memory.search.asked.general import is_general
 from assistant.memory.search.asked.naming import named
 from assistant.memory.search.asked.spelling import Spelling
+from assistant.memory.search.means import ALL, Means
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
     language_of,
@@ -86,21 +87,29 @@ class Question:
     periods: tuple[Period, ...]
 
 
-def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = None) -> Question:
+def read(
+    query: str,
+    catalog: Catalog,
+    today: date,
+    spelling: Spelling | None = None,
+    means: Means = ALL,
+) -> Question:
     """Understand a query of any content and length; `spelling` corrects it if it must be."""
     text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
     language = language_of(text)
-    text = named(text, language, catalog)
-    found = catalog.words.terms(_telling(text, language), language, variants(text))
+    text = named(text, language, catalog) if means.naming else text
+    written = variants if means.strings else _as_written
+    found = catalog.words.terms(_telling(text, language), language, written(text))
     if spelling and not all(term.document_frequency for term in found):
         text = spelling.corrected(text, language)
-        found = catalog.words.terms(_telling(text, language), language, variants(text))
+        found = catalog.words.terms(_telling(text, language), language, written(text))
     words = _WORD.findall(text)
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = [] if language in CAPITALISES_NOUNS else _names(text, catalog)
     unknown = _share_unknown(names, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
+    times = events.times(text, language, catalog, today) if means.events else ()
     return Question(
         text=text,
         language=language,
@@ -111,13 +120,18 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         searched=affordable(terms),
         words=frozenset(word.casefold() for word in words),
         telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
-        latest=bool(_LATEST.search(text)),
-        general=is_general(query) and not (names and unknown < 1),
+        latest=means.later and bool(_LATEST.search(text)),
+        general=means.general and is_general(query) and not (names and unknown < 1),
         unheard=len(words) <= BARE and not catalog.words.holds_any(terms),
         names=frozenset(term.text for term in names),
         unknown_names=unknown,
-        periods=(*periods(text, today), *events.times(text, language, catalog, today)),
+        periods=(*periods(text, today), *times),
     )
+
+
+def _as_written(_text: str) -> list[str]:
+    """No other way to write anything."""
+    return []
 
 
 def _telling(text: str, language: str) -> str:
