@@ -6,10 +6,11 @@ looked for too. Whoever wants to hide one can still find another: this stops wha
 """
 
 import base64
+import binascii
 import codecs
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from assistant.secrets.redactor import Redactor
@@ -21,6 +22,11 @@ PIECE = 12
 BASE64 = frozenset(string.ascii_letters + string.digits + "+/-_")
 READABLE = re.compile(r"\s|://")
 """In a secret that is made of words or of an address, pieces of which are nothing secret."""
+NUMBER = re.compile(r"\d+")
+GAP = 4
+"""Characters between two numbers that stand together."""
+STREAMS = 5
+"""Ways to look at a text."""
 PREFIXES = re.compile(r"\\x|0x|&#x|\\u00|U\+00", re.IGNORECASE)
 """What stands before the two digits of a byte."""
 
@@ -47,34 +53,53 @@ def cleansed(redactor: Redactor, text: str) -> str:
 
 
 def _disguised(redactor: Redactor, text: str) -> Iterator[tuple[Span, str]]:
-    letters, digits, encoded = _letters(text), _letters(text, PREFIXES), _encoded(text)
-    for stand_in, secret in redactor.known().items():
-        for stream, needles in zip((letters, digits, encoded), _needles(secret), strict=True):
-            for needle in needles:
-                for span in _places(stream, needle):
+    streams = (
+        *(_letters(text), _letters(text, PREFIXES), _encoded(text), _unspaced(text)),
+        _numbers(text),
+    )
+    known = redactor.known()
+    for (said, places), by_head in zip(streams, _by_heads(tuple(known.items())), strict=True):
+        for at in range(len(said)):
+            for needle, stand_in in by_head.get(said[at : at + SHORTEST], ()):
+                if said.startswith(needle, at):
+                    span = places[at], places[at + len(needle) - 1] + 1
                     if stand_in not in text[slice(*span)]:
                         yield span, stand_in
-        for pattern in _numbers(secret):
-            for match in pattern.finditer(text):
-                yield match.span(), stand_in
+
+
+@lru_cache(maxsize=4)
+def _by_heads(known: tuple[tuple[str, str], ...]) -> list[dict[str, list[tuple[str, str]]]]:
+    """For each stream the needles of all secrets with their stand-ins, by their first letters."""
+    heads: list[dict[str, list[tuple[str, str]]]] = [{} for _ in range(STREAMS)]
+    for stand_in, secret in known:
+        for by_head, needles in zip(heads, _needles(secret), strict=True):
+            for needle in needles:
+                by_head.setdefault(needle[:SHORTEST], []).append((needle, stand_in))
+    return heads
 
 
 @lru_cache(maxsize=512)
-def _needles(secret: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The disguises of a secret: as letters, as the digits of its bytes, in base64 and base32."""
+def _needles(secret: str) -> tuple[frozenset[str], ...]:
+    """The disguises of a secret: as letters, as the digits of its bytes, in base64 and base32, and
+    in codes that use all signs. Codes may be reversed as well."""
     both = (secret, secret[::-1])
+    plain = [each.encode() for each in both]
+    wide = [secret.encode(code) for code in ("utf-16-le", "utf-16-be")]
     letters = {_letters(each)[0] for each in both}
     letters |= {codecs.encode(each, "rot13") for each in letters}
-    digits = {piece for each in both for piece in _pieces(each.encode())}
-    encoded = {piece for each in both for piece in _in_base64(each.encode())}
+    digits = {piece for data in plain + wide for piece in _pieces(data)}
+    encoded = {piece for data in plain for piece in _in_base64(data)}
     if not READABLE.search(secret):
         encoded |= set(_torn(_encoded(secret)[0]))
-    again = [*encoded, *(each.encode().hex() for each in both)]
+    again = [*encoded, *(data.hex() for data in plain)]
     encoded |= {piece for each in again for piece in _in_base64(each.encode())}
+    encoded |= {piece for data in wide for piece in _in_base64(data)}
     return (
         frozenset(each for each in letters if len(each) >= SHORTEST),
-        frozenset(digits),
-        frozenset(encoded),
+        frozenset(digits | {each[::-1] for each in digits}),
+        frozenset(encoded | {each[::-1] for each in encoded}),
+        frozenset(piece for each in both for piece in _in_all_signs(each.encode())),
+        frozenset(piece for each in both for piece in _in_numbers(each.encode())),
     )
 
 
@@ -104,6 +129,20 @@ def _in_base64(data: bytes) -> Iterator[str]:
     yield from _aligned(data, base64.b32encode, 5, 8)
 
 
+def _in_all_signs(data: bytes) -> Iterator[str]:
+    """The same of base85, Adobe's and git's, and of uuencode; of the bits without gaps, all."""
+    if len(data) < SHORTEST:
+        return
+    yield from _aligned(data, base64.b85encode, 4, 5)
+    yield from _aligned(data, base64.a85encode, 4, 5)
+    yield from _aligned(data, _uuencoded, 3, 4)
+    yield "".join(f"{byte:08b}" for byte in data).lstrip("0")
+
+
+def _uuencoded(data: bytes) -> bytes:
+    return b"".join(binascii.b2a_uu(data[at : at + 45])[1:-1] for at in range(0, len(data), 45))
+
+
 def _aligned(
     data: bytes, encode: Callable[[bytes], bytes], group: int, letters: int
 ) -> Iterator[str]:
@@ -114,18 +153,11 @@ def _aligned(
             yield encode(whole).decode()
 
 
-@lru_cache(maxsize=512)
-def _numbers(secret: str) -> tuple[re.Pattern[str], ...]:
-    """The bytes as decimal or octal numbers, with anything but digits in between."""
-    data = secret.encode()
-    if len(data) < SHORTEST:
-        return ()
-    spelled = ([str(byte) for byte in data], [f"{byte:03o}" for byte in data])
-    return tuple(
-        re.compile(rf"(?<!\d){joined}(?!\d)")
-        for numbers in spelled
-        for joined in (r"\D{1,4}".join(numbers), r"\D{1,4}".join(reversed(numbers)))
-    )
+def _in_numbers(data: bytes) -> Iterator[str]:
+    """The bytes as decimal, octal and binary numbers, as `_numbers` writes them."""
+    if len(data) >= SHORTEST:
+        for base in "dob":
+            yield f",{','.join(format(byte, base) for byte in data)},"
 
 
 def _letters(text: str, without: re.Pattern[str] | None = None) -> Stream:
@@ -142,9 +174,21 @@ def _encoded(text: str) -> Stream:
     return "".join(text[at] for at in kept).translate(str.maketrans("-_", "+/")), kept
 
 
-def _places(stream: Stream, needle: str) -> Iterable[Span]:
-    text, places = stream
-    at = text.find(needle)
-    while at >= 0:
-        yield places[at], places[at + len(needle) - 1] + 1
-        at = text.find(needle, at + 1)
+def _unspaced(text: str) -> Stream:
+    """What of a text shows."""
+    kept = [at for at, char in enumerate(text) if not char.isspace()]
+    return "".join(text[at] for at in kept), kept
+
+
+def _numbers(text: str) -> Stream:
+    """The numbers of a text, with a comma between those that stand together."""
+    said, places, last = [","], [0], 0
+    for number in NUMBER.finditer(text):
+        if number.start() - last > GAP:
+            said.append(";,")
+            places += [number.start()] * 2
+        digits = number[0].lstrip("0") or "0"
+        last = number.end()
+        said.append(f"{digits},")
+        places += [*range(last - len(digits), last), last - 1]
+    return "".join(said), places

@@ -52,6 +52,13 @@ DISGUISES = {
     "in capitals": "tr a-z A-Z < key",
     "rot13": "tr 'A-Za-z' 'N-ZA-Mn-za-m' < key",
     "folded": "fold -w5 key",
+    "base64 reversed": "base64 -w0 key | rev",
+    "hex of UTF-16": "iconv -t UTF-16LE key | od -An -v -tx1",
+    "base85": "python3 -c \"import base64 as b;print(b.b85encode(open('key','rb').read()))\"",
+    "uuencoded": "python3 -c \"import binascii as b;print(b.b2a_uu(open('key','rb').read()))\"",
+    "plain octal": "python3 -c \"print(*(f'{c:o}' for c in open('key','rb').read()))\"",
+    "bits": "python3 -c \"print(*(f'{c:08b}' for c in open('key','rb').read()))\"",
+    "bits in a row": "python3 -c \"print(bin(int.from_bytes(open('key','rb').read())))\"",
     "characters of od": "od -An -c -v key | tr -d '\\n'",
 }
 
