@@ -1,7 +1,6 @@
 """Any language model that litellm knows, as a `ChatModel`."""
 
 import contextlib
-import os
 import re
 from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
@@ -17,10 +16,10 @@ from assistant.model.provider.failures import (
     classify,
     classify_told,
     cut_off,
-    missing_key,
     silent,
 )
 from assistant.model.provider.http.watch import Limits, Watch
+from assistant.model.provider.keys import Keys
 from assistant.model.provider.litellm_library import preload
 from assistant.model.provider.outgoing import (
     Style,
@@ -30,7 +29,7 @@ from assistant.model.provider.outgoing import (
     wire_tool,
 )
 from assistant.model.provider.stream.assembly import Assembly
-from assistant.model.provider.stream.chunks import Finish, delta_of, tapped
+from assistant.model.provider.stream.chunks import Finish, close, delta_of, tapped
 from assistant.model.provider.wording import CHOOSE, Endpoint
 from assistant.settings.answering import ModelSettings
 
@@ -167,9 +166,15 @@ class LitellmModel:
                     break
         yield from made.finish()
         if made.wordless and finish.reason is None:
-            raise silent(self._endpoint) if watch.foreign else broke_off(self._endpoint)
+            raise self._said_nothing(made, watch)
         self._unopened = made.unopened
         yield made.reply(finish.reason, self._usage(usage))
+
+    def _said_nothing(self, made: Assembly, watch: Watch) -> ModelError:
+        """Why an answer ended without a word and without an end."""
+        if made.too_long:
+            return cut_off(self._endpoint, "unread")
+        return silent(self._endpoint) if watch.foreign else broke_off(self._endpoint)
 
     def _chunks(self, request: Json, watch: Watch, finish: Finish) -> Generator[Any, None, None]:
         """The chunks of the response, each read under the watch. Raises ModelError."""
@@ -189,7 +194,7 @@ class LitellmModel:
         except Exception as error:
             raise self._ended_by(watch) or classify(error, self._endpoint) from error
         finally:
-            _close(response)
+            close(response)
 
     def _ended_by(self, watch: Watch) -> ModelError | None:
         """Why the answer ended in its middle, where that is known: a limit, the provider's word."""
@@ -208,20 +213,11 @@ class LitellmModel:
 
     @cached_property
     def _endpoint(self) -> Endpoint:
-        key = self._api_key_env or next(iter(self._missing_keys), None) or self._present_key()
-        return Endpoint(self.name, self._settings.api_base, key)
+        return Endpoint(self.name, self._settings.api_base, self._keys.variable)
 
     @property
-    def _missing_keys(self) -> list[str]:
-        """The variables that litellm would read the provider's key from, if none is set."""
-        missing = preload().validate_environment(self.name)["missing_keys"]
-        return [name for name in reversed(missing) if name.endswith(("_API_KEY", "_API_TOKEN"))]
-
-    def _present_key(self) -> str:
-        """The variable that holds the provider's key, by its name."""
-        usual = f"{self._provider.removesuffix('_chat').upper()}_API_KEY"
-        plain = usual.replace("_", "")
-        return next((name for name in os.environ if name.replace("_", "") == plain), usual)
+    def _keys(self) -> Keys:
+        return Keys(self.name, self._provider, self._api_key_env)
 
     @cached_property
     def _info(self) -> Mapping[str, Any]:
@@ -246,7 +242,7 @@ class LitellmModel:
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            "api_key": self._key(),
+            "api_key": self._keys.key(self._endpoint),
         }
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
@@ -279,23 +275,6 @@ class LitellmModel:
             sees=self.sees,
         )
 
-    def _key(self) -> str | None:
-        """The key to send, or None where litellm finds it. Raises ModelError if there is none."""
-        if self._api_key_env:
-            if key := os.environ.get(self._api_key_env):
-                return key
-        elif self._litellm_has_key():
-            return None
-        if self._settings.api_base:
-            return "none"  # a local server asks for no key, but its client insists on one
-        raise missing_key(self._endpoint)
-
-    def _litellm_has_key(self) -> bool:
-        """The environment has the key, or another variable of the provider's that may do."""
-        missing = self._missing_keys
-        prefixes = tuple(name.partition("_")[0] + "_" for name in missing)
-        return not missing or any(name.startswith(prefixes) for name in os.environ)
-
     def _usage(self, usage: Any) -> Usage:
         if usage is None:
             return Usage()
@@ -321,13 +300,3 @@ def _next(response: Any, watch: Watch) -> Any:
     """The next chunk; None at the end. Some adapters send the request only now."""
     with watch.over_requests():
         return next(response, None)
-
-
-def _close(response: Any) -> None:
-    """Close the HTTP response under a stream, wherever the provider's adapter keeps it."""
-    stream = getattr(response, "completion_stream", None)
-    for holder in (stream, getattr(stream, "streaming_response", None)):
-        close = getattr(holder, "close", None)
-        if close is not None:
-            with contextlib.suppress(ValueError):
-                close()

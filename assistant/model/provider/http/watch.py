@@ -85,6 +85,8 @@ class Watch:
     def foreign(self) -> bool:
         """What came is neither server-sent events nor JSON: a web page, say."""
         lines = [line.strip() for line in self._tail.splitlines()]
+        if len(self._tail) == LONGEST:
+            del lines[0]  # the rest of one
         known = (b":", b"data:", b"event:", b"id:", b"retry:", b"{")
         return any(line and not line.startswith(known) for line in lines)
 

@@ -5,6 +5,7 @@ lost where the adapter says that more may come (Gemini's always does), and one i
 there was none. So what the adapter says is overheard.
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,3 +99,13 @@ def _call(function: Any, index: int | None = None, identity: str | None = None) 
     name = getattr(function, "name", None)
     arguments = getattr(function, "arguments", None) or ""
     return CallDelta(index, identity, name, arguments)
+
+
+def close(response: Any) -> None:
+    """Close the HTTP response under a stream, wherever the provider's adapter keeps it."""
+    stream = getattr(response, "completion_stream", None)
+    for holder in (stream, getattr(stream, "streaming_response", None)):
+        end = getattr(holder, "close", None)
+        if end is not None:
+            with contextlib.suppress(ValueError):
+                end()

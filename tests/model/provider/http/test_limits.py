@@ -113,8 +113,9 @@ def test_an_endless_answer_is_cut_and_the_connection_closed(provider: Provider) 
         (b'data: {"choices": [{"index": 0, "delta": {"content": "', Drip(b"x" * 1_000_000, 0.0)),
         (b'{"choices": [{"message": {"content": "', Drip(b"x" * 1_000_000, 0.0)),
         (Drip(b": keep-alive\n\n" * 80_000, 0.0),),
+        (Drip(sse(chunk({"reasoning_content": "hm " * 20_000}))[0], 0.0),),
     ],
-    ids=["one event", "not a stream", "keep-alives"],
+    ids=["one event", "not a stream", "keep-alives", "thoughts"],
 )
 def test_megabytes_without_a_word_are_no_answer(
     provider: Provider, parts: tuple[bytes | Drip, ...]
