@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,9 +28,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from assistant.errors import LedgerError
+from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import Fact, Passage, Query
-from assistant.memory.daemon import client
+from assistant.memory.daemon import client, sockets
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
@@ -62,6 +63,9 @@ SAVES: tuple[Callable[[Path, str], object], ...] = (
 )
 STRUCK = re.compile(r"^- ~~(.+)~~ \(superseded [\d-]+: (.+)\)$", re.MULTILINE)
 TOP = 5
+OURS, THEIRS = "The ferry leaves at six", "The ferry leaves at nine"
+SAVE_SECONDS = 0.1
+MOVES = 1
 KILLS = 2
 """Of one history, as the index is probed after each, in a process that loads Chroma: seconds."""
 facts, any_number = st.sampled_from(FACTS), st.integers(0, 999)
@@ -116,7 +120,7 @@ class Histories(RuleBasedStateMachine):
             (self.workspace.root / name).write_text(f"# About {name}\n", encoding="utf-8")
         self.expected = Expected()
         self.writes: list[Written] = []
-        self.edits = self.kills = 0
+        self.edits = self.kills = self.moves = self.losses = 0
         self.typed = list(TYPED)
         self.loaded: str | None = None
         self.lost: set[str] = set()
@@ -273,7 +277,60 @@ class Histories(RuleBasedStateMachine):
         assert self.learnt & gone <= offered
         self.older = ""
 
+    @rule(fact=facts)
+    @precondition(lambda self: self.typed)
+    def remember_while_a_save_is_under_way(self, fact: str) -> None:
+        """A program that has the file open is waited for, and what it writes stays."""
+        typed, before = self.typed.pop(), self.texts()
+        known = fact in self.expected.current
+        with (self.workspace.root / "MEMORY.md").open("a", encoding="utf-8") as file:
+            saving = threading.Timer(
+                SAVE_SECONDS, lambda: (file.write(f"\n- {typed}\n"), file.close())
+            )
+            saving.start()
+            (done,) = self.memory.remember([Fact(fact)])
+            saving.join()
+        assert done.status == ("exists" if known else "stored")
+        self.edits += 1
+        self.expected = self.expected.plus(typed)
+        if not known:
+            saved = before | {"MEMORY.md": f"{before['MEMORY.md']}\n- {typed}\n"}
+            after = self.expected.plus(fact)
+            self.writes.append(Written(self.expected, after, saved, self.edits))
+            self.expected = after
+            self.learnt |= {fact}
+
+    @rule(name=files, fact=facts)
+    def merge_badly(self, name: str, fact: str) -> None:
+        """Nothing is written into a conflict, which its owner settles."""
+        text = self.text(name)
+        conflict = f"{text}\n<<<<<<< ours\n- {OURS}\n=======\n- {THEIRS}\n>>>>>>> theirs\n"
+        self.save(name, SAVES[0], conflict)
+        found = self.memory.recall(Query(OURS, k=TOP)).passages
+        assert not any(mark in each.text for each in found for mark in ("<<<", "===", ">>>"))
+        if name == "MEMORY.md" and fact not in self.expected.current:
+            with pytest.raises(AssistantError):
+                self.memory.remember([Fact(fact)])
+        assert self.text(name) == conflict
+        self.save(name, SAVES[0], text)
+
     # What befalls the process and its index
+
+    @rule()
+    @precondition(lambda self: self.moves < MOVES)
+    def move(self) -> None:
+        """The folder goes elsewhere; whoever has it open writes nothing where it was."""
+        self.moves += 1
+        before, old = self.ids(), self.workspace.root
+        moved = Workspace(old.with_name(f"moved-{self.moves}"))
+        old.rename(moved.root)
+        with pytest.raises(AssistantError):
+            self.memory.remember([Fact("Nobody is at home here")])
+        assert not old.exists()
+        self.memory.close()
+        self.workspace = moved
+        self.memory = self.opened()
+        assert self.ids() == before
 
     @rule()
     @precondition(lambda self: self.kills < KILLS)
@@ -414,7 +471,19 @@ class Writing:
 
 
 class DaemonHistories(Histories):
-    """The memory behind a daemon, which is killed for real."""
+    """The memory behind a daemon, which is killed for real, or loses its socket."""
+
+    @rule()
+    @precondition(lambda self: self.losses < MOVES)
+    def lose_the_socket(self) -> None:
+        """As when a logout removes the runtime directory."""
+        self.losses += 1
+        before = self.ids()
+        for path in list(sockets.paths(self.workspace.root)):
+            path.unlink(missing_ok=True)
+        self.memory.close()
+        self.memory = self.opened()
+        assert self.ids() == before
 
     def opened(self) -> Keeper:
         return client.connect(self.workspace, {})
