@@ -326,8 +326,8 @@ class Histories(RuleBasedStateMachine):
         old.rename(moved.root)
         with pytest.raises(AssistantError):
             self.memory.remember([Fact("Nobody is at home here")])
-        assert not old.exists()
         self.memory.close()
+        assert not old.exists()
         self.workspace = moved
         self.memory = self.opened()
         assert self.ids() == before

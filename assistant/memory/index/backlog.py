@@ -6,8 +6,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.vector_cache import VectorCache, vector_key
 
-SLICE = 512
-"""Texts embedded between two commits of their vectors: what a kill can cost."""
+SLICE, CHARACTERS = 512, 1 << 16
+"""Texts embedded between two commits of their vectors, and the most that they say together: what a
+kill can cost, and how long whoever ends this waits."""
 WORKERS = 2
 """Slices embedded at once: one fills the processors while another is tokenized or comes to its end.
 """
@@ -20,6 +21,7 @@ class Backlog:
         self._cache = cache
         self._embedder = embedder
         self._new: dict[bytes, str] = {}
+        self._characters = 0
         self._begun: list[tuple[list[bytes], Future[Vectors]]] = []
         self._worker = ThreadPoolExecutor(WORKERS, "backlog")
 
@@ -30,7 +32,8 @@ class Backlog:
     def add(self, text: str) -> None:
         """Have a text embedded, soon."""
         self._new[vector_key(text, self._embedder.fingerprint)] = text
-        if len(self._new) == SLICE:
+        self._characters += len(text)
+        if len(self._new) == SLICE or self._characters >= CHARACTERS:
             self._begin()
 
     def work_off(self, progress: Callable[[int, int], None]) -> None:
@@ -61,5 +64,6 @@ class Backlog:
         keys = sorted(missing, key=lambda key: len(self._new[key]))
         texts = [self._new[key] for key in keys]
         self._new.clear()
+        self._characters = 0
         if keys:
             self._begun.append((keys, self._worker.submit(self._embedder.embed, texts)))

@@ -90,11 +90,16 @@ class EmbeddedStore(VectorStore):
     def _open(self) -> None:
         with self._translated():
             storage.private_directory(self._directory)
+            place = _inode(self._directory)
             self._marker.touch(mode=storage.PRIVATE_FILE)
             self._client = embedded_client(self._directory)
             self._collection = self._client.get_or_create_collection(
                 self._name, embedding_function=None, configuration=SPACE
             )
+            if _inode(self._directory) != place:  # the workspace was moved meanwhile
+                self._client.close()
+                unmake(self._directory)
+                raise MemoryFailure("the workspace is gone")
         self._inode = _inode(self._database)
 
     def _check(self) -> None:
@@ -149,6 +154,15 @@ def checksums(directory: Path) -> bytes:
         size, crc = storage.checksum(path)
         lines.append(f"{size} {crc:08x} {path.relative_to(directory).as_posix()}\n")
     return "".join(lines).encode()
+
+
+def unmake(directory: Path) -> None:
+    """Remove what Chroma made where a workspace was: its own folder, with nothing beside it."""
+    index, private, root, *_ = directory.parents
+    alone = ((index, directory), (private, index), (root, private))
+    with contextlib.suppress(OSError):
+        if all([path.name for path in above.iterdir()] == [below.name] for above, below in alone):
+            shutil.rmtree(root)
 
 
 def _inode(path: Path) -> int:
