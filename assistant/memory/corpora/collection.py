@@ -7,7 +7,7 @@ of its words, and a thread indexes the rest, which lets every question go first.
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -46,7 +46,7 @@ class Source(Corpus, Protocol):
 class Collection:
     """The index of a corpus, and recall from it. Safe to use from several threads.
 
-    `left` is how many files are not indexed yet.
+    `unread` is how many files were never indexed.
     """
 
     def __init__(
@@ -60,7 +60,8 @@ class Collection:
     ) -> None:
         """`name` is what a person calls it."""
         self.name = name
-        self.left = 0
+        self.unread = 0
+        self._left = 0
         self._corpus = corpus
         self._index = index
         self._progress = progress
@@ -75,7 +76,7 @@ class Collection:
     @property
     def notices(self) -> tuple[str, ...]:
         """What of it cannot be recalled, and why."""
-        unread = f"{self.left:,} of {self.name} are still being indexed" if self.left else ""
+        unread = f"{self.unread:,} of {self.name} are still being indexed" if self.unread else ""
         return (*self._faults, *filter(None, [unread]))
 
     def recall(self, query: Query, *, wait: bool = True) -> list[Passage]:
@@ -106,8 +107,9 @@ class Collection:
         with self._first():
             if if_hinted and not self._hints.hinted:
                 return
-            if self._corpus.absence() or (not self.left and self._hints.due()):
-                self._refresh(SLICE, list)
+            changed = self._hints.due()
+            if changed is not None or self._corpus.absence():
+                self._refresh(SLICE, partial(sorted, key=lambda name: name not in (changed or ())))
 
     def indexed(self) -> tuple[int, int]:
         """How many files and chunks are indexed."""
@@ -132,24 +134,31 @@ class Collection:
 
     def _refresh(self, seconds: float, order: Order) -> None:
         self._look(seconds, order)
-        if self.left and (self._thread is None or not self._thread.is_alive()):
+        if self._left and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(target=self._go_on, name="indexing", daemon=True)
             self._thread.start()
 
     def _go_on(self) -> None:
         """Index the rest, as long as nobody asks."""
-        while self.left and not self._closing.wait(SLICE / 10):
+        while self._left and not self._closing.wait(SLICE / 10):
             with self._lock:
                 self._look(SPELL, self._unasked)
 
     def _look(self, seconds: float, order: Order) -> None:
         if away := self._corpus.absence():
-            self.left = 0
+            self._left = self.unread = 0
             self._hints.renew()
             self._faults = (f"{self.name} {away}; what was indexed of it stays searchable",)
             return
-        done = self._index.refresh(seconds=seconds, order=order)
-        self.left = done.left
+        names: list[str] = []
+
+        def seen(found: list[str]) -> Iterable[str]:
+            names.extend(found)
+            return order(found)
+
+        done = self._index.refresh(seconds=seconds, order=seen)
+        self._left = done.left
+        self.unread = len({*names} - {*self._index.store.catalog.sources()}) if done.left else 0
         self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
 
     @contextmanager
@@ -168,7 +177,7 @@ class Collection:
             if self._asked.is_set() or self._closing.is_set():
                 return
             self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
-            self.left = max(len(names) - number, 1)
+            self.unread = max(len(names) - number, 0)
             yield name
 
     def _promising(self, words: Sequence[bytes], names: list[str]) -> Iterator[str]:

@@ -37,21 +37,26 @@ class Hints(FileSystemEventHandler):
         self._root = root
         self._changed = threading.Event()
         self._changed.set()
+        self._names: set[str] = set()
         self._looked = 0.0
         self._observer: BaseObserver | None = None
 
-    def due(self) -> bool:
-        """Whether it is time to look; what changes from now on makes it due again."""
+    def due(self) -> frozenset[str] | None:
+        """The files that seem to have changed, if it is time to look; None if it is not.
+
+        What changes from now on makes it due again.
+        """
         new = self._observer is None
         if new:
             self._watch()
         now = time.monotonic()
         watched = self._observer is not None and not new
         if watched and not self._changed.is_set() and now - self._looked < LONGEST:
-            return False
+            return None
         self._changed.clear()
         self._looked = now
-        return True
+        names, self._names = self._names, set()
+        return frozenset(names)
 
     @property
     def hinted(self) -> bool:
@@ -65,6 +70,8 @@ class Hints(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Take a hint."""
+        for path in (event.src_path, event.dest_path):
+            self._names.add(str(path).removeprefix(f"{self._root}/"))
         self._changed.set()
 
     def close(self) -> None:

@@ -103,7 +103,7 @@ class Library:
         for source in self._settings.sources:
             collection = self._notes(source)
             files, chunks = collection.indexed()
-            found.append(NotesStatus(source.name, source.path, files, chunks, collection.left))
+            found.append(NotesStatus(source.name, source.path, files, chunks, collection.unread))
         return tuple(found)
 
     def notices(self) -> list[str]:

@@ -26,6 +26,8 @@ def merged(
         (each for each in notes if each.score >= best - FAR), key=lambda each: -each.score
     )
     room = budget // SHARE if facts else budget
+    if k == 1:
+        near = [each for each in near if each.score > best]
     places = max(1, k // SHARE) if facts else k
     beside, _ = fill(near, places, room)
     taken = sum(each.tokens for each in beside)

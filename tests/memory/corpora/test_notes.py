@@ -173,6 +173,10 @@ def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
     assert sum(each.tokens for each in both) <= 1000
     assert merged(facts, [_passage(1, 1.0, "vault:N.md")], 10, 1000) == facts[:10]
     assert len(merged([], notes, 10, 1000)) == 10
+    weaker = _passage(1, 9.9, "vault:N.md")
+    assert (merged(facts, [weaker], 1, 1000), merged(facts, notes, 1, 1000)) == (
+        facts[:1], notes[:1],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
