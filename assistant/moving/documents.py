@@ -2,13 +2,19 @@
 
 import json
 import re
+import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
+from assistant.moving.found import Odd, in_words
 from assistant.moving.package import Package
 
 HEAD = 1 << 16
 """Bytes that tell what a document is."""
+MOST = 1 << 30
+"""Bytes that reading may take: an export of 2 GB takes 40 MB."""
 LISTS = ("conversations", "results", "memories", "items", "data")
 """Keys under which exports keep their list."""
 
@@ -21,7 +27,7 @@ def head(package: Package, name: str) -> str:
 def items(file: IO[bytes], begins: str) -> Iterator[Any]:
     """The items of a list in a JSON document, or the one object that it is.
 
-    Raises ValueError where it breaks off or is no JSON; what came before was yielded.
+    Raises Odd where it breaks off, is no JSON or nothing of the kind; what came before was yielded.
     """
     import ijson  # where something is imported alone
 
@@ -30,12 +36,21 @@ def items(file: IO[bytes], begins: str) -> Iterator[Any]:
     elif key := listed(begins):
         prefix = f"{key}.item"
     else:
-        yield json.load(file)
-        return
+        prefix = ""
     try:
-        yield from ijson.items(file, prefix, use_float=True)
+        with _bounded():
+            if prefix:
+                yield from ijson.items(file, prefix, use_float=True)
+            else:
+                yield json.load(file)
     except ijson.JSONError as error:
-        raise ValueError(_reason(error)) from error
+        raise Odd(_reason(error)) from error
+    except UnicodeDecodeError as error:
+        raise Odd(in_words(error)) from error
+    except ValueError as error:
+        raise Odd(str(error)) from error
+    except (MemoryError, RecursionError) as error:
+        raise Odd("it is nested too deep, or too large to be read") from error
 
 
 def listed(begins: str) -> str | None:
@@ -44,5 +59,32 @@ def listed(begins: str) -> str | None:
     return found[1] if found and found[1] in LISTS else None
 
 
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Let this process take no more than `MOST` bytes more meanwhile, where the system can do that:
+    what is nested without end would take all there is."""
+    allowed, most = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = _taken() + MOST
+    bound = wanted if allowed == resource.RLIM_INFINITY else min(allowed, wanted)
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
+
+
+def _taken() -> int:
+    """The bytes of data that this process has, as the limit counts them; 0 if that is not told."""
+    try:
+        told = Path("/proc/self/status").read_text("ascii")
+    except OSError:
+        return 0
+    found = re.search(r"VmData:\s+(\d+) kB", told)
+    return int(found[1]) << 10 if found else 0
+
+
 def _reason(error: Exception) -> str:
-    return " ".join(str(part) for part in error.args).split("\n")[0].strip() or "it is no JSON"
+    """What a parser says, in words: its first line, without the bytes it stopped at."""
+    said = error.args[0] if error.args else ""
+    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    return text.split("\n")[0].strip(" .") or "it is no JSON"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from assistant.display import counted
 from assistant.errors import ImportFailure
 from assistant.moving import chatgpt, claude, documents, folders
 from assistant.moving.found import FoundFact, Items, Odd, Problem, day, in_words
@@ -58,10 +59,9 @@ class Export:
             try:
                 for number, item in enumerate(documents.items(file, self._json[name]), start=1):
                     yield from _guarded(name, number, item)
-            except ValueError as error:
-                yield Problem(
-                    name, f"it is cut off or damaged after {number:,} items: {error}", True
-                )
+            except Odd as error:
+                told = f"it is cut off or damaged after {counted(number, 'item')}: {error}"
+                yield Problem(name, told, cut=True)
 
 
 def _guarded(name: str, number: int, item: Any) -> Items:

@@ -34,6 +34,8 @@ class Package:
             raise ImportFailure(
                 f"there is nothing at {path}", "Name a file, an archive or a folder"
             )
+        elif not path.is_file():
+            raise ImportFailure(f"{path} is no file", "Name a file, an archive or a folder")
         elif zipfile.is_zipfile(path):
             self._add_archive(path, "")
         elif path.suffix.casefold() == ".zip":

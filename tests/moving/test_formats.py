@@ -1,6 +1,7 @@
 """What each maker's export holds, as it is found."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -201,6 +202,14 @@ def test_what_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
     assert isinstance(problem, Problem) and problem.cut and "after 2 items" in problem.why
 
 
+@pytest.mark.slow
+def test_what_is_nested_without_end_takes_no_more_memory_than_there_is(tmp_path: Path) -> None:
+    deep = tmp_path / "conversations.json"
+    deep.write_text(f'[{{"mapping":{"[" * 100_000}{"]" * 100_000}}}]')
+    (problem,) = found(deep)
+    assert isinstance(problem, Problem) and problem.cut and "nested too deep" in problem.why
+
+
 def test_an_archive_that_is_not_sound_is_refused(tmp_path: Path) -> None:
     good = zipped(tmp_path / "good.zip", {"conversations.json": [simple("a", "One")]})
     cut = tmp_path / "cut.zip"
@@ -210,12 +219,14 @@ def test_an_archive_that_is_not_sound_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b" " * (80 << 20))
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8")
+    os.mkfifo(tmp_path / "pipe")
     for path, why in (
         (cut, "cut off, or no zip"),
         (escaping, "leads out of it"),
         (bomb, "a zip bomb"),
         (tmp_path / "photo.jpg", "no export that is known"),
         (tmp_path / "nowhere", "nothing at"),
+        (tmp_path / "pipe", "is no file"),
     ):
         with pytest.raises(ImportFailure, match=why):
             found(path)
