@@ -99,7 +99,8 @@ def _text(content: Mapping[str, Any]) -> str:
     parts = content.get("parts") or content.get("text") or content.get("result") or ""
     parts = [parts] if isinstance(parts, str) else parts
     told = (part if isinstance(part, str) else _part(part) for part in parts)
-    return _MARK.sub("", "\n".join(filter(None, told))).strip()
+    text = "\n".join(filter(None, told)).strip()
+    return text if text.isascii() else _MARK.sub("", text).strip()
 
 
 def _part(part: object) -> str:

@@ -1,6 +1,7 @@
 """Conversations from elsewhere as sessions of this workspace."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -43,13 +44,13 @@ class Sessions:
         One that is `known` and gone was deleted here, and does not come back. One that went on
         otherwise, here or there, becomes a session of its own.
         """
-        said = [(each.by, self._redact(each.text), each.time) for each in found.messages]
-        messages = [Message(*each) for each in said]
         path = self._path(found, found.id)
-        if not path.exists():
-            if not known:
-                self._write(path, found, messages)
+        if not path.exists() and (known or self._dry):
             return "known" if known else "new"
+        messages = [replace(each, text=self._redact(each.text)) for each in found.messages]
+        if not path.exists():
+            self._write(path, found, messages)
+            return "new"
         there = self._messages(path)
         if there[: len(messages)] == _texts(messages):
             return "known"
