@@ -45,17 +45,19 @@ def merge(
     else:
         for each in planned:
             _show(each)
-    if not planned or (as_json and not yes):
-        return
-    if not yes and not sys.stdin.isatty():
-        typer.echo("Nothing was written. `assistant memory merge --yes` takes it in.")
-        return
-    if not confirmed("Take this in?", yes=yes, cure="Run it again with --yes"):
+    sound = [each for each in planned if not each.fault]
+    if sound and (yes or not as_json):
+        if not yes and not sys.stdin.isatty():
+            typer.echo("Nothing was written. `assistant memory merge --yes` takes it in.")
+            return
+        if not confirmed("Take this in?", yes=yes, cure="Run it again with --yes"):
+            raise typer.Exit(1)
+        copies.take_in(planned)
+        if not as_json:
+            said = counted(len(sound), "copy", "copies")
+            typer.echo(f"{said} taken in. `assistant memory undo` takes it back.")
+    if len(sound) < len(planned):
         raise typer.Exit(1)
-    copies.take_in(planned)
-    if not as_json:
-        said = counted(len(planned), "copy", "copies")
-        typer.echo(f"{said} taken in. `assistant memory undo` takes it back.")
 
 
 def merge_driver(
@@ -96,6 +98,9 @@ def _by_git(ours: Path, base: Path, theirs: Path) -> int:
 
 
 def _show(planned: "CopyMerge") -> None:
+    if planned.fault:
+        typer.echo(f"not taken: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
+        return
     typer.echo(typer.style(spelled(planned.copy), bold=True))
     for line in _diff(planned):
         colour = {"-": "red", "+": "green"}.get(line[:1])

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.disk import storage
+from assistant.errors import StorageError
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.merging.copying import CopyMerge, taken_in
+from assistant.memory.text.merging.uniting import marked_line
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace, read_text
 
@@ -25,14 +27,19 @@ class Copies:
         self._commits = Commits(workspace)
 
     def plan(self) -> list[CopyMerge]:
-        """What would be done, a copy each, one built on the other. Raises StorageError."""
+        """What would be done, a copy each, one built on the other. Raises StorageError for a file
+        that cannot be read; of a copy that cannot, why."""
         forgotten = self._forgotten()
         texts: dict[str, str] = {}
         found = []
         for copy, source in self._workspace.copies().items():
             before = texts.get(source, self._text(source))
-            after, left = taken_in(before, self._text(copy), forgotten)
-            texts[source] = after if before.strip() else self._text(copy)
+            text, fault = self._copied(copy)
+            if fault:
+                found.append(CopyMerge(copy, source, before, before, fault=fault))
+                continue
+            after, left = taken_in(before, text, forgotten)
+            texts[source] = after if before.strip() else text
             found.append(CopyMerge(copy, source, before, texts[source], tuple(left)))
         return found
 
@@ -49,12 +56,23 @@ class Copies:
         if changed:
             self._commits.replace(changed, ORIGIN)
         for each in planned:
-            self._put_aside(each.copy)
+            if not each.fault:
+                self._put_aside(each.copy)
 
     def _put_aside(self, copy: str) -> None:
         aside = storage.private_directory(self._workspace.merged)
         with storage.reported("moved", aside / Path(copy).name):
             (self._workspace.root / copy).rename(aside / copy.replace("/", "%"))
+
+    def _copied(self, copy: str) -> tuple[str, str]:
+        """The text of a copy, and what is wrong with it."""
+        try:
+            text = self._text(copy)
+        except StorageError as error:
+            return "", str(error)
+        if line := marked_line(text):
+            return "", f"line {line} marks an unfinished merge. Settle it, or delete the copy"
+        return text, ""
 
     def _text(self, name: str) -> str:
         path = self._workspace.root / name

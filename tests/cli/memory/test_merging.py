@@ -93,6 +93,12 @@ def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run:
     assert (place / "memory" / "Log.md").read_text() == "- Of a lost log\n"
     assert not (place / COPY).exists() and (place / ".assistant" / "merged" / COPY).exists()
     assert "No program that syncs" in run("memory", "merge").stdout
+    (place / COPY).write_text("<<<<<<< ours\n- A\n=======\n- B\n>>>>>>> theirs\n")
+    (place / "MEMORY.md.orig").write_bytes(b"\xff")
+    unsound = run("memory", "merge", "--yes")
+    assert unsound.returncode == 1 and "line 1 marks an unfinished merge" in unsound.stderr
+    assert "not UTF-8" in unsound.stderr and (place / COPY).exists()
+    assert (place / "MEMORY.md").read_text() == merged
     assert run("memory", "undo").returncode == 0
     assert (place / "MEMORY.md").read_text() == after
 

@@ -19,13 +19,17 @@ from assistant.memory.text.merging.units import (
 
 @dataclass(frozen=True, slots=True)
 class CopyMerge:
-    """What a copy changes in the file that it is one of, and what of it is not taken: prose."""
+    """What a copy changes in the file that it is one of, and what of it is not taken: prose.
+
+    `fault` says why it can be taken in only once its owner has put something right.
+    """
 
     copy: str
     source: str
     before: str
     after: str
     left: tuple[str, ...] = ()
+    fault: str = ""
 
 
 def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str, list[str]]:
