@@ -149,7 +149,7 @@ class Conversation:
             yield from self._notices()
             yield from brought_in(self.skills, self.transcript, self.model)
             yield from self._memory.turn(asked.text)
-            self._prompt.keep(asked.id, self._memory.found, self.model.name, self.toolbox.specs())
+            self._prompt.keep(asked.id, self._memory.found, self.model, self.toolbox.specs())
             reply = yield from self._answer()
             yield StateChanged(State.FINALIZING)
             if self.trusted and (told := retire(self.workspace, self.transcript)):
@@ -181,7 +181,7 @@ class Conversation:
     def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
         recall, specs = self._memory.preview(text), self.toolbox.specs()
-        return self._prompt.preview(recall, self.model.name, specs, text, attached)
+        return self._prompt.preview(recall, self.model, specs, text, attached)
 
     def _answer(self) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""

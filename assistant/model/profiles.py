@@ -121,6 +121,11 @@ class ProfiledModel:
         self._jitter = jitter
 
     @property
+    def current(self) -> ChatModel:
+        """The model tried last."""
+        return self._current
+
+    @property
     def name(self) -> str:
         """The name of the model tried last."""
         return self._current.name

@@ -18,6 +18,13 @@ def create(settings: Settings) -> ChatModel:
     return ProfiledModel(models, patience=settings.model.retry_seconds)
 
 
+def in_prompt(model: ChatModel) -> bool:
+    """Whether tools stand in this model's prompt, and not beside it."""
+    if isinstance(model, ProfiledModel):
+        model = model.current
+    return isinstance(model, XmlTools) or (isinstance(model, AutoTools) and model.refused)
+
+
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
     """A profile is a model of its own; what it does not say it shares with [model]."""
     own = profile.model_dump(include={"name", "api_base", "context_window"})

@@ -17,14 +17,27 @@ from assistant.agent.prompt.request import shown_messages
 from assistant.errors import StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message
-from assistant.model.base import ToolSpec
+from assistant.model.base import ChatModel, ToolSpec
 from assistant.model.provider.outgoing import wire_tool
+from assistant.model.select import in_prompt
+from assistant.model.xml.form import describe
 from assistant.secrets.redactor import Redactor
 from assistant.session import sent
 from assistant.session.history.turns import history, shown_attachment
 from assistant.session.transcript import Transcript
 from assistant.tools.scratch import Scratch
 from assistant.workspace.folder import Workspace
+
+SESSION = "the session"
+TOOLS = "Tools"
+
+
+def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
+    """The tools as this model is offered them: beside the prompt, or in words within it."""
+    if in_prompt(model) and specs:
+        return Section(TOOLS, describe(specs).removeprefix(f"# {TOOLS}\n\n"))
+    lines = (json.dumps(wire_tool(each), ensure_ascii=False) for each in specs)
+    return Section(TOOLS, "\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +96,7 @@ class Prompt:
     def preview(
         self,
         recall: Recall,
-        model: str,
+        model: ChatModel,
         specs: Sequence[ToolSpec],
         message: str,
         attached: Given,
@@ -98,29 +111,32 @@ class Prompt:
     def whole(
         self,
         recall: Recall | None,
-        model: str,
+        model: ChatModel,
         specs: Sequence[ToolSpec],
         said: Sequence[Message] = (),
         after: Sequence[Section] = (),
     ) -> list[Section]:
         """Every section of a request, the tools' schemas among them, in the order it is sent."""
-        tools = "\n".join(json.dumps(wire_tool(each), ensure_ascii=False) for each in specs)
         earlier = "\n\n".join(f"{each.role}: {each.content}" for each in said)
-        before = [Section("Tools", tools), Section("History", earlier, source="the session")]
-        sections = self.sections(recall, model)
+        tools, history = tools_section(model, specs), Section("History", earlier, source=SESSION)
+        sections = self.sections(recall, model.name)
         stable = [each for each in sections if each.stable]
         turn = [each for each in sections if not each.stable]
+        first, before = ([tools], [history]) if in_prompt(model) else ([], [tools, history])
         ordered = [*before, *turn] if self.briefs else [*turn, *before]
-        shown = [*stable, *(each for each in ordered if each.text), *after]
+        shown = [*first, *stable, *ordered]
+        shown = [*(each for each in shown if each.text), *after]
         return [replace(each, text=self.redactor.redact(each.text)) for each in shown]
 
-    def keep(self, turn: str, recall: Recall | None, model: str, specs: Sequence[ToolSpec]) -> None:
+    def keep(
+        self, turn: str, recall: Recall | None, model: ChatModel, specs: Sequence[ToolSpec]
+    ) -> None:
         """Write down what a turn is sent, for `assistant context --session`; not off the record."""
         if self.transcript.path is None:
             return
         sections = self.whole(recall, model, specs)
         kept = tuple(sent.Part(each.title, each.source, each.text) for each in sections)
-        told = sent.Sent(turn, self.begun().isoformat(), model, kept)
+        told = sent.Sent(turn, self.begun().isoformat(), model.name, kept)
         sent.keep(self.transcript.path.parent, self.transcript.session, told)
 
     def cuts(self) -> list[str]:

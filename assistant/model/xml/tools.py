@@ -93,20 +93,21 @@ class AutoTools(_Around):
     def __init__(self, model: ToolModel) -> None:
         self._model = model
         self._xml = XmlTools(model)
-        self._refused = False
+        self.refused = False
+        """Whether the provider would take no tools, so that they stand in the prompt."""
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
         """Stream the answer in the form the model takes."""
-        if not self._refused and self._model.calls_tools:
+        if not self.refused and self._model.calls_tools:
             try:
                 yield from self._model.stream(messages, tools)
                 return
             except ModelError as error:
                 if not (tools and NO_TOOLS.search(error.message)):
                     raise
-                self._refused = True
+                self.refused = True
         yield from self._xml.stream(messages, tools)
 
 
