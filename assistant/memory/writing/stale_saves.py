@@ -27,6 +27,7 @@ from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.record.checkpoint import mark
 from assistant.memory.writing.record.journal import Journal, Watched
+from assistant.memory.writing.record.marks import Marks
 from assistant.memory.writing.record.writes import Edit, Verdict, Write
 
 SIMILAR = 0.6
@@ -45,13 +46,27 @@ class Traces:
     strikes: Sequence[tuple[str, int]] = ()
 
 
+_MARKS = Marks()
+
+
 class Save:
     """The text that somebody else saved, by its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = [line.strip() for line in LINES.findall(text)]
-        self.there = set(map(mark, self.lines))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, without the white space around them."""
+        return [line.strip() for line in LINES.findall(self.text)]
+
+    @cached_property
+    def there(self) -> set[int]:
+        """The marks of its lines that are not blank."""
+        text = (
+            self.text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in self.text else self.text
+        )
+        return set(_MARKS.of(text)) - {mark("")}
 
     def said_beside(self, known: Container[int]) -> set[str]:
         """The keys of all that its blocks say, but for the lines with these marks."""
