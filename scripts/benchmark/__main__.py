@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assistant.memory.embedding import compile
 from assistant.settings.memory import EmbeddingSettings
-from scripts.benchmark import chat, commands, growth, indexing, measure, summary
+from scripts.benchmark import chat, commands, growth, indexing, measure, one_file, summary
 from scripts.benchmark.facts import facts
 from scripts.benchmark.kept import KeptEmbedder, keep
 from scripts.benchmark.report import Report
@@ -41,6 +41,7 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     commands.recall(report, place, directory / "rival", single)
     commands.edit(report, place, single, bare)
     chat.chat(report, place)
+    one_file.side_by_side(report, directory, (SERVED_FROM, sizes[-1]))
     stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
     growth.context(report, directory, (sizes[0], sizes[-1]))
     growth.pruning(report, directory, embedder, sizes[-1])

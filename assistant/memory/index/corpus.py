@@ -42,11 +42,20 @@ def decoded(name: str, data: bytes) -> str:
 
     Raises ValueError that says where, if it is no text at all.
     """
+    if b"\0" not in data and (text := _strictly(data)) is not None:
+        return without_marks(text)
     doubtful = data.replace(b"\0", UNREADABLE.encode())
     text = doubtful.decode("utf-8", "replace")
     if text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
         raise ValueError(_unreadable(data))
     return without_marks(text)
+
+
+def _strictly(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def doubt(data: bytes) -> str:

@@ -54,6 +54,8 @@ class Updater:
         self._tell = tell
         self._aside = Aside(self._index_aside) if aside else None
         self._faults: dict[str, tuple[Stat | None, str]] = {}
+        self._sound: dict[str, str] = {}
+        """The digest of each file as it was when nothing was wrong with it."""
         self._odd: tuple[str, ...] = ()
         self._known = store.catalog.sources()
         self.changes: list[Changed] = []
@@ -131,7 +133,7 @@ class Updater:
         digest = sha256(data).hexdigest()
         if known and known.sha256 == digest:
             self._touch(known, stat)
-            self._doubt(name, stat, data)
+            self._doubt(name, stat, data, digest)
             return False
         try:
             text = self._maker.text(name, data)
@@ -139,7 +141,7 @@ class Updater:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
             return False
         self._commit(name, stat, digest, text, progress)
-        self._doubt(name, stat, data)
+        self._doubt(name, stat, data, digest)
         return True
 
     def _commit(
@@ -188,10 +190,14 @@ class Updater:
         self._store.catalog.touch(known.name, stat, now)
         self._known[known.name] = Source(known.name, stat, known.sha256, now, known.chunks)
 
-    def _doubt(self, name: str, stat: Stat, data: bytes) -> None:
+    def _doubt(self, name: str, stat: Stat, data: bytes, digest: str) -> None:
         """Name what is wrong with an indexed file; whoever comes next must look at it again."""
         self._faults.pop(name, None)
-        if why := doubt(data):
+        if self._sound.get(name) == digest:
+            return
+        if not (why := doubt(data)):
+            self._sound[name] = digest
+        else:
             self._faults[name] = (stat, f"{name} {why}")
             self._store.catalog.touch(name, stat, 0)
 

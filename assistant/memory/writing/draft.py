@@ -1,5 +1,6 @@
 """A write to memory files before it is on disk: read once, edit in memory, put in place at once."""
 
+import hashlib
 from collections.abc import Iterator
 
 from assistant.errors import StorageError
@@ -21,6 +22,7 @@ class Draft:
         self._workspace = workspace
         self._seen: dict[str, Seen] = {}
         self._text: dict[str, str] = {}
+        self._data: dict[str, bytes] = {}
         self._digest: dict[str, str] = {}
         self._original: dict[str, tuple[str, str]] = {}
         self.images: dict[str, str] = {}
@@ -40,9 +42,12 @@ class Draft:
 
     def digest(self, source: str) -> str:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
-        text = self.text(source)
+        self.text(source)
         if source not in self._digest:
-            self._digest[source] = digest(text)
+            data = (
+                self._seen[source].data if source not in self._original else self._encoded(source)
+            )
+            self._digest[source] = hashlib.sha256(data.removeprefix(_BOM.encode())).hexdigest()
         return self._digest[source]
 
     def is_text(self, source: str) -> bool:
@@ -72,6 +77,7 @@ class Draft:
             )
         self._original.setdefault(source, (before, old))
         self._text[source] = splice.apply(before)
+        self._data.pop(source, None)
         del self._digest[source]
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
@@ -98,7 +104,12 @@ class Draft:
 
     def _bytes(self, source: str) -> bytes:
         bom = _BOM if self._seen[source].data.startswith(_BOM.encode()) else ""
-        return (bom + self._text[source]).encode()
+        return bom.encode() + self._encoded(source)
+
+    def _encoded(self, source: str) -> bytes:
+        if source not in self._data:
+            self._data[source] = self._text[source].encode()
+        return self._data[source]
 
 
 def _decoded(source: str, data: bytes) -> str:

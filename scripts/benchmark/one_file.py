@@ -1,0 +1,121 @@
+"""What a write costs where all facts stand in one file, beside a thousand facts a file.
+
+In seconds of this process's processor, so that others at work on the machine do not count. No model
+is asked: vectors are bags of hashed words, since embedding a fact costs the same everywhere.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from statistics import median
+
+from assistant.memory.base import Fact, Query
+from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.local.memory import LocalMemory
+from assistant.settings.tree import Settings
+from assistant.workspace.folder import Workspace
+from scripts.benchmark import measure
+from scripts.benchmark.facts import facts, write_many, write_single
+from scripts.benchmark.report import Report, Result, table
+
+TIMES = 5
+GOALS = {"remember": 0.15, "edit": 0.3, "status": 0.1, "purge": 1.0}
+TOLD = {
+    "remember": "`remember`",
+    "edit": "a line typed in the middle, save to recallable",
+    "status": "`memory status`",
+    "purge": "`forget --purge`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The processor's seconds of each operation, and of reading its file once, digest and all."""
+
+    facts: int
+    single: bool
+    seconds: dict[str, float]
+    read: float
+
+
+def costs(directory: Path, size: int, *, single: bool) -> Costs:
+    """Make a memory of this size, in one file or in many, and write to it."""
+    place = measure.make_workspace(directory / f"{'one' if single else 'many'}{size}")
+    path = (write_single if single else write_many)(place.root, facts(size))
+    memory = LocalMemory(Workspace(place.root), Settings(), HashingEmbedder())
+    memory.refresh()
+    memory.parts.index.store.dense.drain()
+    seconds = {name: _clocked(work) for name, work in _works(memory, path).items()}
+    memory.close()
+    return Costs(size, single, seconds, _clocked(lambda _: _read(path)))
+
+
+def _works(memory: LocalMemory, path: Path) -> dict[str, Callable[[int], object]]:
+    """Each operation, by its name; a number makes it another each time."""
+
+    def remember(number: int) -> None:
+        assert memory.remember([Fact(f"The key number {number} hangs in shed {number}")])
+
+    def edit(number: int) -> None:
+        line = f"Boat number {number} is moored at pier {number}"
+        text = path.read_text(encoding="utf-8")
+        at = text.index("\n- ", len(text) // 2)
+        path.write_text(f"{text[:at]}\n- {line}{text[at:]}", encoding="utf-8")
+        assert memory.recall(Query(line, k=1)).passages[0].text == f"- {line}"
+
+    def purge(number: int) -> None:
+        found = memory.locate(f"The key number {number} hangs in shed {number}")
+        assert memory.purge(found.passages).purged
+
+    return {"remember": remember, "edit": edit, "status": lambda _: memory.status(), "purge": purge}
+
+
+def _read(path: Path) -> str:
+    data = path.read_bytes()
+    return data.decode() + sha256(data).hexdigest()
+
+
+def _clocked(work: Callable[[int], object]) -> float:
+    """The median, after one that is not counted."""
+    taken = []
+    for number in range(TIMES + 1):
+        start = time.process_time()
+        work(number)
+        taken.append(time.process_time() - start)
+    return median(taken[1:])
+
+
+def side_by_side(report: Report, directory: Path, sizes: Sequence[int]) -> None:
+    """Tell what each operation costs at each size, in one file and in many."""
+    found = [costs(directory, size, single=single) for single in (True, False) for size in sizes]
+    first, last = (
+        next(each for each in found if each.facts == size) for size in (sizes[0], sizes[-1])
+    )
+    report.add(
+        *(
+            Result(
+                f"{TOLD[name]}, {last.facts:,} facts in one file", f"{last.seconds[name]:.3f} s",
+                f"{first.seconds[name]:.3f} s at {first.facts:,}; reading the file once"
+                f" {last.read:.3f} s", f"≤ {goal} s", last.seconds[name], goal,
+            )
+            for name, goal in GOALS.items()
+        )
+    )  # fmt: skip
+    rows = [
+        ("one file" if each.single else "a thousand a file", f"{each.facts:,}",
+         *(f"{each.seconds[name]:.3f} s" for name in GOALS), f"{each.read:.3f} s")
+        for each in found
+    ]  # fmt: skip
+    report.section(
+        "In one file",
+        "`remember` writes to MEMORY.md, however long that is. Seconds of the processor in the "
+        "process that owns the memory; vectors are bags of hashed words, no model is asked. The "
+        "file that is written is read three times and written whole, which the last column is to "
+        "be held against: its bytes read once, made text, and digested. A "
+        "purge fills Chroma anew behind the answer, and part of that counts.",
+        table(
+            ("facts in", "facts", *(TOLD[name] for name in GOALS), "reading the file once"), rows
+        ),
+    )
