@@ -65,15 +65,15 @@ class Indexed:
         assert self.catalog.replace_source("MEMORY.md", STAT, "d", update, EMBEDDER.fingerprint)
         return update
 
-    def state(self) -> tuple[list[Chunk], list[bool], list[str], list[str]]:
-        """All that does not depend on the numbers of rows: chunks, turns, sections, repeats."""
+    def state(self) -> tuple[list[Chunk], list[bool], list[list[tuple[str, ...]]]]:
+        """All that does not depend on the numbers of rows: chunks, turns, and the rest."""
+        columns = ("heading FROM sections", "id, first FROM repeats", "word, texts FROM vocabulary")
         with self.catalog.database.using() as db:
-            sections = db.execute("SELECT heading FROM sections ORDER BY heading").fetchall()
-            repeats = db.execute("SELECT id, first FROM repeats ORDER BY id").fetchall()
+            rest = [sorted(db.execute(f"SELECT {each}").fetchall()) for each in columns]
             words = db.execute("SELECT count(*) FROM words_docsize").fetchone()
         chunks = [stored.chunk for stored in of_source(self.catalog, "MEMORY.md")]
         assert (len(chunks),) == words == (self.catalog.count(),)
-        return chunks, self.catalog.layout().turn.tolist(), sections, repeats
+        return chunks, self.catalog.layout().turn.tolist(), rest
 
 
 @pytest.fixture

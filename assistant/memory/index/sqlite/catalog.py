@@ -21,7 +21,7 @@ from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts
 from assistant.memory.index.sqlite.postings import InvertedIndex
 from assistant.memory.index.sqlite.rows import SourceWriter, Stat
 from assistant.memory.index.sqlite.vector_cache import VectorCache
-from assistant.memory.index.sqlite.vocabulary import Vocabulary, make_anew
+from assistant.memory.index.sqlite.vocabulary import Vocabulary
 
 _TABLES = ("sources", "parts", "layouts", "repeats", "sections", "chunks", "outbox", "vocabulary")
 
@@ -177,8 +177,6 @@ class Catalog(Found):
     def scrub(self) -> None:
         """Leave no byte of what was deleted: in free pages, in the log, in the inverted index."""
         self.vectors.prune(0)
-        with self.database.transaction() as db:
-            make_anew(db)
         with self.database.using() as db:
             for table in ("words", "headings"):
                 db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")

@@ -51,7 +51,7 @@ CREATE INDEX chunks_by_said ON chunks (said);
 CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE vocabulary (word TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY, texts INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}');
 CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance');
 CREATE VIRTUAL TABLE words_in USING fts5vocab(words, 'row');

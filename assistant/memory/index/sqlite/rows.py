@@ -163,6 +163,7 @@ class SourceWriter:
             [(id_, _heading_text(name, heading)) for id_, heading in gone],
         )
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in gone])
+        vocabulary.drop(self._db, ("\n".join(heading) for _, heading in gone))
 
     def _delete_chunks(self, gone: Sequence[tuple[int, str, str]]) -> None:
         self._db.executemany(
@@ -171,6 +172,7 @@ class SourceWriter:
         )
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row, _, _ in gone])
         self._db.executemany("DELETE FROM repeats WHERE id = ?", [(id_,) for _, id_, _ in gone])
+        vocabulary.drop(self._db, (plain for _, _, plain in gone))
         self._tell_chroma([id_ for _, id_, _ in gone])
 
     def _insert_chunks(self, chunks: Sequence[Chunk], places: Places, fingerprint: str) -> None:

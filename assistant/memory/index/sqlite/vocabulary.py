@@ -1,12 +1,12 @@
 """The words of the index as they are spelt, to tell what a misspelt one may have meant.
 
-Words are only added: one that no chunk holds any more is no harm, and a purge makes them anew.
+Of each word stands how many chunks and headings have it, so that it goes with the last of them.
 """
 
-import json
 import re
 import sqlite3
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 
 from assistant.memory.index.sqlite.database import Database
@@ -59,16 +59,27 @@ class Vocabulary:
 
 def add(db: sqlite3.Connection, texts: Iterable[str]) -> None:
     """Add the words of texts, within a transaction of the catalog's."""
-    words = set[str]().union(*map(spelt, texts))
-    db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", ((each,) for each in words))
+    db.executemany(
+        "INSERT INTO vocabulary VALUES (?, ?) ON CONFLICT DO UPDATE SET texts = texts + ?2",
+        _times(texts).items(),
+    )
 
 
-def make_anew(db: sqlite3.Connection) -> None:
-    """Keep the words that chunks and headings hold, and no others."""
-    db.execute("DELETE FROM vocabulary")
-    add(db, (plain for (plain,) in db.execute("SELECT plain FROM chunks")))
-    headings = db.execute("SELECT heading FROM sections")
-    add(db, ("\n".join(json.loads(heading)) for (heading,) in headings))
+def drop(db: sqlite3.Connection, texts: Iterable[str]) -> None:
+    """Drop the words of texts that are gone, as far as no other has them; within a transaction."""
+    times = _times(texts)
+    db.executemany("UPDATE vocabulary SET texts = texts - ?2 WHERE word = ?1", list(times.items()))
+    db.executemany(
+        "DELETE FROM vocabulary WHERE word = ? AND texts <= 0", ((word,) for word in times)
+    )
+
+
+def _times(texts: Iterable[str]) -> Counter[str]:
+    """In how many of the texts each word stands."""
+    times: Counter[str] = Counter()
+    for text in texts:
+        times.update(spelt(text))
+    return times
 
 
 def _beginning(db: sqlite3.Connection, word: str, letter: str) -> list[str]:
