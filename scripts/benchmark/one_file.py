@@ -1,7 +1,8 @@
 """What a write costs where all facts stand in one file, beside a thousand facts a file.
 
 In seconds of the processor, of the thread that answers: others at work on the machine do not count,
-nor Chroma, which is told behind the answer. No model is asked: vectors are bags of hashed words, since embedding a fact costs the same everywhere.
+nor Chroma, which is told behind the answer. No model is asked: vectors are bags of hashed words,
+since embedding a fact costs the same everywhere.
 """
 
 import time
@@ -114,11 +115,10 @@ def side_by_side(report: Report, directory: Path, sizes: Sequence[int]) -> None:
     ]  # fmt: skip
     report.section(
         "In one file",
-        "`remember` writes to MEMORY.md, however long that is. Seconds of the processor in the "
-        "process that owns the memory; vectors are bags of hashed words, no model is asked. The "
-        "file that is written is read three times and written whole, which the last column is to "
-        "be held against: its bytes read once, made text, and digested. A "
-        "purge fills Chroma anew behind the answer, and part of that counts.",
+        "`remember` writes to MEMORY.md, however long that is. Seconds of the processor, of the "
+        "thread that answers; vectors are bags of hashed words, no model is asked, and Chroma is "
+        "told behind the answer. The file that is written is read three times and written whole: "
+        "hold that against the last column, its bytes read once, decoded and digested.",
         table(
             ("facts in", "facts", *(TOLD[name] for name in GOALS), "reading the file once"), rows
         ),
