@@ -155,8 +155,12 @@ def _shape(value: str) -> Grade:
 def _chunk(chunk: str) -> Grade:
     """What a part without separators looks like."""
     pieces = _PIECES.findall(chunk)
-    letters = sum(piece.isalpha() for piece in pieces)
-    digits = sum(piece.isdigit() for piece in pieces)
+    letters = digits = 0
+    for piece in pieces:
+        if piece.isalpha():
+            letters += 1
+        elif piece.isdigit():
+            digits += 1
     signs = len(pieces) - letters - digits
     if signs and _is_signed(chunk, pieces):
         return Grade.MIXED
