@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from assistant import events
 from assistant.cli.calls import work
 from assistant.display import counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
@@ -76,8 +77,8 @@ def _aside(entry: Entry) -> str:
             return f"note: {text}"
         case entries.ReminderEntry(text=text):
             return f"(the model was told: {text})"
-        case entries.RetryEntry(model=model, reason=reason, delay=delay):
-            return f"{reason}; trying {model} in {delay:.0f} s"
+        case entries.RetryEntry(model=model, reason=reason, delay=delay, attempt=attempt):
+            return events.Retrying(model, reason, delay, attempt).said
         case entries.InterruptedEntry(text=text):
             return f"({text})"
         case entries.TitleEntry(text=text):
