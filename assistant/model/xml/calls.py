@@ -75,6 +75,10 @@ KIMI = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 
+ABOUT = frozenset({"name", "id", "type"})
+ARGUMENTS = frozenset({"arguments", "parameters", "args", "input"})
+"""What JSON has beside a call's arguments, and what they are called in it."""
+
 Call = tuple[str, dict[str, Any]]
 
 
@@ -116,7 +120,12 @@ def is_whole(block: Block, tools: Sequence[ToolSpec]) -> bool:
 
 def _hermes(body: str) -> Call:
     call = decode_arguments(body)
-    name, arguments = call.get("name"), call.get("arguments", {})
+    if isinstance(call.get("function"), dict):
+        call = call["function"]
+    name, given = call.get("name"), set(call) - ABOUT
+    if given - ARGUMENTS or len(given) > 1:
+        raise ValueError(f'the arguments do not stand under "arguments"; {AGAIN}')
+    arguments = call[given.pop()] if given else {}
     if isinstance(arguments, str):
         arguments = decode_arguments(arguments)
     if not isinstance(name, str) or not isinstance(arguments, dict):

@@ -62,6 +62,9 @@ MEANT = ("write", {"path": "a.md", "content": "x"})
         "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a.md</arg_value>\n"
         "<arg_key>content</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
         '<tool_call>write\n{"path": "a.md", "content": "x"}</tool_call>',
+        '<tool_call>{"name": "write", "parameters": {"path": "a.md", "content": "x"}}</tool_call>',
+        '<tool_call>{"type": "function", "function": {"name": "write", "arguments": '
+        '{"path": "a.md", "content": "x"}}}</tool_call>',
         "<|tool_calls_section_begin|><|tool_call_begin|>functions.write:0"
         '<|tool_call_argument_begin|>{"path": "a.md", "content": "x"}<|tool_call_end|>'
         "<|tool_calls_section_end|>",
@@ -188,6 +191,8 @@ def test_what_is_no_text_is_json() -> None:
         '<tool_call name="write"><path>a</path><content><![CDATA[x</content></tool_call>',
         '<tool_call>{"name": "write", "arguments": {"path": </tool_call>',
         '<tool_call>{"arguments": {}}</tool_call>',
+        '<tool_call>{"name": "write", "path": "a.md", "content": "x"}</tool_call>',
+        '<tool_call>{"name": "write", "arguments": {}, "parameters": {"path": "a"}}</tool_call>',
         "<tool_call>write</tool_call>",
         "<tool_call></tool_call>",
     ],
