@@ -207,6 +207,24 @@ class MemoryContract:
         assert [each for each in files if b"zanzibar" in each.read_bytes()] == []
         assert FACTS[0] in path.read_text("utf-8")
 
+    @pytest.mark.parametrize("returned", [False, True])
+    def test_a_purge_takes_what_is_struck_out_too(
+        self, memory: Keeper, workspace: Workspace, returned: bool
+    ) -> None:
+        old, new = "The safe's combination is zanzibar-17", "The safe's combination is lisbon-4"
+        remember(memory, old)
+        facts = [new, old] if returned else [new]
+        for before, fact in zip([old, new], facts, strict=False):
+            (passage,) = memory.locate(before).passages
+            memory.remember([Fact(fact, replaces=passage.id)])
+        found = memory.locate(old)
+        assert found.exact
+        memory.purge(found.passages)
+        memory.close()
+        files = [each for each in workspace.root.rglob("*") if each.is_file()]
+        assert [each for each in files if b"zanzibar" in each.read_bytes()] == []
+        assert "lisbon" in (workspace.root / "MEMORY.md").read_text("utf-8")
+
     def test_what_a_file_still_says_is_not_purged_as_past(self, memory: Keeper) -> None:
         remember(memory, *FACTS)
         for words in (FACTS[1], "door code of the office"):

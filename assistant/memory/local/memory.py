@@ -105,7 +105,7 @@ class LocalMemory(Looking):
         with self.parts.fresh.lock:
             for fact in past:
                 self._check_past(fact)
-            own = list(map(self.parts.redaction.verbatim, passages))
+            own = list(map(self.parts.redaction.verbatim, [*passages, *self._struck(passages)]))
             shown = [each.plain for each in passages if each not in own]
             forgotten = self.parts.purge.forget(
                 own, past=[*past, *shown], sessions=sessions, request=request
@@ -171,6 +171,12 @@ class LocalMemory(Looking):
             finally:
                 if self._let_go is not None:
                     self._let_go()
+
+    def _struck(self, passages: Sequence[Passage]) -> list[Passage]:
+        """The superseded passages that say the same as others, and go with them for good."""
+        facts = {each.plain for each in passages}
+        found = self.parts.fresh.read(lambda: [self.parts.locator.superseded(one) for one in facts])
+        return [each for each in chain.from_iterable(found) if each not in passages]
 
     def _check_past(self, fact: str) -> None:
         """Raise LedgerError if a file still says a fact, or holds its words."""

@@ -41,6 +41,11 @@ class Locator:
         """The passages that stand at `FILE:LINE`, or have an id: all the pieces of a long line."""
         return self._addressed(_text(address)) or ()
 
+    def superseded(self, fact: str) -> list[Passage]:
+        """The superseded passages that say just these words."""
+        holding = self._saying(fact, {fact_key(fact)})
+        return [passage(chunk) for chunk in holding if chunk.status == "superseded"]
+
     def _addressed(self, target: str) -> tuple[Passage, ...] | None:
         """The passages at an address; None if the target has not the form of one."""
         catalog = self._store.catalog
@@ -68,7 +73,13 @@ class Locator:
         return Located(self._recaller.recall(Query(target, k=MOST_LIKELY)).passages)
 
     def _holding(self, target: str, wanted: set[str]) -> list[Chunk]:
-        """The current chunks that hold all of the target's words, side by side."""
+        """The current chunks that hold all of the target's words, side by side; if there are none,
+        superseded ones that say just these."""
+        chunks = self._saying(target, wanted)
+        current = [chunk for chunk in chunks if chunk.status == "current"]
+        return current or [each for each in chunks if fact_key(each.plain) in wanted]
+
+    def _saying(self, target: str, wanted: set[str]) -> list[Chunk]:
         catalog = self._store.catalog
         terms = catalog.words.terms(target)
         if not terms:
@@ -76,8 +87,7 @@ class Locator:
         rows = [rows for rows, _ in catalog.words.in_chunks(terms).values()]
         common = functools.reduce(np.intersect1d, rows)
         chunks = [stored.chunk for stored in catalog.chunks(common.tolist())]
-        current = [chunk for chunk in chunks if chunk.status == "current"]
-        return [each for each in current if any(key in fact_key(each.plain) for key in wanted)]
+        return [each for each in chunks if any(key in fact_key(each.plain) for key in wanted)]
 
 
 def _text(given: str) -> str:

@@ -98,7 +98,7 @@ class EmbeddedStore(VectorStore):
             )
             if _inode(self._directory) != place:  # the workspace was moved meanwhile
                 self._client.close()
-                unmake(self._directory)
+                _unmake(self._directory)
                 raise MemoryFailure("the workspace is gone")
         self._inode = _inode(self._database)
 
@@ -156,7 +156,7 @@ def checksums(directory: Path) -> bytes:
     return "".join(lines).encode()
 
 
-def unmake(directory: Path) -> None:
+def _unmake(directory: Path) -> None:
     """Remove what Chroma made where a workspace was: its own folder, with nothing beside it."""
     index, private, root, *_ = directory.parents
     alone = ((index, directory), (private, index), (root, private))
