@@ -17,7 +17,7 @@ class Anchor:
         if _identity(self._root) != self._identity:
             raise StorageError(
                 f"{self._root} is another folder than the one that was opened",
-                "Try again; if it was moved, name its new place with -w",
+                "Begin anew; if it was moved, name its new place with -w",
             )
 
 

@@ -40,6 +40,17 @@ class Draft:
             self._text[source] = decoded.removeprefix(_BOM)
         return self._text[source]
 
+    def settled(self, source: str) -> str:
+        """The same, of a file that may be changed. Raises StorageError in a conflict too."""
+        text = self.text(source)
+        if source not in self._original and (line := conflict_in(text)):
+            raise StorageError(
+                f"{source} holds a conflict of a merge (line {line}); nothing was changed",
+                "Keep what is right of both sides, take out the lines <<<<<<<, ======= and >>>>>>>,"
+                " and try again",
+            )
+        return text
+
     def digest(self, source: str) -> str:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
         self.text(source)
@@ -68,13 +79,7 @@ class Draft:
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change, and say how it is journalled. Raises StorageError in a conflict."""
-        before, old = self.text(source), self.digest(source)
-        if source not in self._original and (line := conflict_in(before)):
-            raise StorageError(
-                f"{source} holds a conflict of a merge (line {line}); nothing was changed",
-                "Keep what is right of both sides, take out the lines <<<<<<<, ======= and >>>>>>>,"
-                " and try again",
-            )
+        before, old = self.settled(source), self.digest(source)
         self._original.setdefault(source, (before, old))
         self._text[source] = splice.apply(before)
         self._data.pop(source, None)

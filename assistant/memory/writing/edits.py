@@ -53,7 +53,7 @@ def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
 
     Raises LedgerError if it cannot be, or has changed since it was shown.
     """
-    text = draft.text(old[0].source)
+    text = draft.settled(old[0].source)
     places = sorted(_place(text, each) for each in old)
     if any(text[one[1] : other[0]].strip() for one, other in itertools.pairwise(places)):
         raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
@@ -74,7 +74,7 @@ def removals(
     """Take passages away, and each dated heading that this empties if `is_ours(source, title)`."""
     edits = []
     for each in sorted(passages, key=lambda one: one.start_char, reverse=True):
-        text = draft.text(each.source)
+        text = draft.settled(each.source)
         cut = removal(text, *_place(text, each))
         headings = _HEADING.findall(text[: cut.at])
         if headings and is_ours(each.source, headings[-1]):
@@ -126,7 +126,7 @@ def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list
         removed = history.read(edit.removed) if edit.removed else ""
         if removed is None:
             raise LedgerError("this cannot be undone: what it removed is no longer kept")
-        text, state = draft.text(edit.source), draft.digest(edit.source)
+        text, state = draft.settled(edit.source), draft.digest(edit.source)
         made.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
     return made
 

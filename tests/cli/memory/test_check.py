@@ -41,9 +41,10 @@ def test_a_conflict_is_no_fact_and_is_not_written_into(place: Path, run: Run) ->
     texts = [each["text"] for each in said]
     assert any("York" in text for text in texts)
     assert not any(mark in text for text in texts for mark in ("<<<", "===", ">>>"))
-    refused = run("remember", "Ada has the kayak")
-    assert refused.returncode == 1
-    assert "conflict of a merge (line 2)" in refused.stderr and "<<<<<<<" in refused.stderr
+    for command in (("remember", "Ada has the kayak"), ("forget", "Lives in Bath", "--yes")):
+        refused = run(*command)
+        assert refused.returncode == 1
+        assert "conflict of a merge (line 2)" in refused.stderr and "<<<<<<<" in refused.stderr
     assert path.read_text() == CONFLICT
     for command in ("status", "check"):
         assert "MEMORY.md holds a conflict of a merge (line 2)" in run("memory", command).stdout
