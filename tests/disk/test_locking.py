@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,18 @@ def test_who_holds_a_lock_too_long_is_named(tmp_path: Path) -> None:
         with locking.lock(path, 0.1) as held:
             assert held.stands()
             assert locking.holder(path) == os.getpid()
+
+
+def test_whoever_waits_while_others_take_turns_waits_on(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locking.lock(path):
+        began = time.monotonic()
+        another = threading.Timer(0.2, path.write_bytes, [b"4711"])
+        another.start()
+        with pytest.raises(locking.LockHeld, match="process 4711 has held"):
+            locking.lock(path, 0.4)
+        assert time.monotonic() - began > 0.55
+        another.join()
 
 
 def test_a_lock_whose_file_was_removed_keeps_nobody_out(tmp_path: Path) -> None:
