@@ -81,9 +81,17 @@ class Taking:
     """One import into a workspace; without a `memory` it only says what would be done."""
 
     def __init__(
-        self, place: Workspace, kind: str, redact: Redact, memory: Keeper | None = None
+        self,
+        place: Workspace,
+        kind: str,
+        redact: Redact,
+        memory: Keeper | None = None,
+        *,
+        again: bool = False,
     ) -> None:
-        """`redact` takes secrets out of conversations."""
+        """`redact` takes secrets out of conversations. `again`: what was taken once and is gone is
+        taken once more."""
+        self._again = again
         self._place = place
         self._memory = memory
         self.report = Report(kind, written=memory is not None)
@@ -127,7 +135,7 @@ class Taking:
     def _conversation(self, found: FoundConversation) -> None:
         report = self.report
         mark = digest(f"{report.kind}\n{found.id}")[:16]
-        report.conversations.count(self._sessions.take(found, known=mark in self._record))
+        report.conversations.count(self._sessions.take(found, known=self._was_taken(mark)))
         self._record.add(mark)
         report.messages += len(found.messages)
         times = sorted(filter(None, [found.time, *(each.time for each in found.messages)]))
@@ -141,7 +149,7 @@ class Taking:
             return
         self._seen.add(key)
         mark = digest(f"fact\n{key}")[:16]
-        if mark in self._record:
+        if self._was_taken(mark):
             self.report.facts.count("known")
             return
         origin = Origin(self._origin)
@@ -170,7 +178,7 @@ class Taking:
         source, mark = self._source(found), digest(f"document\n{found.text}")[:16]
         path = self._place.root / source
         there = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
-        if there == found.text or (there is None and mark in self._record):
+        if there == found.text or (there is None and self._was_taken(mark)):
             self.report.documents.count("known")
         elif path.exists() and digest(f"document\n{there}")[:16] not in self._record:
             self.report.problems.append(Problem(found.name, "it was changed here; yours stays"))
@@ -199,6 +207,9 @@ class Taking:
         if self._memory is None or not texts:
             return
         replace_files(self._place, texts, Origin(self._origin), self._together)
+
+    def _was_taken(self, mark: str) -> bool:
+        return mark in self._record and not self._again
 
     def _keep_record(self) -> None:
         path = self._place.imported

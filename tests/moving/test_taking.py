@@ -32,9 +32,12 @@ def memory(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory
     opened.close()
 
 
-def take(place: Workspace, path: Path, memory: LocalMemory | None = None) -> Report:
+def take(
+    place: Workspace, path: Path, memory: LocalMemory | None = None, *, again: bool = False
+) -> Report:
     export = Export(Package(path))
-    return Taking(place, export.kind, str, memory).take(export.items(), lambda _: None)
+    taking = Taking(place, export.kind, str, memory, again=again)
+    return taking.take(export.items(), lambda _: None)
 
 
 def test_an_export_is_taken_over_once_and_then_what_is_new(
@@ -150,6 +153,9 @@ def test_the_documents_of_a_project_are_undone_together(
     assert take(workspace, path, memory).documents.known == 3
     memory.undo()
     assert not any(each.exists() for each in made)
+    assert take(workspace, path, memory).documents.known == 3
+    assert take(workspace, path, memory, again=True).documents.new == 3
+    assert all(each.exists() for each in made)
 
 
 def test_a_workspace_is_exported_and_restored_to_the_byte(

@@ -75,7 +75,9 @@ class Answers:
 
     def read(
         self,
-        path: Annotated[str, Field(description="FILE, FILE:LINE or FILE:FROM-TO; '' lists them.")],
+        path: Annotated[
+            str, Field(description="FILE, FILE:LINE or FILE:FROM-TO; '' lists them.")
+        ] = "",
     ) -> Annotated[CallToolResult, Pages]:
         """Read a file of memory, or the lines around a citation."""
         name, first, last = lines_of(path)

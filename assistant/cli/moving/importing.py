@@ -29,6 +29,9 @@ def import_(
     path: Annotated[Path, typer.Argument(help="An export: a zip, a folder or a file.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Take what was deleted or refused here since, too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Take over conversations and facts from ChatGPT, Claude, OpenClaw, mem0 and others.
@@ -40,7 +43,7 @@ def import_(
         raise UsageError("--dry-run and --yes are opposites", "Give one of them")
     report = None
     if not yes:
-        report = _run(context, path, None)
+        report = _run(context, path, None, again=again)
         _tell(report, as_json=as_json)
         if dry_run or not at_terminal() or as_json:
             _end(report, path, as_json=as_json)
@@ -48,19 +51,19 @@ def import_(
         if not typer.confirm("Take this over?", err=True):
             raise typer.Exit(1)
     with context.obj.memory() as memory:
-        done = _run(context, path, memory)
+        done = _run(context, path, memory, again=again)
     _tell(done, as_json=as_json)
     _end(done, path, as_json=as_json)
 
 
-def _run(context: typer.Context, path: Path, memory: "Keeper | None") -> "Report":
+def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: bool) -> "Report":
     from assistant.moving.formats import Export  # JSON streams, markdown: behind `--help`
     from assistant.moving.package import Package
     from assistant.moving.taking import Taking
     from assistant.secrets.standing import redactor
 
     export = Export(Package(path))
-    taking = Taking(context.obj.place(), export.kind, redactor().redact, memory)
+    taking = Taking(context.obj.place(), export.kind, redactor().redact, memory, again=again)
     with ProgressLine() as progress:
         return taking.take(export.items(), lambda number: progress("Reading", number, 0))
 
