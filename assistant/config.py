@@ -173,8 +173,10 @@ def read_file(path: Path) -> Raw:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path} is not UTF-8 text, in line {line}", EDIT) from error
-    except tomllib.TOMLDecodeError as error:  # it names line and column
-        raise ConfigError(f"{path} is not valid TOML: {error}", EDIT) from error
+    except tomllib.TOMLDecodeError as error:  # it names line and column, but for those of the end
+        last = f"at the end, line {len(data.splitlines())}"
+        why = str(error).replace("at end of document", last)
+        raise ConfigError(f"{path} is not valid TOML: {why}", EDIT) from error
 
 
 def read_recipe(path: Path) -> Raw:

@@ -50,7 +50,8 @@ def _import() -> None:
     import assistant.app
     import assistant.cli.main
     import assistant.cli.talk.headless
-    import assistant.cli.terminal.approval  # noqa: F401
+    import assistant.cli.terminal.approval
+    import assistant.cli.terminal.markdown  # noqa: F401
     from assistant.model.provider.litellm_library import warm_up
 
     warm_up()

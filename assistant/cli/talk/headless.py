@@ -1,14 +1,19 @@
-"""Turns without a terminal: replies as plain text, or every event as a line of JSON."""
+"""Turns that are printed and no more: replies as text, rendered for a person, or events as JSON."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 
 import typer
 
 from assistant import events
+from assistant.cli.terminal.palette import DUMB
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, WAITING
 from assistant.events import Event
+
+WIDTH = 80
+"""Columns of a terminal that does not say how many it has."""
 
 
 def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> int:
@@ -32,7 +37,7 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
 
 def _printed(turn: Iterator[Event], *, as_json: bool) -> Event | None:
     """Print one turn; its last event."""
-    text, event = _Text(), None
+    text, event = _Rendered() if _is_seen() else _Text(), None
     for event in turn:
         if as_json:
             typer.echo(events.to_json(event))
@@ -41,6 +46,51 @@ def _printed(turn: Iterator[Event], *, as_json: bool) -> Event | None:
             _print_beside(event)
         sys.stdout.flush()
     return event
+
+
+def _is_seen() -> bool:
+    """Whether a person reads standard output, on a terminal that shows more than letters."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in DUMB
+
+
+class _Rendered:
+    """The text of one turn on a terminal: each block once it is whole, a blank line between them."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._first = True
+
+    def show(self, event: Event) -> None:
+        from assistant.cli.terminal.markdown import finished_blocks  # rich: only where it is seen
+
+        match event:
+            case events.TextDelta(text):
+                self._text += spelled(text)
+                if "\n" in text:  # a block ends with a line
+                    whole, self._text = finished_blocks(self._text)
+                    self._put(whole)
+            case events.ToolStarted() | events.ApprovalRequested() | events.QuestionAsked():
+                self._end()
+            case events.TurnFinished(reply, waiting=waiting):
+                self._end()
+                self._put(reply if waiting else "")
+            case events.TurnFailed():
+                self._end()
+            case _:
+                pass
+
+    def _end(self) -> None:
+        text, self._text = self._text, ""
+        self._put(text)
+
+    def _put(self, markdown: str) -> None:
+        if not markdown.strip():
+            return
+        from assistant.cli.terminal.markdown import Renderer
+
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        typer.echo("\n" * (not self._first) + Renderer(columns or WIDTH).markdown(markdown))
+        self._first = False
 
 
 class _Text:

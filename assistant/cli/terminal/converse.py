@@ -15,7 +15,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from assistant import __version__, config
 from assistant.cli.opening import Opening
 from assistant.cli.terminal.completion import ChatCompleter
-from assistant.cli.terminal.palette import PROMPT, faint
+from assistant.cli.terminal.palette import DUMB, PROMPT, faint
 from assistant.cli.terminal.screen.base import Screen
 from assistant.cli.terminal.screen.live import LiveScreen
 from assistant.cli.terminal.screen.plain import PlainScreen
@@ -24,7 +24,6 @@ from assistant.disk import storage
 if TYPE_CHECKING:
     from assistant.cli.terminal.sitting import Sitting
 
-DUMB = ("", "dumb", "unknown")
 OPENING = "opening memory"
 OFF_THE_RECORD = "off the record "
 

@@ -12,6 +12,8 @@ import typer
 from assistant.display import spelled
 
 PROMPT = "› "
+DUMB = ("", "dumb", "unknown")
+"""What a terminal calls itself (TERM) that shows letters alone."""
 SGR = re.compile(r"\x1b\[[\d;]*m")
 """What sets colours and weight."""
 ACCENT = 31

@@ -121,6 +121,7 @@ def test_lists_and_profiles_come_by_the_environment_too(
     ("text", "said"),
     [
         ("[memory]\nk = 5\nbudget 3\n", "line 3, column 8"),
+        ("[memory]\nk = [\n", "at the end, line 2"),
         ("[memory]\n\nkk = 5\n", "config.toml:3)"),
         ("[memory]\nk = 'x'\n", "config.toml:2)"),
         ("memory.k = 'x'\n", "config.toml:1)"),

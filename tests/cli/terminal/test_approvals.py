@@ -185,13 +185,17 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
     assert "Rule 59" in (place / "SOUL.md").read_text()
 
 
-def test_ask_at_a_terminal_asks(place: Path, provider: Provider) -> None:
-    provider.enqueue(outside("touch it-ran"), "Done.")
+def test_ask_at_a_terminal_asks_and_shows_a_rendered_answer(
+    place: Path, provider: Provider
+) -> None:
+    provider.enqueue(replace(outside("touch it-ran"), text="**Now**"), "Done:\n\n- `it`\n\n## End")
     with at(place, provider, "ask", "go on") as tty:
         tty.wait(QUESTION)
         assert "│ touch it-ran" in tty.text
+        assert "Now\n\nMay shell do this?" in tty.whole
         tty.say("yes")
-        tty.wait("Done.")
+        tty.wait("End")
+        assert "Done:\n\n • it\n\nEnd" in tty.whole
         assert tty.end() == 0
     assert (place / "it-ran").exists()
 
