@@ -54,7 +54,7 @@ def _is_seen() -> bool:
 
 
 class _Rendered:
-    """The text of one turn on a terminal: each block once it is whole, a blank line between them."""
+    """The text of one turn on a terminal: each block once it is whole, blank lines between them."""
 
     def __init__(self) -> None:
         self._text = ""
