@@ -10,7 +10,6 @@ from assistant.cli.memory.state import memory_commands
 from assistant.cli.options import AsJson, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
-from assistant.display import counted, spelled
 
 KEY = "embedding.model"
 
@@ -30,23 +29,18 @@ def model(
 ) -> None:
     """Say what another embedding model costs, then embed by it and use it from then on."""
     from assistant import config
+    from assistant.cli.setup.going_over import cost, embedding_by
     from assistant.memory.opening import open_ahead
-    from assistant.settings.memory import EmbeddingSettings
-    from assistant.settings.tree import validate
 
     place = context.obj.place()
     wanted = str(Path(name).expanduser().resolve()) if Path(name).expanduser().exists() else name
-    own = {**validate(config.load()).embedding.model_dump(), "model": wanted}
     with ProgressLine() as progress:
-        ahead = open_ahead(place, EmbeddingSettings.model_validate(own), progress)
+        ahead = open_ahead(place, embedding_by(wanted), progress)
         plan = ahead.plan()
     if as_json:
         print_json(asdict(plan))
     else:
-        typer.echo(
-            f"{spelled(wanted)} has {counted(plan.texts, 'text')} of {plan.total:,} to embed:"
-            f" about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"
-        )
+        typer.echo(cost(wanted, plan.texts, plan.total, plan.seconds, plan.bytes))
     asks = at_terminal() and not as_json
     if not yes and not (asks and typer.confirm("Go over to it?")):
         if not as_json:
@@ -59,7 +53,3 @@ def model(
     storage.replace(config.config_file(), changing.changed(KEY, [wanted]).text.encode())
     if not as_json:
         typer.echo("From the next question on memory is asked by it")
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"

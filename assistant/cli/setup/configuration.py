@@ -35,6 +35,7 @@ Key = Annotated[
         help="Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
     ),
 ]
+EMBEDDING = "embedding.model"
 EDITORS = ("nano", "vim", "vi")
 """Tried in this order where neither VISUAL nor EDITOR is set."""
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
@@ -85,6 +86,7 @@ def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> Non
 
 @config_commands.command("set")
 def config_set(
+    context: typer.Context,
     key: Key,
     values: Annotated[
         list[str],
@@ -92,6 +94,13 @@ def config_set(
     ],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments."""
+    if key == EMBEDDING and values != [""]:
+        _tell_cost(context.obj, values[0])
+    put(key, values)
+
+
+def put(key: str, values: list[str]) -> None:
+    """Change a setting, and say so."""
     from assistant.cli.setup import changing
 
     change = changing.changed(key, values)
@@ -109,7 +118,7 @@ def config_set(
 @config_commands.command("unset")
 def config_unset(key: Key) -> None:
     """Take a setting out of the configuration file."""
-    config_set(key, [""])
+    put(key, [""])
 
 
 @config_commands.command("path")
@@ -145,6 +154,17 @@ def _recipe(options: Globals) -> Path | None:
     except WorkspaceError:
         return None
     return place.recipe if trust.is_trusted(place) else None
+
+
+def _tell_cost(options: Globals, name: str) -> None:
+    """Say what another embedding model has to do with this workspace before it is set."""
+    from assistant.cli.setup.going_over import cost_of
+
+    try:
+        place = options.place()
+    except WorkspaceError:
+        return
+    typer.echo(cost_of(place, name))
 
 
 def _file() -> Path:

@@ -129,7 +129,7 @@ def _connected(name: str) -> bool:
     typer.echo(f"  asking {spelled(name)} for a word …", err=True)
     try:
         typer.echo(f"  it says: {spelled(app.try_model(name))}", err=True)
-        configuration.config_set("model.name", [name])
+        configuration.put("model.name", [name])
     except AssistantError as error:
         typer.echo(f"  {spelled(str(error))}", err=True)
         return False

@@ -48,10 +48,20 @@ def test_a_setting_is_kept_with_the_files_comments(run: Run) -> None:
     assert shown["model"]["name"] == "ollama_chat/qwen3"
 
 
+def test_what_an_embedding_model_costs_is_said_before_it_is_set(run: Run) -> None:
+    assert run("recall", "spare key").returncode == 0
+    shown = run("config", "set", "embedding.model", "all-MiniLM-L6-v2").stdout.splitlines()
+    assert "has 0 texts of" in shown[0]
+    assert shown[1].startswith("embedding.model = all-MiniLM-L6-v2")
+
+
 def test_a_wrong_setting_changes_nothing(run: Run) -> None:
     done = run("config", "set", "memory.k", "many")
     assert done.returncode == 1
     assert "memory.k" in done.stderr
+    done = run("config", "set", "embedding.model", "/nowhere")
+    assert done.returncode == 1
+    assert "there is no embedding model at /nowhere" in done.stderr
     assert not (Path(os.environ["HOME"]) / ".config/assistant/config.toml").exists()
 
 
