@@ -188,7 +188,7 @@ def _left_a_gap(edit: Edit, save: Save) -> bool:
 
 def _back(save: Save, source: str, journal: Journal) -> dict[str, Verdict]:
     """The facts that had gone from a file and stand in it again."""
-    return {each.id: "seen" for each in journal.gone(source) if each.item in save.there}
+    return dict.fromkeys(journal.back(source, save.there), "seen")
 
 
 def _edited(save: Save, write: Write) -> bool:

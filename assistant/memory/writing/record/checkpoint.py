@@ -22,9 +22,11 @@ from assistant.memory.writing.record import lines
 from assistant.memory.writing.record.lines import Outcome
 from assistant.memory.writing.record.writes import ADDING, Edit, Purging, Verdict, Write
 
-VERSION = 1
+VERSION = 2
 OPEN, DONE, VOID = 0, 1, 2
 """What became of a write, or of a purge."""
+GONE = "verdict IN ('deleted', 'erased', 'dismissed')"
+"""Of a write: its fact was last seen to be gone."""
 HEADING = "## "
 _PATIENCE = 10.0
 _AT_ONCE = 4096
@@ -42,6 +44,7 @@ CREATE INDEX writes_by_request ON writes (request) WHERE request IS NOT NULL;
 CREATE INDEX writes_by_undone ON writes (undoes) WHERE undoes IS NOT NULL;
 CREATE INDEX writes_by_source ON writes (source, line);
 CREATE INDEX writes_open ON writes (state) WHERE state = {OPEN};
+CREATE INDEX writes_gone ON writes (source, item) WHERE {GONE};
 CREATE INDEX writes_by_verdict ON writes (verdict) WHERE verdict IS NOT NULL;
 CREATE TABLE edits (
   source TEXT, line INTEGER, part INTEGER, before INTEGER, after INTEGER, heading INTEGER,

@@ -12,14 +12,14 @@ over and named, and stays where it is until it is `set_aside`; what it settled i
 the lines add up to is in a `Checkpoint`: a long journal costs no start, no write and no memory.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assistant.memory.base import JournalEntry
 from assistant.memory.writing.record import lines
-from assistant.memory.writing.record.checkpoint import DONE, OPEN, VOID, mark, titled
+from assistant.memory.writing.record.checkpoint import DONE, GONE, OPEN, VOID, mark, titled
 from assistant.memory.writing.record.following import PAGE, SHORT, Following, Place
 from assistant.memory.writing.record.writes import Purging, Verdict, Write
 
@@ -186,22 +186,30 @@ class Journal:
 
     def watched(self, source: str) -> list[Watched]:
         """The facts that were written to a file and stand, as far as is known; oldest first."""
-        return self._watched("(verdict IS NULL OR verdict = 'seen')", source)
-
-    def gone(self, source: str) -> list[Watched]:
-        """The facts of a file that were last seen to be gone, and whose writes can be reversed."""
-        return self._watched("verdict IN ('deleted', 'erased', 'dismissed')", source)
-
-    def _watched(self, judged: str, source: str) -> list[Watched]:
         found = self._lines.rows(
             "SELECT line, id, item, heading, request, verdict IS 'seen' FROM writes"
-            f" WHERE source = ? AND item IS NOT NULL AND {judged} AND {_STANDS} ORDER BY line",
-            source,
-        )
+            " WHERE source = ? AND item IS NOT NULL AND (verdict IS NULL OR verdict = 'seen')"
+            f" AND {_STANDS} ORDER BY line", source,
+        )  # fmt: skip
         return [
             Watched(line, name, item, heading, request, bool(seen))
             for line, name, item, heading, request, seen in found
         ]
+
+    def back(self, source: str, there: Collection[int]) -> list[str]:
+        """The writes of a file that can be reversed and whose facts were last seen to be gone, but
+        whose lines, by their marks, are there."""
+        wanted = f"source = ? AND {GONE}"
+        gone = self._first(f"SELECT count(*) FROM writes WHERE {wanted}", source)
+        query = f"SELECT id, item FROM writes WHERE {wanted} AND {_STANDS}"
+        if gone is None or gone[0] <= len(there):
+            return [name for name, item in self._lines.rows(query, source) if item in there]
+        found: list[str] = []
+        every = list(there)
+        for marks in (every[at : at + PAGE] for at in range(0, len(every), PAGE)):
+            listed = f"{query} AND item IN ({', '.join('?' * len(marks))})"
+            found += [name for name, _ in self._lines.rows(listed, source, *marks)]
+        return found
 
     def erased(self) -> list[Write]:
         """The writes whose facts a stale save took away, and that were not written again since."""

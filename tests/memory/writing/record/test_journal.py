@@ -12,6 +12,7 @@ import pytest
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.record import lines
+from assistant.memory.writing.record.checkpoint import mark
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Edit, Purging, Write, now, scrubbed
 
@@ -47,7 +48,8 @@ def said(journal: Journal) -> tuple[object, ...]:
         journal.damaged(),
         journal.erased(),
         journal.watched("MEMORY.md"),
-        journal.gone("MEMORY.md"),
+        sorted(journal.back("MEMORY.md", {mark("- tea")})),
+        sorted(journal.back("MEMORY.md", {mark("- tea"), *range(99)})),
         list(journal.of_source("MEMORY.md", "forget")),
         journal.saved("MEMORY.md"),
         [journal.recorded(name) for name in NAMES],
@@ -212,6 +214,7 @@ def test_a_checkpoint_follows_whatever_befalls_the_journal(path: Path, tmp_path:
         add() if number % 3 == 0 else chance.choice(steps)()
         journal.refresh(mend=True)
         assert said(journal) == said(Journal(path)), number
+    assert journal.back("MEMORY.md", {mark("- tea")})
 
 
 def test_a_purged_line_leaves_blanks_and_no_word(path: Path) -> None:
