@@ -134,10 +134,7 @@ def queries(items: list[Fact], count: int) -> list[str]:
 def _all() -> Iterator[Fact]:
     draw, lasts = random.Random(SEED), _LASTS.split()
     kinds = [line.split(" | ") for line in _KINDS.strip().splitlines()]
-    people = [f"{first} {last}" for first in _FIRSTS.split() for last in lasts]
-    pairs = [(who, kind) for who in people for kind in kinds]
-    draw.shuffle(pairs)
-    for who, kind in pairs:
+    for who, kind in _pairs(draw, lasts, kinds):
         words = {name: draw.choice(choices) for name, choices in _CHOICES.items()}
         words |= {"who": who, "last": draw.choice(lasts), "nick": who[:3] + "i"}
         words |= {"number": str(draw.randint(2, 28)), "hour": str(draw.randint(8, 19))}
@@ -146,3 +143,14 @@ def _all() -> Iterator[Fact]:
         text = f"{text} {draw.choice(_REMARKS)}".rstrip()
         topic = f"Who of my friends has to do with {words['hobby']} or with {words['city']}?"
         yield Fact(text, question, keywords, topic)
+
+
+def _pairs(
+    draw: random.Random, lasts: list[str], kinds: list[list[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Who has a fact of which kind; first those with one surname, then those with two."""
+    for second in ("", *(f"-{last}" for last in lasts)):
+        people = [f"{first} {last}{second}" for first in _FIRSTS.split() for last in lasts]
+        pairs = [(who, kind) for who in people for kind in kinds]
+        draw.shuffle(pairs)
+        yield from pairs

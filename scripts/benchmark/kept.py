@@ -9,11 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assistant.memory.embedding.embedder import Embedder, Vectors
+from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
 from scripts.benchmark.facts import Fact
 
 SLICE = 5000
+NOISE = 0.5
+"""The length of the noise that makes another vector of a fact's."""
 
 
 class KeptEmbedder:
@@ -31,8 +34,21 @@ class KeptEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Look up what is a fact; embed all if any is none."""
-        rows = [self._rows.get(text, -1) for text in texts]
-        return self._embedder.embed(texts) if -1 in rows else self._vectors[rows].astype(np.float32)
+        rows = np.array([self._rows.get(text, -1) for text in texts])
+        return self._embedder.embed(texts) if -1 in rows else synthetic(self._vectors, rows)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """Questions are no facts."""
+        return self._embedder.embed_questions(texts)
+
+
+def synthetic(vectors: NDArray[np.float16], rows: NDArray[np.int64]) -> Vectors:
+    """The vectors of these facts; beyond those that were embedded, of earlier ones with noise."""
+    found = vectors[rows % len(vectors)].astype(np.float32)
+    if rows.max(initial=0) < len(vectors):
+        return found
+    noise = np.random.default_rng(rows).standard_normal(found.shape, dtype=np.float32)
+    return normalized(found + NOISE * noise / np.sqrt(found.shape[1]))
 
 
 def keep(items: Sequence[Fact], embedder: Embedder, directory: Path) -> Path:

@@ -3,7 +3,7 @@
 The catalog's outbox names what Chroma was not told yet. A thread tells it, because once in about
 a thousand writes Chroma takes seconds to persist its graph. A search does not wait for that: it
 lays what is pending over Chroma's answer, and scans the catalog's own vectors while Chroma opens,
-or while its server does not answer.
+while its server does not answer, and where the memory is too large to be held here.
 """
 
 import threading
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.chroma.base import Belongs, VectorsDamaged, VectorStore
 from assistant.memory.index.chroma.embedded import EmbeddedStore
 from assistant.memory.index.chroma.server import ServerStore
+from assistant.memory.index.scan import Scan
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.state import ServerStatus
@@ -66,6 +66,9 @@ class DenseIndex:
     ) -> None:
         """`directory` is for the embedded store; `notify` takes lines for the owner."""
         self._catalog = catalog
+        self.scan = Scan(catalog)
+        """What answers where Chroma does not, and among some chunks only."""
+        self._most = settings.embedded_chunks
         self._server = ServerStore(settings, belongs, directory.parent) if settings.url else None
         self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
         self._notify = notify
@@ -76,7 +79,6 @@ class DenseIndex:
         self._looked = 0.0
         self.trouble = ""
         """Why the server is not asked, in one line, while that is so."""
-        self._exact: tuple[int, Rows, Vectors] | None = None
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
@@ -94,9 +96,9 @@ class DenseIndex:
                 self._wake.set()
             else:
                 if found is not None:
-                    self._exact = None
                     return found
-        return self._by_scan(vector, limit)
+        places, cosines = self.scan.nearest(vector, limit)
+        return self._catalog.layout().rowid[places], cosines
 
     def deliver(self) -> None:
         """Have Chroma told of what changed, in the background; costs a stat."""
@@ -233,6 +235,10 @@ class DenseIndex:
             self._drain(progress)
 
     def _drain(self, progress: Progress) -> None:
+        if self._server is None and self._catalog.count() > self._most:
+            self._doubt()
+            self._catalog.outbox.forget()
+            return
         if self.trouble:
             self._store.probe()
         self._store.wait()
@@ -268,7 +274,9 @@ class DenseIndex:
         there = self._store.count()
         if there != self._catalog.count() and not self._catalog.outbox.size:
             raise VectorsDamaged("The vector index does not match the catalog")
-        sample = self._catalog.vectors.sample(SAMPLE)
+        numbers = self._catalog.layout().vector
+        places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
+        sample = self._catalog.vectors.read(numbers[places].tolist())
         if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
             raise VectorsDamaged("The vector index has lost vectors")
         self._looked = time.monotonic()
@@ -294,26 +302,10 @@ class DenseIndex:
             if not self._catalog.is_latest or self._catalog.outbox.size:
                 return None  # it was told of a later state
             raise VectorsDamaged("The vector index does not match the catalog")
-        best = sorted(rows, key=lambda id_: (-similarity[id_], rows[id_]))[:limit]
-        return (
-            np.array([rows[id_] for id_ in best], dtype=np.int64),
-            np.array([similarity[id_] for id_ in best], dtype=np.float32),
-        )
-
-    def _by_scan(self, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """The exact answer from the catalog's vectors, which stay in memory until Chroma is in."""
-        if self._exact is None or self._exact[0] != self._catalog.generation:
-            self._exact = (
-                self._catalog.generation,
-                *self._catalog.all_vectors(),
-            )
-        _, rows, vectors = self._exact
-        if not len(rows):
-            return rows, np.empty(0, dtype=np.float32)
-        cosines = vectors @ vector
-        best = np.argpartition(-cosines, min(limit, len(rows)) - 1)[:limit]
-        best = best[np.lexsort((rows[best], -cosines[best]))]
-        return rows[best], cosines[best]
+        found = np.array(list(rows.values()), dtype=np.int64)
+        near = np.array([similarity[id_] for id_ in rows], dtype=np.float32)
+        best = np.lexsort((found, -near))[:limit]
+        return found[best], near[best]
 
 
 def _sentence(error: AssistantError) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.sqlite.columns import NOWHERE, Layout, Rows
 from assistant.memory.index.sqlite.postings import Postings, Term
 
 K1 = 1.2
@@ -25,6 +25,7 @@ REACH = 2
 OWN = 2
 """A chunk's own words count so many times, its neighbours' once: fields with weights, as in BM25F
 (Robertson, Zaragoza and Taylor, 2004)."""
+_WEIGHTS = np.array([OWN if place == REACH else 1 for place in range(2 * REACH + 1)], np.float32)
 
 Scores = NDArray[np.float32]
 
@@ -34,21 +35,28 @@ class Grains:
     """What three grains need of a layout; made once for each change of the memory.
 
     `section` numbers the sections from 0; `sections` holds the catalog's number of each. Lengths
-    are in words; `lengths` has a last entry, 0, for the neighbour that is not there.
+    are in words; `lengths` has a last entry, 0, for the neighbour that is not there. `average` and
+    `section_average` are the mean lengths.
     """
 
     layout: Layout
-    section: Rows
+    section: NDArray[np.int32]
     sections: Rows
     lengths: NDArray[np.float32]
     section_lengths: NDArray[np.float32]
+    average: np.float32
+    section_average: np.float32
 
     @classmethod
     def of(cls, layout: Layout) -> "Grains":
-        sections, section = np.unique(layout.section, return_inverse=True)
+        there = np.zeros(int(layout.section.max(initial=-1)) + 1, dtype=np.bool_)
+        there[layout.section] = True
+        sections = np.flatnonzero(there)
+        section = (np.cumsum(there, dtype=np.int32) - 1)[layout.section]
         lengths = np.append(layout.length, 0).astype(np.float32)
         section_lengths = np.bincount(section, layout.length, len(sections)).astype(np.float32)
-        return cls(layout, section, sections, lengths, section_lengths)
+        average, section_average = map(_mean, (lengths[:-1], section_lengths))
+        return cls(layout, section, sections, lengths, section_lengths, average, section_average)
 
     def around(self, positions: Rows) -> Rows:
         """Shape (positions, 2 · REACH + 1): a turn with its neighbours in the section, in order.
@@ -95,23 +103,36 @@ def likeliest(
     """
     layout = grains.layout
     total = len(layout)
-    score = np.zeros(total, dtype=np.float32)
-    average = layout.length.mean(dtype=np.float32)
+    score = np.zeros(total + 1, dtype=np.float32)
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
-        weight = saturated(counts.astype(np.float32), grains.lengths[at], average)
+        weight = saturated(counts.astype(np.float32), grains.lengths[at], grains.average)
         score[at] += weight * idf(len(rows), total)
-    around = OWN * score
-    for distance in range(1, REACH + 1) if layout.turn.any() else ():
-        same = grains.section[distance:] == grains.section[:-distance]
-        around[distance:] += score[:-distance] * (same & layout.turn[distance:])
-        around[:-distance] += score[distance:] * (same & layout.turn[:-distance])
     above = _above(grains, terms, headings)
+    positions = _touched(grains, score, above)
+    around = OWN * score[positions]
+    turn = layout.turn[positions]
+    around[turn] = _weighted(score[grains.around(positions[turn])], _WEIGHTS)
     if above.any():
-        around += OWN * above[grains.section] * ~layout.turn
-    best = np.argpartition(-around, min(limit, total - 1))[:limit]
-    return best[around[best] > 0]
+        around += OWN * above[grains.section[positions]] * ~turn
+    if len(positions) > limit:
+        best = np.argpartition(-around, limit)[:limit]
+        positions, around = positions[best], around[best]
+    return positions[around > 0]
+
+
+def _touched(grains: Grains, score: Scores, above: Scores) -> Rows:
+    """The positions that words speak for: by themselves, by their neighbours, by their heading."""
+    touched = score[:-1] > 0
+    if grains.layout.turn.any():
+        said = np.flatnonzero(touched)
+        for distance in range(1, REACH + 1):
+            touched[said[said >= distance] - distance] = True
+            touched[said[said < len(touched) - distance] + distance] = True
+    if above.any():
+        touched |= (above > 0)[grains.section]
+    return np.flatnonzero(touched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +157,17 @@ def match(
     layout, total = grains.layout, len(grains.layout)
     turn = layout.turn[positions]
     near = grains.around(positions)
-    weights = np.ones(2 * REACH + 1, dtype=np.float32)
-    weights[REACH] = OWN
-    lengths = _weighted(grains.lengths[near], weights)
-    average = layout.length.mean(dtype=np.float32) * np.where(turn, weights.sum(), OWN)
+    lengths = _weighted(grains.lengths[near], _WEIGHTS)
+    average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
     of_section = grains.section[positions]
-    section_average = grains.section_lengths.mean()
     found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(3)))
-    scratch = np.zeros(total + 1, dtype=np.float32)
+    near_rows = np.append(layout.rowid, NOWHERE)[near]
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
-        scratch[at] = counts
-        local = scratch[near]
-        scratch[at] = 0
+        local = _counted(near_rows, rows, counts)
         found.window[:] += idf(len(rows), total) * saturated(
-            _weighted(local, weights), lengths, average
+            _weighted(local, _WEIGHTS), lengths, average
         )
         found.names[:] += (local[:, REACH] > 0) & (term.text in names)
         headed = _headed(grains, headings[term.text])
@@ -159,8 +175,12 @@ def match(
         counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
         weight = idf(int(np.count_nonzero(said)), len(said))
         lengths_there = grains.section_lengths[of_section]
-        found.section[:] += weight * saturated(counted, lengths_there, section_average)
+        found.section[:] += weight * saturated(counted, lengths_there, grains.section_average)
     return found
+
+
+def _mean(values: Scores) -> np.float32:
+    return np.float32(values.mean() if len(values) else 0)
 
 
 def _above(grains: Grains, terms: Sequence[Term], headings: Mapping[str, Postings]) -> Scores:
@@ -177,6 +197,14 @@ def _weighted(values: Scores, weights: Scores) -> Scores:
     """The weighted sum of each row. Not by `@`: OpenBLAS's kernels for so few columns now and then
     raise the processor's flag for an invalid value, of which numpy then warns."""
     return np.asarray((values * weights).sum(axis=1), dtype=np.float32)
+
+
+def _counted(wanted: Rows, rows: Rows, counts: NDArray[np.int32]) -> Scores:
+    """How often a term stands in each of these rows, of any shape, by its postings."""
+    if not len(rows):
+        return np.zeros(wanted.shape, dtype=np.float32)
+    at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    return np.where(rows[at] == wanted, counts[at], 0).astype(np.float32)
 
 
 def _headed(grains: Grains, found: Postings) -> NDArray[np.float64]:

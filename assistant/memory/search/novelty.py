@@ -25,18 +25,24 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     """
     if any(each.chunk.status == "superseded" for each in found):
         return list(found)
-    read = [_read(each.chunk.plain) for each in found]
-    alike = np.tril(vectors @ vectors.T >= ALIKE, k=-1)
+    alike: dict[int, list[int]] = {}
+    for number, place in np.argwhere(np.tril(vectors @ vectors.T >= ALIKE, k=-1)).tolist():
+        alike.setdefault(number, []).append(place)
     kept: set[int] = set()
     placed = list(found)
     for number, each in enumerate(found):
-        told, better = read[number][0], kept.intersection(np.flatnonzero(alike[number]).tolist())
-        said = any(told <= read[place][1] for place in better)
+        better = kept.intersection(alike.get(number, ()))
+        said = any(_adds_nothing(each, found[place]) for place in better)
         if said and not each.turn:
             placed[number] = each.moved("said", each.score - GIVES_WAY)
         else:
             kept.add(number)
     return sorted(placed, key=lambda each: -each.score)
+
+
+def _adds_nothing(one: Scored, better: Scored) -> bool:
+    """Whether a better passage holds all numbers and names of one."""
+    return _read(one.chunk.plain)[0] <= _read(better.chunk.plain)[1]
 
 
 @lru_cache(KEPT)

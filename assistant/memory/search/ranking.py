@@ -88,13 +88,13 @@ def strength(
     return cosine + WORDS_FOUND * words - understood * least
 
 
-def shares(row: NDArray[np.float32], weights: Weights = WEIGHTS) -> dict[str, float]:
-    """What each signal adds to the score of a row; they sum up to it."""
-    return {
-        name: round(float(value) * weights[name], 4)
-        for name, value in zip(SIGNALS, row, strict=True)
-        if value and name in weights
-    }
+def shares(matrix: Matrix, weights: Weights = WEIGHTS) -> list[dict[str, float]]:
+    """What each signal adds to the score of each row; they sum up to it."""
+    told = np.round(matrix * np.array([weights.get(name, 0.0) for name in SIGNALS]), 4)
+    return [
+        {name: share for name, share in zip(SIGNALS, row, strict=True) if share}
+        for row in told.tolist()
+    ]
 
 
 def label_match(leading: frozenset[str], words: frozenset[str]) -> float:

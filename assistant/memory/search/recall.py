@@ -99,8 +99,8 @@ class Recaller:
         self.means = ALL
         self._settings = settings
         self._today = today
-        self._weights = weights
-        self._alone = {name: ranking.ALONE[name] for name in ranking.ALONE if name in weights}
+        alone = {name: ranking.ALONE[name] for name in ranking.ALONE if name in weights}
+        self._both = weights, alone
         self._embedder = embedder
         self._scanner = Scanner(store, embedder)
         self._view: View | None = None
@@ -150,24 +150,24 @@ class Recaller:
         found = arrange(lettered, question.telling, latest=question.latest, later=self.means.later)
         if self.means.room and not question.latest and ranked.understood >= KNOWN:
             found = with_room(found, self._vectors(ranked, found, scored))
-        listed = [passage(each.chunk, each.score, each.shares) for each in found]
         abstain = self._settings.abstain if query.abstain is None else query.abstain
         if not (abstain and self.means.abstaining):
-            return _Listed(listed, [], False, False)
+            return _Listed(_passages(found), [], False, False)
         weak = _strength(question, ranked) < 0
         free = query.k is not None or bool(question.periods) or not self.means.floor
         worth = 0 if weak else plausible(found, free=free)
         if question.unheard:
             worth = min(worth, UNHEARD)
-        return _Listed(listed[:worth], listed[worth:], weak and bool(found), question.unheard)
+        rest = _passages(found[worth:]) if query.why else []
+        return _Listed(_passages(found[:worth]), rest, weak and bool(found), question.unheard)
 
     def _vectors(
         self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]
     ) -> Vectors:
         """The vectors of what was found among what was scored."""
-        numbers = ranked.layout.vector[ranked.positions[: len(scored)]].tolist()
-        of = {each.chunk.id: number for each, number in zip(scored, numbers, strict=True)}
-        return self.store.catalog.vectors.read([of[each.chunk.id] for each in found])
+        places = ranked.positions[: len(scored)].tolist()
+        of = {each.chunk.id: place for each, place in zip(scored, places, strict=True)}
+        return self.store.dense.scan.vectors(np.array([of[each.chunk.id] for each in found]))
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question with every signal; `only` is the one source asked."""
@@ -176,8 +176,8 @@ class Recaller:
         answers = eligible(view.layout, query, only)
         if not answers.any():
             return self._ranked(view.layout, np.empty(0, dtype=np.int64), empty(0), understood)
-        exact = query.as_of is not None or only is not None
-        asked = self._scanner.compare(question.embedded, view.layout, NEAREST, exact=exact)
+        among = None if query.as_of is None and only is None else answers
+        asked = self._scanner.compare(question.embedded, view.layout, NEAREST, among)
         with asked as similarity:
             postings = catalog.words.in_chunks(question.searched)
             headings = catalog.words.in_headings(question.searched)
@@ -218,17 +218,15 @@ class Recaller:
         return Ranked(layout, positions[order], scores[order], matrix[order], understood)
 
     def _scores(self, matrix: Matrix, turn: NDArray[np.bool_]) -> NDArray[np.float32]:
-        talk, alone = (ranking.score(matrix, each) for each in (self._weights, self._alone))
+        talk, alone = (ranking.score(matrix, each) for each in self._both)
         return np.where(turn, talk, alone)
 
     def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self.store.catalog.chunks(rows)
         turns = ranked.turns()[:limit].tolist()
-        shares = [
-            ranking.shares(row, self._weights if turn else self._alone)
-            for row, turn in zip(ranked.matrix[:limit], turns, strict=True)
-        ]
+        talk, alone = (ranking.shares(ranked.matrix[:limit], each) for each in self._both)
+        shares = [talk[n] if turn else alone[n] for n, turn in enumerate(turns)]
         chunks = [as_of(each.chunk, day) for each in stored]
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
@@ -243,6 +241,10 @@ def _strength(question: Question, ranked: Ranked) -> float:
         unheard=question.unheard,
         understood=ranked.understood,
     )
+
+
+def _passages(found: Sequence[Scored]) -> list[Passage]:
+    return [passage(each.chunk, each.score, each.shares) for each in found]
 
 
 def _once(lists: Sequence[Sequence[Passage]]) -> list[Passage]:

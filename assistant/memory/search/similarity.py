@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.scan import Scan
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.database import Snapshot
 from assistant.memory.index.store import IndexStore
 
-SCANNED = 2000
-"""Of a memory of so many chunks the vectors stay at hand, once it was scanned whole."""
 ASIDE = 4
 """Questions that are compared at once."""
 KNOWN_LETTERS = 4.0
@@ -28,6 +26,7 @@ KNOWN_LETTERS = 4.0
 LEAST_KNOWN = 0.1
 _WORD = re.compile(r"[^\W_]+")
 Cosines = NDArray[np.float32]
+_Marked = NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,44 +41,44 @@ class _Compared:
 class Similarity:
     """The cosine of one question with the chunks of a layout; read from the catalog if need be."""
 
-    def __init__(self, catalog: Catalog, layout: Layout, compared: Future[_Compared]) -> None:
-        self._catalog = catalog
-        self._layout = layout
-        self._known = np.full(len(layout) + 1, np.nan, dtype=np.float32)
-        self._known[-1] = 0.0
+    def __init__(self, scan: Scan, compared: Future[_Compared]) -> None:
+        self._scan = scan
         self._compared = compared
-        self._filled = False
+        self._places: Rows | None = None
+        self._cosines = np.empty(0, dtype=np.float32)
 
     def include(self, positions: Rows) -> None:
         """Look at these positions too; their vectors are read while the index is asked."""
-        if len(positions):
-            vectors = self._vectors(positions)
-            question = self.question()
-            self._known[positions] = vectors @ question
+        positions = np.unique(positions)
+        vectors = self._scan.vectors(positions)
+        self._add(positions, vectors, self.known())
 
     def of(self, positions: Rows) -> Cosines:
-        """Of these positions, in an array of any shape; the one after the last counts 0."""
-        question = self.question()
-        missing = np.unique(positions[np.isnan(self._known[positions])])
+        """Of these positions."""
+        missing = np.setdiff1d(positions, self.known())
         if len(missing):
-            self._known[missing] = self._vectors(missing) @ question
-        return self._known[positions]
+            self._add(missing, self._scan.vectors(missing), self.known())
+        return self._cosines[np.searchsorted(self.known(), positions)]
 
     def known(self) -> Rows:
         """The positions whose similarity is known, in order."""
-        self.question()
-        return np.flatnonzero(~np.isnan(self._known[:-1]))
+        if self._places is None:
+            compared = self._compared.result()
+            order = np.argsort(compared.positions)
+            self._places, self._cosines = compared.positions[order], compared.cosines[order]
+        return self._places
 
     def question(self) -> Cosines:
         """The vector of the question."""
-        compared = self._compared.result()
-        if not self._filled:
-            self._filled = True
-            self._known[compared.positions] = compared.cosines
-        return compared.question
+        return self._compared.result().question
 
-    def _vectors(self, positions: Rows) -> Vectors:
-        return self._catalog.vectors.read(self._layout.vector[positions].tolist())
+    def _add(self, positions: Rows, vectors: Vectors, known: Rows) -> None:
+        new = ~np.isin(positions, known)
+        if new.any():
+            places = np.concatenate([known, positions[new]])
+            cosines = np.concatenate([self._cosines, vectors[new] @ self.question()])
+            order = np.argsort(places)
+            self._places, self._cosines = places[order], cosines[order]
 
 
 def understanding(text: str, embedder: Embedder) -> float:
@@ -98,44 +97,38 @@ class Scanner:
     def __init__(self, store: IndexStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
-        self._kept: tuple[Layout, Vectors] | None = None
         self._aside = ThreadPoolExecutor(ASIDE, "similarity")
 
     @contextlib.contextmanager
     def compare(
-        self, question: str, layout: Layout, limit: int, *, exact: bool = False
+        self, question: str, layout: Layout, limit: int, among: _Marked = None
     ) -> Iterator[Similarity]:
-        """The similarity of a question with its `limit` nearest chunks, or with all (`exact`).
+        """The similarity of a question with its `limit` nearest chunks, of those marked if some are
+        (`among`): then with all of them in a small memory.
 
         Who asks for a cosine waits, and meets what went wrong; at the end nothing runs any more.
         """
         snapshot = self._store.catalog.database.snapshot
-        compared = self._aside.submit(self._aside_of, snapshot, question, layout, limit, exact)
+        compared = self._aside.submit(self._aside_of, snapshot, question, layout, limit, among)
         try:
-            yield Similarity(self._store.catalog, layout, compared)
+            yield Similarity(self._store.dense.scan, compared)
         finally:
             wait([compared])
 
     def _aside_of(
-        self, snapshot: Snapshot | None, question: str, layout: Layout, limit: int, exact: bool
+        self, snapshot: Snapshot | None, question: str, layout: Layout, limit: int, among: _Marked
     ) -> _Compared:
         """Compare in the state of the memory that whoever asks sees."""
         if snapshot is None:
-            return self._compared(question, layout, limit, exact)
+            return self._compared(question, layout, limit, among)
         with self._store.catalog.database.reading(snapshot):
-            return self._compared(question, layout, limit, exact)
+            return self._compared(question, layout, limit, among)
 
-    def _compared(self, text: str, layout: Layout, limit: int, exact: bool) -> _Compared:
+    def _compared(self, text: str, layout: Layout, limit: int, among: _Marked) -> _Compared:
         question = self._embedder.embed_questions([text])[0]
-        if exact:
-            return _Compared(question, np.arange(len(layout)), self._all(layout) @ question)
+        if among is not None:
+            return _Compared(
+                question, *self._store.dense.scan.nearest(question, len(layout), among)
+            )
         rows, cosines = self._store.dense.nearest(question, limit)
         return _Compared(question, layout.positions(rows), cosines)
-
-    def _all(self, layout: Layout) -> Vectors:
-        """All vectors; those of a small memory are kept until it changes."""
-        if self._kept is not None and self._kept[0] is layout:
-            return self._kept[1]
-        vectors = self._store.catalog.all_vectors()[1]
-        self._kept = (layout, vectors) if len(layout) <= SCANNED else None
-        return vectors

@@ -128,6 +128,7 @@ def _function_words() -> dict[str, frozenset[str]]:
     }
 
 
+@functools.lru_cache(256)
 def language_of(text: str) -> str:
     """The Snowball name of the language of a text, or its script's; English if nothing tells."""
     for language, letters in _SCRIPTS:

@@ -433,7 +433,7 @@ def test_chroma_and_the_scan_agree(
     index = start(embedder)
     index.refresh()
     query = embedder.embed(["whom did number 42 meet?"])[0]
-    rows, cosines = index.store.dense._by_scan(query, 10)
+    rows, cosines = index.store.dense.nearest(query, 10)
     index.store.dense.drain()
     again, approximate = index.store.dense.nearest(query, 10)
     assert again.tolist() == rows.tolist()

@@ -12,7 +12,6 @@ from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.memory.search.similarity import SCANNED
 from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 
@@ -205,8 +204,8 @@ def test_headings_lead_to_what_stands_under_them(
 
 @pytest.fixture
 def large(remember: Remember) -> Recaller:
-    """More facts than are scanned whole."""
-    lines = [f"- item {n} lies in box {n * 7919 % 9973} of row {n % 53}" for n in range(SCANNED)]
+    """More facts than a list holds."""
+    lines = [f"- item {n} lies in box {n * 7919 % 9973} of row {n % 53}" for n in range(2000)]
     lines += [f"- note {n}: {n * 31 % 997} apples" for n in range(200)]
     return remember("# Memory\n\n" + "\n".join(lines) + "\n", HashingEmbedder(), abstain=False)
 

@@ -1,6 +1,6 @@
 """Where every chunk stands, as arrays: what ranking runs on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -79,11 +79,10 @@ def pack(rows: Sequence[tuple[Any, ...]]) -> bytes:
     return np.array(packed, dtype=_LAYOUT).tobytes()
 
 
-def unpack(generation: int, sources: Sequence[tuple[str, int]], packed: Iterable[bytes]) -> Layout:
-    """The layout of all sources, from their names and numbers of chunks, and all packed parts, in
-    order."""
-    table = np.frombuffer(b"".join(packed), dtype=_LAYOUT)
-    sizes = [size for _, size in sources]
+def unpack(generation: int, sources: Sequence[tuple[str, bytes]]) -> Layout:
+    """The layout of all sources, from their names and packed parts, in order."""
+    table = np.frombuffer(b"".join(packed for _, packed in sources), dtype=_LAYOUT)
+    sizes = [len(packed) // _LAYOUT.itemsize for _, packed in sources]
     ordinals = [np.arange(size, dtype=np.int32) for size in sizes]
     section = np.ascontiguousarray(table["section"])
     talk = turns(section, np.ascontiguousarray(table["label"]), table["spoken"])

@@ -15,7 +15,7 @@ from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -23,14 +23,14 @@ _SCHEMA = f"""
 CREATE TABLE sources (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER NOT NULL,
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-  sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL);
+  sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL, revision INTEGER NOT NULL);
 CREATE TABLE parts (
   id INTEGER PRIMARY KEY, source INTEGER NOT NULL, position INTEGER NOT NULL,
   start_char INTEGER NOT NULL, start_line INTEGER NOT NULL, start_chunk INTEGER NOT NULL,
   size INTEGER NOT NULL, lines INTEGER NOT NULL, chunks INTEGER NOT NULL,
   seal BLOB NOT NULL, section TEXT NOT NULL);
 CREATE INDEX parts_by_source ON parts (source, position);
-CREATE TABLE layouts (part INTEGER PRIMARY KEY, layout BLOB NOT NULL);
+CREATE TABLE layouts (part INTEGER PRIMARY KEY, layout BLOB NOT NULL, signs BLOB NOT NULL);
 CREATE TABLE repeats (id TEXT PRIMARY KEY, first TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX repeats_by_first ON repeats (first);
 CREATE TABLE sections (

@@ -5,20 +5,29 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from assistant.memory.index.sqlite.database import Database
+from assistant.memory.index.sqlite.kept import Kept
 from assistant.memory.index.sqlite.rows import StoredChunk, read_chunks, said
+
+KEPT_CHUNKS = 4096
+"""Chunks that stay decoded until the next change."""
 
 
 class Found:
     """Finds the chunks of a database. Thread-safe; every method raises CatalogDamaged."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, generation: Callable[[], int]) -> None:
+        """`generation` names the state that the calling thread sees."""
         self.database = database
+        self._chunks: Kept[int, StoredChunk] = Kept(generation, KEPT_CHUNKS)
 
     def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
         """The chunks of these rows, in this order; a row that is gone is left out."""
-        rows = [int(row) for row in rowids]
-        there = {stored.rowid: stored for stored in self._among("c.rowid", rows)}
-        return [there[row] for row in rows if row in there]
+        with self.database.using():
+            there = {row: kept for row in rowids if (kept := self._chunks.get(row))}
+            missing = [row for row in rowids if row not in there]
+            for stored in self._among("c.rowid", missing) if missing else ():
+                there[stored.rowid] = self._chunks.put(stored.rowid, stored)
+        return [there[row] for row in rowids if row in there]
 
     def by_id(self, ids: Sequence[str]) -> list[StoredChunk]:
         """The chunks of these ids, in this order; an id that is gone is left out."""

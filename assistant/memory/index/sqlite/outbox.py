@@ -10,6 +10,9 @@ from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.vector_cache import matrix
 
+COUNTED = 2000
+"""A longer list is as long as its numbers reach; of one told twice the first is counted, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -44,9 +47,13 @@ class Outbox:
         return self._size
 
     def recount(self) -> None:
-        """Look at the size again: a source was written."""
+        """Look at the size again: a source was written. A long list is not counted but measured."""
         with self._database.using() as db:
-            self._size = int(db.execute("SELECT count(*) FROM outbox").fetchone()[0])
+            counted = "SELECT count(*) FROM (SELECT 1 FROM outbox LIMIT ?)"
+            self._size = int(db.execute(counted, (COUNTED,)).fetchone()[0])
+            if self._size == COUNTED:
+                first, last = db.execute("SELECT min(seq), max(seq) FROM outbox").fetchone()
+                self._size = int(last - first + 1)
 
     def pending(self, limit: int) -> Pending:
         """The next to tell, of one id only the last state; at once nothing if the list is empty."""
@@ -71,6 +78,13 @@ class Outbox:
         with self._database.transaction() as db:
             db.execute("DELETE FROM outbox WHERE seq <= ?", (mark,))
         self.recount()
+
+    def forget(self) -> None:
+        """Forget all of it: Chroma is not used."""
+        if self._size:
+            with self._database.transaction() as db:
+                db.execute("DELETE FROM outbox")
+            self.recount()
 
     def tell_all(self) -> None:
         """Have every chunk told again: Chroma's data is gone."""

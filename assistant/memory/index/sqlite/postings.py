@@ -15,10 +15,18 @@ from numpy.typing import NDArray
 
 from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.index.sqlite.database import Database, plainly, tokenizing_database
+from assistant.memory.index.sqlite.kept import Kept
 
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
-Postings = tuple[Rows, NDArray[np.int64]]
+KEPT_POSTINGS = 2_000_000
+"""Postings that stay read until the next change: 24 MB."""
+KEPT_FREQUENCIES = 10_000
+LEAST_WEIGHT = 50
+"""A term that stands nowhere takes room, too."""
+_MARKS = 500
+"""Parameters of one statement; SQLite's builds allow 999 at least."""
+Postings = tuple[Rows, NDArray[np.int32]]
 """Row ids, ascending, and how often the term stands in each."""
 
 
@@ -36,10 +44,13 @@ class InvertedIndex:
     def __init__(self, database: Database, generation: Callable[[], int]) -> None:
         """`generation` names the state that the calling thread sees."""
         self._database = database
-        self._generation = generation
         self._tokenizing = tokenizing_database()
-        self._kept: tuple[int, dict[str, Postings]] = (0, {})
         self._turn = threading.Lock()
+        self._frequencies: Kept[str, int] = Kept(generation, KEPT_FREQUENCIES)
+        self._read = {
+            table: Kept[str, Postings](generation, KEPT_POSTINGS, _weight)
+            for table in ("words_at", "headings_at")
+        }
 
     def close(self) -> None:
         """Let go of what it opened itself."""
@@ -54,23 +65,40 @@ class InvertedIndex:
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
         said = self._tokens(plainly(query, language))
-        others = set(self._tokens("\n".join(variants)) if variants else ()).difference(said)
-        with self._database.using() as db:
-            kept = self._of_now()
-            words = [Term(term, _frequency(db, term, kept)) for term in said[:MAX_QUERY_TERMS]]
-            written = (Term(term, _frequency(db, term, kept)) for term in sorted(others))
-            return [*words, *(term for term in written if term.document_frequency)]
+        written = self._tokens("\n".join(variants)) if variants else []
+        others = sorted(set(written).difference(said))
+        stands = self._standing([*said[:MAX_QUERY_TERMS], *others])
+        words = [Term(term, stands[term]) for term in said[:MAX_QUERY_TERMS]]
+        return [*words, *(Term(term, stands[term]) for term in others if stands[term])]
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands: row ids of chunks, and how often. Kept until the next change."""
-        with self._database.using() as db:
-            kept = self._of_now()
-            return {term.text: _chunks_with(db, term.text, kept) for term in terms}
+        return self._postings("words_at", terms)
 
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands in headings: numbers of sections, and how often."""
+        return self._postings("headings_at", terms)
+
+    def _standing(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands."""
         with self._database.using() as db:
-            return {term.text: _read(db, "headings_at", term.text) for term in terms}
+            found = {term: self._frequencies.get(term) for term in terms}
+            missing = [term for term, known in found.items() if known is None]
+            for start in range(0, len(missing), _MARKS):
+                part = missing[start : start + _MARKS]
+                marks = ", ".join("?" * len(part))
+                query = f"SELECT term, doc FROM words_in WHERE term IN ({marks})"
+                there = dict(db.execute(query, part).fetchall())
+                found |= {term: self._frequencies.put(term, there.get(term, 0)) for term in part}
+        return {term: known or 0 for term, known in found.items()}
+
+    def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
+        kept = self._read[table]
+        with self._database.using() as db:
+            return {
+                term.text: kept.get(term.text) or kept.put(term.text, _read(db, table, term.text))
+                for term in terms
+            }
 
     def holds_any(self, terms: Iterable[Term]) -> bool:
         """Whether a chunk or a heading holds any of these."""
@@ -88,27 +116,9 @@ class InvertedIndex:
             tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
         return list(dict.fromkeys(term for (term,) in rows))
 
-    def _of_now(self) -> dict[str, Postings]:
-        """What is kept of the state that this thread sees; of an older one nothing is."""
-        now = self._generation()
-        with self._turn:
-            if now > self._kept[0] or len(self._kept[1]) > MAX_QUERY_TERMS:
-                self._kept = (now, {})
-            return self._kept[1] if now == self._kept[0] else {}
 
-
-def _chunks_with(db: sqlite3.Connection, term: str, kept: dict[str, Postings]) -> Postings:
-    found = kept.get(term)
-    if found is None:
-        found = kept[term] = _read(db, "words_at", term)
-    return found
-
-
-def _frequency(db: sqlite3.Connection, term: str, kept: dict[str, Postings]) -> int:
-    if (found := kept.get(term)) is not None:
-        return len(found[0])
-    row = db.execute("SELECT doc FROM words_in WHERE term = ?", (term,)).fetchone()
-    return int(row[0]) if row else 0
+def _weight(found: Postings) -> int:
+    return LEAST_WEIGHT + len(found[0])
 
 
 def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
@@ -116,4 +126,4 @@ def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
     joined = db.execute(query, (term,)).fetchone()[0]
     occurrences = np.fromstring(joined or "", dtype=np.int64, sep=",")
     rows, counts = np.unique(occurrences, return_counts=True)
-    return rows, counts
+    return rows, counts.astype(np.int32)

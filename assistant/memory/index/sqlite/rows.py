@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ from assistant.memory.index.sqlite import vocabulary
 from assistant.memory.index.sqlite.columns import pack
 from assistant.memory.index.sqlite.database import searchable
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
-from assistant.memory.index.sqlite.vector_cache import vector_ids, vector_key
+from assistant.memory.index.sqlite.signs import pack_signs
+from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
 from assistant.memory.text.chunks import Chunk, placed
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
@@ -37,8 +39,11 @@ PLACE = ("part", "section", "ordinal", "start_line", "end_line", "start_char", "
 """What changes of a chunk when others come and go around it."""
 COLUMNS = ("rowid", "id", "text", "plain", "mentions", "vector", "length", "said", "crc", *PLACE)
 _placed = attrgetter(*PLACE[2:])
-_OWN = ("id", "text", "plain", *PLACE[2:])
-"""The columns that a chunk takes as they are."""
+_CHUNK = """c.id, s.name, c.ordinal, c.text, c.plain, h.heading, c.start_line, c.end_line,
+    c.start_char, c.end_char, c.date, c.mentions, c.status, c.until"""
+"""The fields of a chunk, in order."""
+LISTS = 1024
+"""Lists of texts that stay decoded."""
 
 Known = dict[str, tuple[int, str, tuple[Any, ...]]]
 """By chunk id: the row, the embedded text, and where the chunk stands."""
@@ -51,8 +56,10 @@ Sections = dict[tuple[str, ...], int]
 class SourceWriter:
     """Rewrites the rows of a source."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, revision: int) -> None:
+        """`revision` names the state of the catalog that this makes."""
         self._db = db
+        self._revision = revision
 
     def replace(self, name: str, stat: Stat, digest: str, update: Update, fingerprint: str) -> None:
         """Make the rows of a source those of an update, whose vectors must be cached."""
@@ -79,8 +86,8 @@ class SourceWriter:
         self._lay_out(numbers, update.replaced)
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?,"
-            " sha256 = ?, read_ns = ? WHERE id = ?",
-            (*stat, digest, time.time_ns(), source),
+            " sha256 = ?, read_ns = ?, revision = ? WHERE id = ?",
+            (*stat, digest, time.time_ns(), self._revision, source),
         )
 
     def delete(self, name: str) -> None:
@@ -97,7 +104,7 @@ class SourceWriter:
     def _source_id(self, name: str) -> int:
         self._db.execute(
             "INSERT OR IGNORE INTO sources (name, inode, size, mtime_ns, ctime_ns, sha256,"
-            " read_ns) VALUES (?, 0, 0, 0, 0, '', 0)",
+            " read_ns, revision) VALUES (?, 0, 0, 0, 0, '', 0, 0)",
             (name,),
         )
         found = self._db.execute("SELECT id FROM sources WHERE name = ?", (name,)).fetchone()
@@ -220,16 +227,23 @@ class SourceWriter:
         return {row: _varint(size) for row, size in rows}
 
     def _lay_out(self, parts: Sequence[int], before: Sequence[KnownPart]) -> None:
-        """Write the packed layout of these parts, which take the place of those before."""
+        """Write the packed layout of these parts, which take the place of those before, and the
+        signs of its vectors."""
         self._db.executemany("DELETE FROM layouts WHERE part = ?", [(part.id,) for part in before])
         for part in parts:
             rows = self._db.execute(
-                "SELECT rowid, section, vector, plain, length, status, date, until FROM chunks"
-                " WHERE part = ? ORDER BY ordinal",
+                "SELECT c.rowid, section, vector, plain, length, status, date, until, v.value"
+                " FROM chunks c JOIN vectors v ON v.id = c.vector WHERE part = ? ORDER BY ordinal",
                 (part,),
+            ).fetchall()
+            self._db.execute(
+                "INSERT INTO layouts (part, layout, signs) VALUES (?, ?, ?)",
+                (
+                    part,
+                    pack([row[:-1] for row in rows]),
+                    pack_signs(matrix([row[-1] for row in rows])),
+                ),
             )
-            layout = pack(rows.fetchall())
-            self._db.execute("INSERT INTO layouts (part, layout) VALUES (?, ?)", (part, layout))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +259,9 @@ def read_chunks(db: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> 
 
     Raises sqlite3.DatabaseError if a row is not what was written.
     """
-    own = ", ".join(f"c.{column}" for column in _OWN)
     rows = db.execute(
-        "SELECT c.rowid, c.crc, s.name, h.heading, c.mentions, p.start_chunk, p.start_line,"
-        f" p.start_char, {own} FROM chunks c JOIN parts p ON p.id = c.part"
+        f"SELECT c.rowid, c.crc, p.start_chunk, p.start_char, p.start_line, {_CHUNK}"
+        " FROM chunks c JOIN parts p ON p.id = c.part"
         " JOIN sources s ON s.id = p.source JOIN sections h ON h.id = c.section"
         f" WHERE {where} ORDER BY s.name, p.position, c.ordinal",
         values,
@@ -257,18 +270,20 @@ def read_chunks(db: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> 
 
 
 def _stored(
-    rowid: int, written: int, source: str, heading: str, mentions: str, ordinal: int, line: int,
-    character: int, *own: Any,
-) -> StoredChunk:  # fmt: skip
-    chunk = Chunk(
-        source=source,
-        heading=tuple(json.loads(heading)),
-        mentions=tuple(json.loads(mentions)),
-        **dict(zip(_OWN, own, strict=True)),
-    )
+    rowid: int, written: int, ordinal: int, character: int, line: int, *columns: Any
+) -> StoredChunk:
+    *own, heading, start, end, first, last, day, mentions, status, until = columns
+    read = _listed(heading), start, end, first, last, day, _listed(mentions), status, until
+    chunk = Chunk(*[*own, *read])
     if crc(chunk) != written:
         raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
     return StoredChunk(rowid, placed(chunk, ordinal, character, line))
+
+
+@lru_cache(LISTS)
+def _listed(encoded: str) -> tuple[str, ...]:
+    """A list of texts; many chunks have the same."""
+    return tuple(json.loads(encoded))
 
 
 def said(plain: str) -> int:

@@ -14,11 +14,11 @@ import numpy as np
 from assistant import config
 from assistant.disk import storage
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.index.sqlite.database import Database
 
 BATCH = 1000
-"""Vectors read at once, where all are: a hundred thousand as Python's objects take 100 MB more."""
+"""Vectors read at once: a hundred thousand as Python's objects take 100 MB more."""
 _MARKS = 500
 """Parameters of one statement; SQLite's builds allow 999 at least."""
 
@@ -81,14 +81,10 @@ class VectorCache:
     def read(self, numbers: Sequence[int]) -> Vectors:
         """The vectors of these numbers, in this order; each must be there."""
         with self._database.using() as db:
-            rows = db.execute(
-                "SELECT id, value FROM vectors WHERE id IN (SELECT value FROM json_each(?))",
-                (str(list(numbers)),),
-            )
-            values = dict(rows.fetchall())
-            if not values.keys() >= set(numbers):
-                raise sqlite3.DatabaseError("vectors are missing")
-        return matrix([values[number] for number in numbers])
+            parts = [
+                _read(db, numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)
+            ]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else matrix([])
 
     def of_sections(self, numbers: Sequence[int]) -> tuple[Rows, Vectors]:
         """Those of these sections that have a vector, and their vectors."""
@@ -99,32 +95,6 @@ class VectorCache:
                 (str(list(numbers)),),
             ).fetchall()
         return np.array([row for row, _ in rows], dtype=np.int64), matrix([v for _, v in rows])
-
-    def sample(self, count: int) -> Vectors:
-        """The vectors of about so many chunks from all over the memory."""
-        with self._database.using() as db:
-            chunks = int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
-            rows = db.execute(
-                "SELECT v.value FROM chunks c JOIN vectors v ON v.id = c.vector"
-                " WHERE c.rowid % ? = 0 LIMIT ?",
-                (max(1, chunks // count), count),
-            )
-            return matrix([value for (value,) in rows])
-
-    def all(self, layout: Layout) -> tuple[Rows, Vectors]:
-        """Every row's vector, in the layout's order, for an exact scan."""
-        vectors = np.empty((0, 0), dtype=np.float32)
-        with self._database.using() as db:
-            rows = db.execute(
-                "SELECT c.rowid, v.value FROM chunks c JOIN vectors v ON v.id = c.vector"
-            )
-            while part := rows.fetchmany(BATCH):
-                rowids, values = zip(*part, strict=True)
-                block = matrix(values)
-                if not len(vectors):
-                    vectors = np.zeros((len(layout), block.shape[1]), dtype=np.float32)
-                vectors[layout.positions(np.array(rowids))] = block
-        return layout.rowid, vectors
 
     def prune(self, keep: int) -> int:
         """Drop vectors that nothing has, all but the newest `keep`; returns how many."""
@@ -153,6 +123,17 @@ def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int
         query = f"SELECT key, id FROM vectors WHERE key IN ({marks})"
         numbers.update(db.execute(query, part).fetchall())
     return numbers
+
+
+def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:
+    rows = db.execute(
+        "SELECT id, value FROM vectors WHERE id IN (SELECT value FROM json_each(?))",
+        (str(list(numbers)),),
+    )
+    values = dict(rows.fetchall())
+    if not values.keys() >= set(numbers):
+        raise sqlite3.DatabaseError("vectors are missing")
+    return matrix([values[number] for number in numbers])
 
 
 def matrix(values: Sequence[bytes]) -> Vectors:

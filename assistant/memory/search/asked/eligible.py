@@ -14,7 +14,10 @@ from assistant.memory.text.chunks import Chunk
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:
     """Which chunks may answer; `only` is the one source asked. Raises UsageError for no date."""
-    return _of_its_day(layout, query) & _of_sources(layout, query, only)
+    found = _of_its_day(layout, query)
+    if only is None and not set(query.without).intersection(layout.sources):
+        return found
+    return found & _of_sources(layout, query, only)
 
 
 def as_of(chunk: Chunk, day: str | None) -> Chunk:

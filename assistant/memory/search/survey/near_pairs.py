@@ -15,7 +15,6 @@ from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.index.sqlite.vector_cache import BATCH
 from assistant.memory.text.chunks import Chunk
 
 NEAR = 0.35
@@ -52,13 +51,8 @@ def near_pairs(
 
 
 def read_vectors(catalog: Catalog, layout: Layout, places: Rows) -> Vectors:
-    """The vectors of these places in the layout, read batch by batch."""
-    numbers = layout.vector[places]
-    parts = [
-        catalog.vectors.read(numbers[start : start + BATCH].tolist())
-        for start in range(0, len(numbers), BATCH)
-    ]
-    return np.concatenate(parts) if parts else np.empty((0, 0), dtype=np.float32)
+    """The vectors of these places in the layout."""
+    return catalog.vectors.read(layout.vector[places].tolist())
 
 
 def _cells(vectors: Vectors) -> list[Rows]:

@@ -1,0 +1,65 @@
+"""The signs of vectors: a bit a component, by which a large memory is scanned in one pass.
+
+Of two unit vectors the share of components that differ in sign grows with the angle between them
+(Charikar, 2002), so those that share the most signs with a question are the nearest, nearly: a
+shortlist, to be compared by the vectors themselves.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.embedding.embedder import Vectors
+
+Signs = NDArray[np.uint64]
+"""Shape (words of 64 signs, vectors)."""
+_WORD = 8
+_BLOCK = 1 << 16
+"""Vectors compared at once: so many stay in the processor's cache."""
+_SAMPLED = 16
+"""One distance of so many tells where the shortlist ends."""
+
+
+def pack_signs(vectors: Vectors) -> bytes:
+    """The signs of vectors, packed one vector after the other."""
+    bits = np.packbits(vectors > 0, axis=1)
+    return np.pad(bits, ((0, 0), (0, -bits.shape[1] % _WORD))).tobytes()
+
+
+def unpack_signs(packed: Iterable[bytes], count: int) -> Signs:
+    """The packed signs of so many vectors, as columns."""
+    words = np.frombuffer(b"".join(packed), dtype=np.uint64)
+    return np.ascontiguousarray(words.reshape(count, -1 if count else 0).T)
+
+
+def shortlist(
+    signs: Signs, vector: NDArray[np.float32], count: int, among: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """About `count` places of the vectors that share the most signs with a vector, in order."""
+    distances = _distances(signs, vector)
+    if among is not None:
+        distances[~among] = np.iinfo(np.uint16).max
+    total = len(distances) if among is None else int(np.count_nonzero(among))
+    if total <= count:
+        return np.flatnonzero(distances < np.iinfo(np.uint16).max)
+    return np.flatnonzero(distances <= _limit(distances, count))
+
+
+def _distances(signs: Signs, vector: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """How many signs of each differ."""
+    asked = unpack_signs([pack_signs(vector.reshape(1, -1))], 1)[:, 0]
+    distances = np.empty(signs.shape[1], dtype=np.uint16)
+    for start in range(0, signs.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found = distances[block]
+        found[:] = np.bitwise_count(signs[0, block] ^ asked[0])
+        for word in range(1, len(asked)):
+            found += np.bitwise_count(signs[word, block] ^ asked[word])
+    return distances
+
+
+def _limit(distances: NDArray[np.uint16], count: int) -> int:
+    """The distance within which about `count` lie, told from a sample if there are many."""
+    step = max(1, min(_SAMPLED, len(distances) // (_SAMPLED * count)))
+    return int(np.partition(distances[::step], count // step)[count // step])
