@@ -167,7 +167,9 @@ class Recaller:
         """The vectors of what was found among what was scored."""
         places = ranked.positions[: len(scored)].tolist()
         of = {each.chunk.id: place for each, place in zip(scored, places, strict=True)}
-        return self.store.dense.scan.vectors(np.array([of[each.chunk.id] for each in found]))
+        return self.store.dense.scan.vectors(
+            np.array([of[each.chunk.id] for each in found], np.int64)
+        )
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question with every signal; `only` is the one source asked."""
