@@ -1,7 +1,7 @@
-"""The nearest chunks without Chroma: by all vectors of a small memory, by the signs of a large one.
+"""The nearest chunks without Chroma: of a small memory by all vectors, of a large one by signs.
 
-The shortlist by signs holds more of the nearest than Chroma's graph gives: of 10,000 facts 99.8 % of
-the nearest hundred and all of the nearest eight, where Chroma finds 93.4 and 97.6. Of a million
+The shortlist by signs holds more of the nearest than Chroma's graph gives: of 10,000 facts 99.8 %
+of the nearest hundred and all of the nearest eight, where Chroma finds 93.4 and 97.6. Of a million
 vectors so made that each has a hundred all but alike, it holds 85 and 94.
 """
 
