@@ -106,7 +106,7 @@ def test_what_was_read_once_is_read_again_only_of_a_file_that_changed(tmp_path: 
     with traced(index) as seen:
         recaller.recall(asked)
     index.close()
-    assert sum("SELECT layout" in each for each in seen) == 1
+    assert sum("l.layout" in each for each in seen) == 1
 
 
 def settle(index: Synchronizer) -> None:
