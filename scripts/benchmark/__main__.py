@@ -1,11 +1,15 @@
-"""`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md."""
+"""`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md.
+
+`--million SIZE …` measures growth alone, up to a million chunks, and writes nothing.
+"""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.memory.embedding import compile
 from assistant.settings.memory import EmbeddingSettings
-from scripts.benchmark import chat, commands, growth, indexing, measure, one_file, summary
+from scripts.benchmark import chat, commands, growth, indexing, measure, million, one_file, summary
 from scripts.benchmark.facts import facts
 from scripts.benchmark.kept import KeptEmbedder, keep
 from scripts.benchmark.report import Report
@@ -13,6 +17,8 @@ from scripts.benchmark.report import Report
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 QUICK_SIZES = SIZES[:-1]
 SERVED_FROM = 1_000
+EMBEDDED = 10_000
+"""Facts whose vectors are their own where growth alone is measured."""
 KEPT = measure.CACHE / "bench"
 
 
@@ -20,9 +26,16 @@ def main() -> None:
     """Measure in order: whole processes, first indexing, growth, a server, the chat."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 chunks, write nothing")
-    sizes = QUICK_SIZES if parser.parse_args().quick else SIZES
+    parser.add_argument(
+        "--million", nargs="*", type=int, metavar="SIZE", help="growth alone, to a million chunks"
+    )
+    asked = parser.parse_args()
+    sizes = QUICK_SIZES if asked.quick else SIZES
     report = Report()
     with measure.room() as directory:
+        if asked.million is not None:
+            _measure_growth(report, directory, asked.million or million.SIZES)
+            return
         _measure(report, directory, sizes)
     print(report.page())
     if sizes is SIZES:
@@ -48,6 +61,18 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     served = [growth.served(directory, embedder, each) for each in sizes if each >= SERVED_FROM]
     summary.judge(report, stages)
     summary.tell(report, stages, served)
+
+
+def _measure_growth(report: Report, directory: Path, sizes: Sequence[int]) -> None:
+    encoder = compile.load(EmbeddingSettings())
+    items = facts(max(sizes))
+    kept = keep(items[:EMBEDDED], encoder, KEPT)
+    embedder = KeptEmbedder(encoder, items, kept)
+    places = {size: million.prepare(directory, size) for size in sizes}
+    steps = [million.step(place, embedder, size, None) for size, place in places.items()]
+    with growth.server(directory / "server") as url:
+        served = [million.step(place, embedder, size, url) for size, place in places.items()]
+    million.tell(report, steps, served)
 
 
 if __name__ == "__main__":

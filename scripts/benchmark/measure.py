@@ -130,14 +130,15 @@ def await_rest(pid: int) -> None:
     """Return when a process has used next to no processor for a second. Raises TimeoutError."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        before = _ticks(pid)
+        before = ticks(pid)
         time.sleep(1)
-        if _ticks(pid) - before <= 0.05 * os.sysconf("SC_CLK_TCK"):
+        if ticks(pid) - before <= 0.05 * os.sysconf("SC_CLK_TCK"):
             return
     raise TimeoutError(f"process {pid} does not come to rest")
 
 
-def _ticks(pid: int) -> int:
+def ticks(pid: int) -> int:
+    """The ticks of processors that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 

@@ -21,7 +21,6 @@ from assistant.memory.index.sqlite.packed import Packed
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts
 from assistant.memory.index.sqlite.postings import InvertedIndex
 from assistant.memory.index.sqlite.rows import SourceWriter, Stat
-from assistant.memory.index.sqlite.signs import Signs, unpack_signs
 from assistant.memory.index.sqlite.vector_cache import VectorCache
 from assistant.memory.index.sqlite.vocabulary import Vocabulary
 
@@ -52,7 +51,7 @@ class Catalog(Found):
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
         self._layouts: dict[int, Layout] = {}
-        self._packed_layouts, self._packed_signs = Packed("layout"), Packed("signs")
+        self._packed = Packed("layout")
         self.vocabulary = Vocabulary(self.database)
         self._generation = int(self.fact("generation") or 0)
         self.words = InvertedIndex(self.database, lambda: self.generation)
@@ -196,18 +195,12 @@ class Catalog(Found):
             generation = self.generation
             layout = self._layouts.get(generation)
             if layout is None:
-                layout = unpack(generation, self._packed_layouts.read(db))
+                layout = unpack(generation, self._packed.read(db))
                 latest = {
                     number: each for number, each in self._layouts.items() if number > generation
                 }
                 self._layouts = {generation: layout, **latest}
             return layout
-
-    def signs(self) -> Signs:
-        """The signs of every vector, in the layout's order."""
-        with self.database.using() as db:
-            packed = [signs for _, signs in self._packed_signs.read(db)]
-            return unpack_signs(packed, len(self.layout()))
 
     def all_vectors(self) -> tuple[Rows, Vectors]:
         """Every row and its vector, in the layout's order, for an exact scan."""
