@@ -61,6 +61,8 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     served = [growth.served(directory, embedder, each) for each in sizes if each >= SERVED_FROM]
     summary.judge(report, stages)
     summary.tell(report, stages, served)
+    if sizes is SIZES:
+        _measure_growth(report, directory, million.SIZES)
 
 
 def _measure_growth(report: Report, directory: Path, sizes: Sequence[int]) -> None:

@@ -1,15 +1,12 @@
-"""What the stages of growth come to: rows beside their goals, tables, plots, and 10 million."""
+"""What the stages of growth come to: rows beside their goals, tables and plots."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from scripts.benchmark.growth import Served, Stage
 from scripts.benchmark.plots import Chart
 from scripts.benchmark.report import Report, Result, table
 
-PAPER = 10_000_000
 MB = 1e6
-T = TypeVar("T", Stage, Served)
 MEMORY_GOALS = {1_000: 220, 100_000: 500}
 
 
@@ -41,7 +38,6 @@ def tell(report: Report, stages: Sequence[Stage], served: Sequence[Served]) -> N
     """The tables and plots of growth, here and on a server."""
     _tell_growth(report, stages)
     _tell_server(report, stages, served)
-    _tell_paper(report, stages, served)
 
 
 def _tell_growth(report: Report, stages: Sequence[Stage]) -> None:
@@ -100,36 +96,6 @@ def _tell_server(report: Report, stages: Sequence[Stage], served: Sequence[Serve
                "embedded"), rows),
         chart="recall",
     )  # fmt: skip
-
-
-def _tell_paper(report: Report, stages: Sequence[Stage], served: Sequence[Served]) -> None:
-    rows = [
-        ("recall p50 with a server", *_slope(served, lambda each: each.recall.p50, "ms")),
-        ("daemon's memory with a server", *_slope(served, lambda each: each.daemon / MB, "MB")),
-        ("filling the server", *_slope(served, lambda each: each.chroma, "s")),
-        ("making the catalog", *_slope(stages, lambda each: each.catalog, "s")),
-        ("index on disk", *_slope(stages, lambda each: each.disk / MB, "MB")),
-        ("one line added", *_slope(stages, lambda each: each.edit * 1000, "ms")),
-    ]
-    report.section(
-        f"On paper: {PAPER:,} chunks",
-        "Not measured. The slope between the smallest and the largest size, drawn on to "
-        f"{PAPER:,} chunks as a straight line; the index on disk includes the embedded Chroma.",
-        table(
-            ("what", "measured at the largest size", "for each further 100,000", "on paper"), rows
-        ),
-    )
-
-
-def _slope(stages: Sequence[T], of: Callable[[T], float], unit: str) -> tuple[str, ...]:
-    before, last = stages[0], stages[-1]
-    rate = (of(last) - of(before)) / (last.chunks - before.chunks)
-    drawn = of(last) + rate * (PAPER - last.chunks)
-    return (
-        f"{of(last):,.1f} {unit} at {last.chunks:,}",
-        f"{rate * 100_000:+,.1f} {unit}",
-        f"{drawn:,.0f} {unit}",
-    )
 
 
 def _smaller(stages: Sequence[Stage], name: str) -> str:

@@ -35,7 +35,9 @@ def by_letters(found: Sequence[Scored], question: str, language: str) -> list[Sc
     longer = np.sqrt((1 + lengths / max(1.0, float(lengths.mean()))) / 2)
     return [
         each.moved("letters", each.score + WEIGHT * sum(map(told.__getitem__, runs)) / whole)
-        for each, runs, whole in zip(found, held, longer * sum(told.values()), strict=True)
+        for each, runs, whole in zip(
+            found, held, (longer * sum(told.values())).tolist(), strict=True
+        )
     ]
 
 

@@ -296,3 +296,9 @@ def test_facts_in_a_script_that_the_model_does_not_know_are_not_taken_for_one_an
     found = remember(facts, embedder).recall(Query("女儿古筝过了几级"))
     assert all("said" not in each.signals for each in found.passages)
     assert len(found.passages) == 3
+
+
+def test_what_is_found_can_be_sent(facts: Recaller) -> None:
+    for asked in ("Wie heißt mein Zahnarzt?", "who is my dentist?", "¿Cómo se llama mi dentista?"):
+        for each in facts.recall(Query(asked, abstain=False)).passages:
+            assert {type(value) for value in (each.score, *each.signals.values())} == {float}
