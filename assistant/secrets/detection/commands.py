@@ -72,7 +72,7 @@ COMMANDS = (
         "password",
         "net user ",
         r"net user (?!/)\S{1,64} ([^\s/\"'][^\s\"']{3,100})",
-        bar=Grade.COMPOUND,
+        bar=Grade.TAGGED,
     ),
     context(
         "password",
@@ -92,8 +92,9 @@ COMMANDS = (
         "password",
         "echo |printf ",
         r"(?:echo|printf) (?:-n )?[\"']?([^\s\"'|]{6,100})[\"']?[ ]?\|"
-        r"(?:[^|\n]{0,80}(?:-stdin|secret)"
-        r"|[ ]?(?:sudo[ ])?(?:cryptsetup|passwd|kinit|vncpasswd|smbpasswd|sudo -S))",
+        r"(?:[^|\n]{0,80}-(?:stdin|with-token)"
+        r"|[ ]?(?:sudo[ ])?(?:\w{4,8} secret create|cryptsetup|passwd|kinit|vncpasswd"
+        r"|smbpasswd|sudo -S))",
         bar=Grade.COMPOUND,
     ),
     context(
@@ -131,13 +132,24 @@ COMMANDS = (
     ),
     _flag("-p", r"sshpass", joined=True),
     _flag("-k|-K", "openssl"),
-    context("password", "lftp ", r"lftp [^\n]{0,40}?-u [^\s,]{1,64},([^\s\"']{4,100})"),
+    context(
+        "password",
+        "lftp ",
+        r"lftp [^\n]{0,40}?-u [^\s,]{1,64},([^\s\"']{4,100})",
+        bar=Grade.COMPOUND,
+    ),
     context(
         "password",
         "wpa_passphrase ",
         r"wpa_passphrase [\"']?[^\n\"']{1,32}?[\"']? [\"']?([^\s\"']{8,63})",
+        bar=Grade.TAGGED,
     ),
-    context("login", "auth plain |auth login ", r"auth (?:plain|login) ([\w+/]{8,400}={0,2})"),
+    context(
+        "login",
+        "auth plain |auth login ",
+        r"auth (?:plain|login) ([\w+/]{8,400}={0,2})",
+        bar=Grade.MIXED,
+    ),
     _flag("-a", "redis-cli|valkey-cli"),
     _flag("-w|-y", r"ldap\w+|security [\w-]{4,40}"),
     _flag("-P", r"sqlcmd|bcp|ipmitool|zip|unzip|mosquitto_\w+|osql|isql"),

@@ -43,12 +43,12 @@ CONTEXTS = (
     context(
         "url-password",
         "jdbc:oracle:",
-        r"jdbc:oracle:\w{2,5}:[\w.$-]{1,64}/([^\s\"'/]{4,100}?)@(?=[\w/(])",
+        r"jdbc:oracle:\w{2,5}:[\w.$-]{1,64}/(?!tiger@)([^\s\"'/]{4,100}?)@(?=[\w/(])",
     ),
     context(
         "password",
-        "connect(|connection(|login(|mysqli(|pdo(|basicauth(|credential(|credentials(|auth(|auth=(|begin(",
-        r"[a-z]{3,11}=?\((?:[^()\"'\n]{0,60},[ ]?|[\"'][^\"'\n]{0,120}[\"'],[ ]?)?"
+        "connect(|connection(|login(|mysqli(|pdo(|basicauth(|credential(|credentials(|auth(|auth=(|wifi.begin(",
+        r"[a-z.]{3,11}=?\((?:[^()\"'\n]{0,60},[ ]?|[\"'][^\"'\n]{0,120}[\"'],[ ]?)?"
         r"[\"'][\w.@+-]{1,64}[\"'],\s{0,8}[\"']([^\"'\n]{6,100})[\"']",
         bar=Grade.TAGGED,
     ),
