@@ -10,6 +10,7 @@ from assistant import events
 from assistant.conversation import Conversation
 from assistant.errors import AssistantError
 from assistant.events import ApprovalRequested, Event, QuestionAsked
+from assistant.session.entries import AssistantEntry
 from assistant.session.history.turns import group, last_said
 from assistant.tools.policy import Decision
 
@@ -118,16 +119,27 @@ class Child:
                 case events.ToolStarted(compact=compact):
                     self._tell(Moved(self.number, "running", compact))
                 case events.TurnFinished(reply=reply, interrupted=True):
-                    why = f"its {self._tokens:,} tokens are used up" if over else "it was stopped"
+                    why = (
+                        f"its {self._tokens:,} tokens are used up"
+                        if over
+                        else "it was stopped"
+                    )
                     ending = Moved(self.number, "stopped", why, reply)
                 case events.TurnFinished(reply=reply):
                     ending = Moved(self.number, "done", reply=reply)
                 case events.TurnFailed(message, cure):
-                    ending = Moved(self.number, "failed", f"{message}. {cure}".strip())
+                    why = self._out_of_rounds() or f"{message}. {cure}".strip()
+                    ending = Moved(self.number, "failed", why)
             if not over and self.spent > self._tokens:
                 over = True
                 self.talk.interruption.cancel()
         return ending
+
+    def _out_of_rounds(self) -> str:
+        """Why it came to no end, if it has asked as often as it may."""
+        asked = sum(isinstance(each, AssistantEntry) for each in self.talk.transcript.entries)
+        most = self.talk.max_rounds
+        return f"its {most} rounds are used up (delegation.rounds)" if asked >= most else ""
 
     def _turn(self, *, go_on: bool) -> Iterator[Event]:
         if self._stopped.is_set():

@@ -179,7 +179,8 @@ def test_one_that_calls_for_ever_is_ended_by_its_rounds(bench: Bench) -> None:
     talk = bench.begin()
     list(talk.send("go"))
     assert "## 1. find the tide — failed" in result(talk)
-    assert "no answer within the requests" in result(talk) and "Here." in result(talk)
+    assert "[its 3 rounds are used up (delegation.rounds)]" in result(talk)
+    assert "Here." in result(talk)
 
 
 class Owner(ApproveAll):
