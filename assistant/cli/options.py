@@ -101,15 +101,16 @@ def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str 
 
 def whole_input() -> str:
     """Standard input to its end. Raises UsageError if it is no text."""
-    return _text(_input())
+    return _text(input_bytes())
 
 
-def _input() -> bytes:
+def input_bytes(most: int = -1) -> bytes:
+    """Standard input to its end, or so many bytes of it."""
     import select  # an inherited pipe may never end: say what is waited for
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:
         _note("reading standard input; close it, or add </dev/null")
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer.read(most)
 
 
 def lines() -> Iterator[str]:

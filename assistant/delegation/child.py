@@ -119,11 +119,7 @@ class Child:
                 case events.ToolStarted(compact=compact):
                     self._tell(Moved(self.number, "running", compact))
                 case events.TurnFinished(reply=reply, interrupted=True):
-                    why = (
-                        f"its {self._tokens:,} tokens are used up"
-                        if over
-                        else "it was stopped"
-                    )
+                    why = f"its {self._tokens:,} tokens are used up" if over else "it was stopped"
                     ending = Moved(self.number, "stopped", why, reply)
                 case events.TurnFinished(reply=reply):
                     ending = Moved(self.number, "done", reply=reply)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli import resident
-from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, print_json
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 
@@ -45,7 +45,7 @@ def event(
     check(place)
     if at_terminal():
         raise UsageError("an event comes on standard input", "Pipe one object of JSON into it")
-    given = sys.stdin.buffer.read(MOST_BYTES + 1)
+    given = input_bytes(MOST_BYTES + 1)
     came = incoming(source, given)
     if resident.is_copy:  # whoever called has its turn
         _answer(context.obj, came, reply_to, as_json)
