@@ -94,7 +94,7 @@ def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str 
         return given(words, "message"), {}
     from assistant.pictures import picture_of  # for a conversation, and no other command
 
-    text, data = given(words, "message"), _input()
+    text, data = given(words, "message"), input_bytes()
     piped = picture_of(data) or _text(data)
     return text, {} if isinstance(piped, str) and not piped.strip() else {INPUT: piped}
 
