@@ -50,7 +50,7 @@ def context(
     if session is None:
         text, attached = message_and_input(message)
         with Opening(context.obj).open() as opened:
-            sections = opened.conversation.preview(text, attached)
+            sections = opened.preview(text, attached)
     else:
         past, before, sections = _past(context.obj, session, turn, now=diff and turn is None)
         if diff:

@@ -35,6 +35,8 @@ def test_context_is_what_goes_over_the_wire_then_and_now(run: Run, place: Path) 
         done = asked(place, provider.url, "ask", "hello there key")
         (place / "RULES.md").write_text("Answer in prose.\n", encoding="utf-8")
         again = asked(place, provider.url, "ask", "--continue", "and the key")
+        named = asked(place, provider.url, "context", "see @RULES.md", "--section", "RULES.md")
+    assert named.stdout.endswith("]\nAnswer in prose.\n\n")
     assert (done.returncode, again.returncode) == (0, 0)
     sections = {each["title"]: each for each in json.loads(shown.stdout)}
     body, second = (each.body for each in provider.requests)
