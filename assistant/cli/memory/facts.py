@@ -154,7 +154,8 @@ def recall(
 def _answer(memory: Keeper, wanted: Query, *, as_json: bool) -> None:
     """Show what is found; where the budget is too small for anything, say what it would take."""
     found = memory.recall(wanted)
-    too_long = None if found.passages or wanted.within else _best(memory, wanted)
+    settled = found.passages or found.behind or wanted.within
+    too_long = None if settled else _best(memory, wanted)
     if as_json:
         print_json(recall_json(found, wanted.within))
     elif too_long is None:
