@@ -34,6 +34,7 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPORTED_BY = ("PYTHON", "LITELLM_", "SSL_", "REQUESTS_", "CURL_", "AWS_CA_", "LD_")
 """How variables begin that matter when modules are imported; of proxies, how they end."""
 SWITCHED_OFF = ("false", "0", "no", "off")
+STOP_SECONDS = 10.0
 START_SECONDS = 60.0
 """How long the process may take to import all; whoever else wants it meanwhile waits for that."""
 
@@ -84,12 +85,14 @@ def warm_up() -> bool:
 
 
 def stop() -> bool:
-    """Have the process end, if there is one."""
+    """Have the process end, if there is one, and wait until it has."""
     with contextlib.suppress(OSError, AssistantError):
         connection = sockets.connect(place())
         if connection is not None:
             with connection:
                 connection.sendall(bytes(LENGTH))
+                connection.settimeout(STOP_SECONDS)
+                connection.recv(1)
                 return True
     return False
 

@@ -106,7 +106,7 @@ def _become(connection: socket.socket) -> int:
         connection.settimeout(PATIENCE)
         order = _order(connection)
         if order is None:
-            os.kill(os.getppid(), signal.SIGTERM)
+            _end(os.getppid())
             return 0
         _dress(order)
         connection.settimeout(None)
@@ -117,6 +117,13 @@ def _become(connection: socket.socket) -> int:
         return code
     except (OSError, ValueError):
         return 1
+
+
+def _end(parent: int) -> None:
+    """End the process that this one is a copy of; whoever asked for it waits for this one."""
+    os.kill(parent, signal.SIGTERM)
+    while os.getppid() == parent:
+        time.sleep(0.01)
 
 
 def _order(connection: socket.socket) -> dict[str, Any] | None:

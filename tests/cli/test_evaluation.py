@@ -5,19 +5,21 @@ import os
 import re
 import subprocess
 import sys
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assistant.display import local_time
+from assistant.upkeep.quiz_by_model import BATCH
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider, Received
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
-TWINS = 14
+TWINS = 40
 MEMORY = """# Memory
 
 ## Remembered -- 2026-05-01
@@ -98,7 +100,7 @@ def test_the_models_questions_are_figures_of_their_own(place: Workspace) -> None
     with Provider(respond=answer) as provider:
         configured = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
         found = shown(place, "--with-model", **configured, OPENAI_API_KEY="k")
-    assert len(provider.requests) == 1
+    assert len(provider.requests) == ceil((TWINS + 2) / BATCH)
     assert (found["kind"], found["questions"], found["found"]) == ("asked by the model", 1, 1.0)
     assert found["missed"] == found["past"] == []
 

@@ -1,6 +1,7 @@
 """Turns that are printed and no more: replies as text, rendered for a person, or events as JSON."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -88,8 +89,8 @@ class _Rendered:
             return
         from assistant.cli.terminal.markdown import Renderer
 
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
-        typer.echo("\n" * (not self._first) + Renderer(columns or WIDTH).markdown(markdown))
+        columns = shutil.get_terminal_size((WIDTH, 0)).columns
+        typer.echo("\n" * (not self._first) + Renderer(columns).markdown(markdown))
         self._first = False
 
 

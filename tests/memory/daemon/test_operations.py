@@ -49,7 +49,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 PASSAGE = st.builds(
     Passage,
-    **dict.fromkeys(("id", "text", "source"), TEXT),
+    **dict.fromkeys(("id", "text", "plain", "source"), TEXT),
     **dict.fromkeys(("heading", "mentions"), st.lists(TEXT, max_size=2).map(tuple)),
     score=NUMBER,
     signals=st.dictionaries(TEXT, NUMBER, max_size=2),
@@ -74,7 +74,7 @@ COLLECTION = st.builds(
 )
 CHART = st.builds(
     Chart,
-    st.tuples(st.builds(Charted, PASSAGE, TEXT, st.integers(), NUMBER, NUMBER, st.just((1, 2)))),
+    st.tuples(st.builds(Charted, PASSAGE, st.integers(), NUMBER, NUMBER, st.just((1, 2)))),
     st.tuples(st.builds(Topic, TEXT, NUMBER, NUMBER, NUMBER)),
 )
 REMEMBERED = st.builds(Remembered, text=TEXT, similar=PASSAGES)

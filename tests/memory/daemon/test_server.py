@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assistant import config
-from assistant.errors import ConfigError, DaemonError
+from assistant.errors import ConfigError, DaemonError, StorageError
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, sockets, stop, wire
 from assistant.memory.protocol import Keeper
@@ -78,7 +78,10 @@ def test_a_workspace_made_again_gets_a_daemon_of_its_own(
     shutil.rmtree(workspace.root)
     workspace.root.mkdir()
     (workspace.root / "MEMORY.md").write_text("- Something else\n", encoding="utf-8")
-    assert found(memory, "anything else") == ["Something else"]
+    with pytest.raises(StorageError, match="another folder than the one that was opened"):
+        memory.recall(Query("anything else"))
+    with contextlib.closing(client.connect(workspace, {})) as anew:
+        assert found(anew, "anything else") == ["Something else"]
     after = client.daemon_status(workspace)
     assert before and after
     assert before.pid != after.pid

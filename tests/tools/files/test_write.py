@@ -253,7 +253,7 @@ def test_an_approved_change_of_memory_is_journalled_and_can_be_undone(
     ]  # fmt: skip
     assert ledger.log()[1].text == "+1 -1 lines"
     ledger.undo()
-    assert soul.read_text() == ""
+    assert not soul.exists()
     path.write_bytes(path.read_bytes() + b"- typed\r\n")
     ledger.undo()
     assert path.read_bytes() == before + b"- typed\r\n"
