@@ -148,10 +148,10 @@ def recall(
         return
     wanted = replace(wanted, text=given(query, "query"))
     with context.obj.memory() as memory:
-        _answer(memory, wanted, as_json=as_json)
+        show_answer(memory, wanted, as_json=as_json)
 
 
-def _answer(memory: Keeper, wanted: Query, *, as_json: bool) -> None:
+def show_answer(memory: Keeper, wanted: Query, *, as_json: bool) -> None:
     """Show what is found; where the budget is too small for anything, say what it would take."""
     found = memory.recall(wanted)
     settled = found.passages or found.behind or wanted.within
