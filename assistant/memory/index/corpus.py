@@ -63,7 +63,8 @@ def doubt(data: bytes) -> str:
     if why := _unreadable(data):
         seen = "what can be read of it is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({why}); {seen}. Save it as UTF-8"
-    if b"<<<<<<<" in data and (line := conflict_in(data.decode())):
+    marked = b"<" in data and b"<<<<<<<" in data  # looking for one byte is many times as fast
+    if marked and (line := conflict_in(data.decode())):
         return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
     return ""
 
@@ -72,6 +73,8 @@ def _unreadable(data: bytes) -> str:
     """Where a file is no text; "" if it is."""
     if (zero := data.find(b"\0")) >= 0:
         return f"a zero byte at {zero}"
+    if data.isascii():
+        return ""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

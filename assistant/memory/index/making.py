@@ -14,10 +14,11 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.backlog import Backlog
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
+from assistant.memory.text.alike import LONGEST
 from assistant.memory.text.chunks import TOP, Chunk, Chunker, Part, repeated
 from assistant.memory.text.markdown.lines import BREAKS
 from assistant.memory.text.masking import masked
-from assistant.memory.text.seals import around, sealing, unchanged
+from assistant.memory.text.seals import Sealed, around, sealing, unchanged
 from assistant.memory.text.section import Section, section_of
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
@@ -48,6 +49,7 @@ class Maker:
         self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens)
         self._redactor = redactor
         self._refine = refine
+        self._sealed = Sealed()
 
     def update(
         self,
@@ -64,7 +66,7 @@ class Maker:
             if self._refine:
                 update = file.as_one(self._refine(self._chunks(text, name), name, text))
             else:
-                update = file.as_changed(self._chunks)
+                update, self._sealed = file.as_changed(self._chunks, self._sealed)
             backlog.work_off(partial(progress, f"Indexing {name}"))
             backlog.add_headings(
                 standing(name, path) for path in {c.heading for c in update.chunks}
@@ -91,7 +93,8 @@ class _File:
         self._backlog = backlog
         self._go_on = go_on
         self._before = catalog.parts(name)
-        self._seal = sealing(self._text, redactor.knowledge)
+        self._key = redactor.knowledge
+        self._seal = sealing(self._text, self._key)
 
     def as_one(self, chunks: Iterable[Chunk]) -> Update:
         """Its update, if it is understood only as a whole."""
@@ -99,11 +102,21 @@ class _File:
         whole = Part(0, len(self._text), lines, TOP, tuple(chunks))
         return Update([NewPart(b"", "", whole.size, lines, self._masked(whole))], self._before)
 
-    def as_changed(self, chunker: Chunker) -> Update:
-        """Its update, of the parts alone that are not as they were."""
+    def as_changed(self, chunker: Chunker, last: Sealed) -> tuple[Update, Sealed]:
+        """Its update, of the parts alone that are not as they were; `last` was sealed before it."""
         known = [(part.size, part.seal) for part in self._before]
-        head, tail = unchanged(len(self._text), known, self._seal)
-        return self._within(chunker, head, tail) or self._renewed(chunker, 0, 0)[0]
+        alike = last.alike(self._text, self._key, known)
+        head, tail = unchanged(self._text, known, self._seal, alike)
+        update = self._within(chunker, head, tail) or self._renewed(chunker, 0, 0)[0]
+        return update, self._sealed(update)
+
+    def _sealed(self, update: Update) -> Sealed:
+        """Its text with the seals of the parts that it is made of after an update."""
+        if len(self._text) > LONGEST:
+            return Sealed()
+        stay, behind = self._before[: update.head], self._before[len(self._before) - update.tail :]
+        parts = [*stay, *update.parts, *behind]
+        return Sealed(self._text, self._key, [part.seal for part in parts])
 
     def _within(self, chunker: Chunker, head: int, tail: int) -> Update | None:
         """The update that leaves so many parts as they are, or fewer behind; None if ids in those

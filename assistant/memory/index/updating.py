@@ -19,6 +19,7 @@ from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.parts import Update
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.store import IndexStore
+from assistant.memory.text.alike import DIGESTS
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ class Updater:
     def _index(
         self, name: str, stat: Stat, data: bytes, known: Source | None, progress: Progress
     ) -> bool:
-        digest = sha256(data).hexdigest()
+        digest = DIGESTS.of(data)
         if known and known.sha256 == digest:
             self._touch(known, stat)
             self._doubt(name, stat, data, digest)
@@ -166,7 +167,7 @@ class Updater:
         stat = None
         try:
             stat, data = read_file(f"{self._corpus.root}/{name}")
-            text, digest = self._maker.text(name, data), sha256(data).hexdigest()
+            text, digest = self._maker.text(name, data), DIGESTS.of(data)
             update = self._maker.update(name, text, self._store.catalog, self._go_on, self._go_on)
             with self._lock:
                 self.committing = True

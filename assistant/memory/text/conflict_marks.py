@@ -2,6 +2,8 @@
 
 import re
 
+from assistant.memory.text.markdown.blotting import holds
+
 _MARK = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$", re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(?P<run>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 
@@ -23,7 +25,7 @@ def without_marks(text: str) -> str:
 
 def _marks(text: str) -> list[tuple[int, int]]:
     """Where the marks of whole conflicts stand: both sides, with what parts them."""
-    if "<<<<<<<" not in text or "\n=======" not in text:
+    if not (holds(text, "<<<<<<<") and "\n=======" in text):
         return []
     fences = _fences(text)
     found: list[tuple[int, int]] = []

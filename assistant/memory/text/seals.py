@@ -5,9 +5,11 @@ ends and on which secrets are in it.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
+from assistant.memory.text.alike import head, tail
 from assistant.memory.text.markdown.lines import BREAKS
 from assistant.secrets.detection.detector import AFTER, BEFORE
 
@@ -33,20 +35,45 @@ def _seal(text: str, key: bytes, start: int, size: int) -> bytes:
     return blake2b(stretch.encode("utf-8", "surrogatepass"), digest_size=16, key=key).digest()
 
 
-def unchanged(size: int, parts: Sequence[tuple[int, bytes]], seal: Seal) -> tuple[int, int]:
-    """How many of the parts (size and seal) a text of this size begins with, and ends with.
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A text that was sealed before: what is alike in the next need not be sealed to be known."""
+
+    text: str = ""
+    key: bytes = b""
+    seals: Sequence[bytes] = ()
+
+    def alike(self, text: str, key: bytes, parts: Sequence[tuple[int, bytes]]) -> tuple[int, int]:
+        """So many characters, if not more, a text begins and ends with as this one, if these parts
+        are its own."""
+        if key != self.key or [seal for _, seal in parts] != self.seals:
+            return 0, 0
+        begin = head(self.text, text)
+        return begin, tail(self.text, text, min(len(text), len(self.text)) - begin)
+
+
+def unchanged(
+    text: str, parts: Sequence[tuple[int, bytes]], seal: Seal, alike: tuple[int, int] = (0, 0)
+) -> tuple[int, int]:
+    """How many of the parts (size and seal) a text begins with, and ends with; `alike`: so many
+    characters at either end are known to be as they were.
 
     The last part is never among the first: what follows it may belong to it.
     """
-    at = head = 0
-    while head + 1 < len(parts) and seal(at, parts[head][0]) == parts[head][1]:
-        at += parts[head][0]
-        head += 1
-    tail = 0
-    while head + tail < len(parts):
-        length, sealed = parts[-1 - tail]
-        size -= length
-        if size < at or seal(size, length) != sealed:
+    at = first = 0
+    while first + 1 < len(parts):
+        length, sealed = parts[first]
+        if around(text, at, length)[1] >= alike[0] and seal(at, length) != sealed:
             break
-        tail += 1
-    return head, tail
+        at += length
+        first += 1
+    size, last = len(text), 0
+    while first + last < len(parts):
+        length, sealed = parts[-1 - last]
+        size -= length
+        if size < at:
+            break
+        if around(text, size, length)[0] <= len(text) - alike[1] and seal(size, length) != sealed:
+            break
+        last += 1
+    return first, last

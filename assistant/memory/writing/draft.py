@@ -1,9 +1,9 @@
 """A write to memory files before it is on disk: read once, edit in memory, put in place at once."""
 
-import hashlib
 from collections.abc import Iterator
 
 from assistant.errors import StorageError
+from assistant.memory.text.alike import DIGESTS
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown.lines import line_digest, lines_above, lines_below
@@ -58,7 +58,7 @@ class Draft:
             data = (
                 self._seen[source].data if source not in self._original else self._encoded(source)
             )
-            self._digest[source] = hashlib.sha256(data.removeprefix(_BOM.encode())).hexdigest()
+            self._digest[source] = DIGESTS.of(data.removeprefix(_BOM.encode()))
         return self._digest[source]
 
     def is_text(self, source: str) -> bool:

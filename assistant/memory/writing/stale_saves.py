@@ -16,7 +16,7 @@ and what that holds has been seen again.
 """
 
 from bisect import bisect
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -61,12 +61,16 @@ class Save:
         return [line.strip() for line in LINES.findall(self.text)]
 
     @cached_property
-    def there(self) -> set[int]:
-        """The marks of its lines that are not blank."""
+    def marks(self) -> Sequence[int]:
+        """The mark of each of its lines."""
         text = (
             self.text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in self.text else self.text
         )
-        return set(_MARKS.of(text)) - {mark("")}
+        return _MARKS.of(text)
+
+    def holds(self, marks: Iterable[int]) -> set[int]:
+        """Those of these marks that are of one of its lines."""
+        return set(marks).intersection(self.marks)
 
     def said_beside(self, known: Container[int]) -> set[str]:
         """The keys of all that its blocks say, but for the lines with these marks."""
@@ -134,7 +138,7 @@ def _judged(
                 verdicts[each.id] = "deleted"
             else:
                 missing.append(each)
-    one = len(missing) == 1 and missing[0].seen and bool(save.there)
+    one = len(missing) == 1 and missing[0].seen and bool(save.text.strip())
     by_hand = one and not journal.was(source, state)
     return verdicts | {each.id: "deleted" if by_hand else "erased" for each in missing}
 
@@ -143,8 +147,10 @@ def _absent(
     save: Save, watched: Sequence[Watched], journal: Journal
 ) -> Iterator[tuple[str, Write]]:
     """The watched writes whose facts a save does not hold, by id."""
-    lost = [each for each in watched if each.item not in save.there]
-    said = save.said_beside({each.item for each in watched}) if lost else set()
+    known = {each.item for each in watched}
+    there = save.holds(known)
+    lost = [each for each in watched if each.item not in there]
+    said = save.said_beside(known) if lost else set()
     for write in journal.told(lost):
         if fact_key(write.text) not in said:
             yield write.id, write
@@ -165,10 +171,11 @@ def _traces(source: str, watched: Sequence[Watched], journal: Journal) -> Traces
 def _loaded(save: Save, watched: Sequence[Watched], absent: Container[str], traces: Traces) -> int:
     """How many of the watched writes, from the first on, the save's maker had before them."""
     headings: dict[int, int] = {}
+    there = save.holds(each.heading for each in watched if each.heading is not None)
     loaded = 0
     for number, each in enumerate(watched, start=1):
         made = 0 if each.heading is None else headings.setdefault(each.heading, number)
-        came_with_it = made == number and each.heading in save.there
+        came_with_it = made == number and each.heading in there
         at_once = loaded == number - 1 and _at_once(watched[max(loaded - 1, 0) : number])
         if each.id not in absent or came_with_it or at_once:
             loaded = number
@@ -188,7 +195,7 @@ def _left_a_gap(edit: Edit, save: Save) -> bool:
 
 def _back(save: Save, source: str, journal: Journal) -> dict[str, Verdict]:
     """The facts that had gone from a file and stand in it again."""
-    return dict.fromkeys(journal.back(source, save.there), "seen")
+    return dict.fromkeys(journal.back(source, save.marks), "seen")
 
 
 def _edited(save: Save, write: Write) -> bool:

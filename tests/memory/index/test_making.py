@@ -83,6 +83,7 @@ def small_parts() -> Iterator[None]:
     with (
         mock.patch(f"{segments}.ITEMS", 2),
         mock.patch(f"{segments}.PIECES", 2),
+        mock.patch("assistant.memory.text.alike.BLOCK", 16),
         mock.patch(f"{seals}.BEFORE", 20),
         mock.patch(f"{seals}.AFTER", 20),
     ):

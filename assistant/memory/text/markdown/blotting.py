@@ -21,14 +21,14 @@ def blotted(text: str) -> str | None:
     """
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return None
-    if text.startswith("---") or any(_holds(text, mark) for mark in ("```", "~~~", "<!--")):
+    if text.startswith("---") or any(holds(text, mark) for mark in ("```", "~~~", "<!--")):
         text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", BLOT, found[0]), text)
     if text.startswith("---"):
         return None
     return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text
 
 
-def _holds(text: str, mark: str) -> bool:
+def holds(text: str, mark: str) -> bool:
     """Whether a text holds a mark: a single character is looked for many times as fast."""
     return mark[0] in text and mark in text
 

@@ -12,7 +12,7 @@ over and named, and stays where it is until it is `set_aside`; what it settled i
 the lines add up to is in a `Checkpoint`: a long journal costs no start, no write and no memory.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -196,16 +196,18 @@ class Journal:
             for line, name, item, heading, request, seen in found
         ]
 
-    def back(self, source: str, there: Collection[int]) -> list[str]:
+    def back(self, source: str, there: Sequence[int]) -> list[str]:
         """The writes of a file that can be reversed and whose facts were last seen to be gone, but
-        whose lines, by their marks, are there."""
+        whose lines are there: those have these marks."""
         wanted = f"source = ? AND {GONE}"
         gone = self._first(f"SELECT count(*) FROM writes WHERE {wanted}", source)
         query = f"SELECT id, item FROM writes WHERE {wanted} AND {_STANDS}"
         if gone is None or gone[0] <= len(there):
-            return [name for name, item in self._lines.rows(query, source) if item in there]
+            lost = self._lines.rows(query, source)
+            again = {item for _, item in lost}.intersection(there) if lost else set()
+            return [name for name, item in lost if item in again]
         found: list[str] = []
-        every = list(there)
+        every = list(set(there))
         for marks in (every[at : at + PAGE] for at in range(0, len(every), PAGE)):
             listed = f"{query} AND item IN ({', '.join('?' * len(marks))})"
             found += [name for name, _ in self._lines.rows(listed, source, *marks)]

@@ -3,10 +3,8 @@
 import threading
 from array import array
 
+from assistant.memory.text import alike
 from assistant.memory.writing.record.checkpoint import mark
-
-BLOCK = 1 << 16
-"""Characters that are compared at once."""
 
 
 class Marks:
@@ -33,21 +31,11 @@ class Marks:
 
 def _begin(one: str, other: str) -> int:
     """How many characters the whole lines have that two texts begin with alike."""
-    most = min(len(one), len(other))
-    at = 0
-    while at < most and one[at : at + BLOCK] == other[at : at + BLOCK]:
-        at += BLOCK
-    return other.rfind("\n", 0, min(at, most)) + 1
+    return other.rfind("\n", 0, alike.head(one, other)) + 1
 
 
 def _end(one: str, other: str, most: int) -> int:
     """How many characters, `most` at the most, the whole lines have that two texts end with."""
-    size = 0
-    while size + BLOCK <= most and _last(one, size) == _last(other, size):
-        size += BLOCK
+    size = alike.tail(one, other, most)
     at = other.find("\n", len(other) - size)
     return len(other) - at if size and at >= 0 else 0
-
-
-def _last(text: str, size: int) -> str:
-    return text[len(text) - size - BLOCK : len(text) - size]

@@ -9,7 +9,7 @@ from assistant.memory.writing.record.marks import Marks
 
 def test_what_is_remembered_of_one_text_changes_nothing_in_the_next() -> None:
     draw, marks, text = random.Random(2), Marks(), ""
-    with mock.patch("assistant.memory.writing.record.marks.BLOCK", 8):
+    with mock.patch("assistant.memory.text.alike.BLOCK", 8):
         for _ in range(2_000):
             at = draw.randint(0, len(text))
             new = "".join(draw.choices("ab \n", k=draw.choice([0, 1, 5, 20])))
