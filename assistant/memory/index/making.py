@@ -16,7 +16,7 @@ from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
 from assistant.memory.text.alike import LONGEST
 from assistant.memory.text.chunks import TOP, Chunk, Chunker, Part, repeated
-from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.lines import breaks_in
 from assistant.memory.text.masking import masked
 from assistant.memory.text.seals import Sealed, around, sealing, unchanged
 from assistant.memory.text.section import Section, section_of
@@ -98,7 +98,7 @@ class _File:
 
     def as_one(self, chunks: Iterable[Chunk]) -> Update:
         """Its update, if it is understood only as a whole."""
-        lines = sum(1 for _ in BREAKS.finditer(self._text))
+        lines = breaks_in(self._text)
         whole = Part(0, len(self._text), lines, TOP, tuple(chunks))
         return Update([NewPart(b"", "", whole.size, lines, self._masked(whole))], self._before)
 
@@ -115,8 +115,9 @@ class _File:
         if len(self._text) > LONGEST:
             return Sealed()
         stay, behind = self._before[: update.head], self._before[len(self._before) - update.tail :]
-        parts = [*stay, *update.parts, *behind]
-        return Sealed(self._text, self._key, [part.seal for part in parts])
+        kept = [part.seal for part in (*stay, *behind)]
+        kept[update.head : update.head] = [part.seal for part in update.parts]
+        return Sealed(self._text, self._key, kept)
 
     def _within(self, chunker: Chunker, head: int, tail: int) -> Update | None:
         """The update that leaves so many parts as they are, or fewer behind; None if ids in those

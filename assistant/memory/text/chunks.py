@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from assistant.memory.base import Passage, Status
 from assistant.memory.text.markdown.blocks import Heading, Unit, parse
-from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.lines import breaks_in
 from assistant.memory.text.markdown.overlong import MAX_CHARS
 from assistant.memory.text.markdown.segments import cuts, starts_part
 from assistant.memory.text.section import Section
@@ -190,7 +190,7 @@ class Chunker:
                 section = section.under(block.level, block.title)
             else:
                 found.append(_chunk(block, text, source, section, section.date or named))
-        lines = sum(1 for _ in BREAKS.finditer(text))
+        lines = breaks_in(text)
         return _Piece(tuple(found), len(text), lines, section, parsed.open)
 
 

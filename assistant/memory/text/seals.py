@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import blake2b
 
 from assistant.memory.text.alike import head, tail
-from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.lines import after_break
 from assistant.secrets.detection.detector import AFTER, BEFORE
 
 Seal = Callable[[int, int], bytes]
@@ -19,8 +19,7 @@ Seal = Callable[[int, int], bytes]
 
 def around(text: str, start: int, size: int) -> tuple[int, int]:
     """The stretch of a text that bears on one of its parts: secrets reach over its ends."""
-    found = BREAKS.search(text, start + size)
-    line = found.end() if found else len(text)
+    line = after_break(text, start + size) or len(text)
     return max(0, start - BEFORE - AFTER), min(len(text), max(start + size + AFTER, line))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import ahocorasick
 
+from assistant.characters.stretches import STRETCH, ends_a_line, stretches
 from assistant.secrets.detection import structures
 from assistant.secrets.detection.assignments import assigned, phrased
 from assistant.secrets.detection.commands import COMMANDS
@@ -26,8 +27,6 @@ from assistant.secrets.stand_ins import STAND_IN
 Rule = Callable[[str, int, int], Iterable[Span]]
 """Given a text and where a mark stands in it, the secrets there."""
 
-STRETCH = 1 << 16
-"""Characters that a pattern goes through at once: other threads wait meanwhile."""
 BLOCK = 1_024
 """Characters of a text that are looked at, and remembered, together."""
 BEFORE, AFTER = 256, 2_304
@@ -36,6 +35,8 @@ REMEMBERED = 1_024
 """Blocks whose findings are remembered."""
 LONGEST_MARK = 64
 """Characters of a mark, and more."""
+LONGEST_FORM = 512
+"""Characters, and more, of what is told by its form alone."""
 _LINES = re.compile(
     r"^(?:[a-z]{3,8}(?: [a-z]{3,8}){11,23}$"
     r"|\.?[\w.-]{3,100}\t(?:TRUE|FALSE)\t\S{1,100}\t(?:TRUE|FALSE)\t\d{1,12}\t\S{1,64}\t(?P<jar>\S{16,4000})$"
@@ -76,7 +77,8 @@ class Detector:
                 begin, near = 0, self._in_block(text, first, False)
             found += [(start + begin, end + begin, kind) for start, end, kind in near or ()]
         found += _lines(text)
-        return _merged(found, [stand_in.span() for stand_in in STAND_IN.finditer(text)])
+        taken = STAND_IN.finditer(text) if "[[secret:" in text else ()
+        return _merged(found, [stand_in.span() for stand_in in taken])
 
     def _exactly(self, text: str) -> Iterator[Span]:
         """Where the known values stand."""
@@ -126,12 +128,12 @@ def _phrase(said: Claim) -> Rule:
 
 def _lines(text: str) -> Iterator[Span]:
     """What is told by a line as a whole, or by its form alone."""
-    first = 0
-    while first < len(text):
-        end = text.find("\n", first + STRETCH)
-        stop = len(text) if end < 0 else end
-        yield from _lines_within(text, first, stop)
-        first = stop + 1
+    for first, stop in stretches(text):
+        cut = not ends_a_line(text, stop)
+        begin = first if ends_a_line(text, first) else first - LONGEST_FORM
+        for found in _lines_within(text, max(0, begin), stop):
+            if not (cut and found[1] == stop):  # it may go on: it is met again
+                yield found
 
 
 def _lines_within(text: str, first: int, stop: int) -> Iterator[Span]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.lines import BREAKS, line_starts
 from assistant.memory.text.markdown.overlong import SENTENCES, pieces
 from assistant.memory.text.markdown.parser import PARSER
 from assistant.memory.text.markdown.superseding import struck
@@ -91,7 +91,7 @@ class _Document:
         self.text = text
         self.fits = fits
         self.max_chars = max_chars
-        self.starts = [0, *(found.end() for found in BREAKS.finditer(text))]
+        self.starts = line_starts(text)
         self.tokens = PARSER.parse(text)
 
     @property

@@ -17,6 +17,30 @@ def newline(text: str) -> str:
     return max(counts, key=lambda ending: counts[ending])
 
 
+def breaks_in(text: str) -> int:
+    """How many lines of a text are ended; a search for one character outruns a pattern."""
+    if "\r" not in text:
+        return text.count("\n")
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def line_starts(text: str) -> list[int]:
+    """Where the lines of a text begin."""
+    starts = [0]
+    while (end := after_break(text, starts[-1])) is not None:
+        starts.append(end)
+    return starts
+
+
+def after_break(text: str, at: int) -> int | None:
+    """Where the line after the one with this character begins; None if there is none."""
+    feed = text.find("\n", at)
+    lone = text.find("\r", at, len(text) if feed < 0 else feed)
+    if lone < 0 or lone + 1 == feed:
+        return feed + 1 if feed >= 0 else None
+    return lone + 1
+
+
 NEAREST = 2
 """Lines above and below an edit whose digests are journalled, to find its place again."""
 LINES = re.compile(r"[^\r\n]+")

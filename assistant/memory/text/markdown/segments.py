@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from zlib import crc32
 
+from assistant.characters.stretches import STRETCH, ends_a_line, stretches
+
 _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\n]|\Z)")
 """A line with a bar may be a table's head, which an item within a list is not."""
 ITEMS = 16
@@ -19,15 +21,23 @@ PIECES = 32
 
 def cuts(text: str, start: int) -> Iterator[int]:
     """Where the pieces begin that follow the one at `start`."""
-    for found in _CUT.finditer(text, start):
-        if found.start() > start and (found[1] or _sum(found[0]) % ITEMS == 0):
-            yield found.start()
+    for first, stop in stretches(text, start):
+        for found in _CUT.finditer(text, first, stop):
+            whole = found.end() < stop or ends_a_line(text, stop)
+            if found.start() > start and whole and _is_cut(found):
+                yield found.start()
 
 
 def starts_part(text: str, piece: int) -> bool:
     """Whether a part of the text begins with a piece, by the words of its first line."""
     found = _CUT.match(text, piece)
     return found is not None and _sum(found[0]) // ITEMS % PIECES == 0
+
+
+def _is_cut(found: re.Match[str]) -> bool:
+    """Whether a line that may start a piece does; a very long one never."""
+    short = len(found[0]) < STRETCH
+    return short and bool(found[1] or _sum(found[0]) % ITEMS == 0)
 
 
 def _sum(line: str) -> int:

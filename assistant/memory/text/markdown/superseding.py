@@ -7,7 +7,7 @@ owner's bare `~~old~~` counts as superseded too.
 import re
 from datetime import date
 
-from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.lines import line_starts
 from assistant.memory.text.markdown.parser import PARSER
 
 MARKERS = re.compile(r"(?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)+|[ \t]*")
@@ -62,7 +62,7 @@ def strike(passage: str, note: str) -> str | None:
     tokens = PARSER.parse(passage)
     if {token.type for token in tokens if token.nesting >= 0} - _STRIKABLE:
         return None
-    starts = [0, *(found.end() for found in BREAKS.finditer(passage)), len(passage)]
+    starts = [*line_starts(passage), len(passage)]
     result = passage
     spans = [token.map for token in tokens if token.type == "inline" and token.map]
     for number, (first, last) in reversed(list(enumerate(spans))):

@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from assistant.errors import LedgerError
 from assistant.memory.text.markdown.blotting import blotted
-from assistant.memory.text.markdown.lines import BREAKS, newline
+from assistant.memory.text.markdown.lines import BREAKS, line_starts, newline
 from assistant.memory.text.markdown.parser import PARSER
 from assistant.memory.writing.markup.items import REST, Splice
 
@@ -79,7 +79,7 @@ def _careful(text: str, title: str, item: str, end: str) -> Splice:
 
 
 def _places(text: str, title: str, item: str, end: str) -> Iterator[Splice]:
-    starts = [0, *(found.end() for found in BREAKS.finditer(text)), len(text)]
+    starts = [*line_starts(text), len(text)]
     tokens = PARSER.parse(text)
     top = [index for index, token in enumerate(tokens) if token.level == 0 and token.map]
     for heading in reversed(top):

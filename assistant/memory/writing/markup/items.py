@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from assistant.characters.unseen import UNSEEN
-from assistant.memory.text.markdown.lines import BREAKS
+from assistant.memory.text.markdown.lines import BREAKS, breaks_in
 from assistant.secrets.stand_ins import STAND_IN
 
 REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
@@ -92,7 +92,6 @@ def line_of(text: str, line: str) -> int:
     while at >= 0:
         start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
         if not text[start:at].strip() and REST.match(text, at + len(line)):
-            breaks = BREAKS.findall(text, 0, at) if "\r" in text else "\n" * text.count("\n", 0, at)
-            return len(breaks) + 1
+            return breaks_in(text[:at]) + 1
         at = text.rfind(line, 0, at)
     return 0
