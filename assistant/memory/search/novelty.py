@@ -4,8 +4,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
-
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.search.selection import KEPT, Scored
 
@@ -25,24 +23,17 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     """
     if any(each.chunk.status == "superseded" for each in found):
         return list(found)
-    alike: dict[int, list[int]] = {}
-    for number, place in np.argwhere(np.tril(vectors @ vectors.T >= ALIKE, k=-1)).tolist():
-        alike.setdefault(number, []).append(place)
-    kept: set[int] = set()
+    near = (vectors @ vectors.T >= ALIKE).tolist()
+    read = [_read(each.chunk.plain) for each in found]
+    kept: list[int] = []
     placed = list(found)
     for number, each in enumerate(found):
-        better = kept.intersection(alike.get(number, ()))
-        said = any(_adds_nothing(each, found[place]) for place in better)
-        if said and not each.turn:
+        (told, _), alike = read[number], near[number]
+        if not each.turn and any(alike[place] and told <= read[place][1] for place in kept):
             placed[number] = each.moved("said", each.score - GIVES_WAY)
         else:
-            kept.add(number)
+            kept.append(number)
     return sorted(placed, key=lambda each: -each.score)
-
-
-def _adds_nothing(one: Scored, better: Scored) -> bool:
-    """Whether a better passage holds all numbers and names of one."""
-    return _read(one.chunk.plain)[0] <= _read(better.chunk.plain)[1]
 
 
 @lru_cache(KEPT)

@@ -186,7 +186,7 @@ class Recaller:
             worded = lexical.likeliest(view.grains, question.searched, postings, headings, WORDED)
             similarity.include(worded)
             below = view.above.nearest(similarity.question())
-            positions = np.union1d(np.union1d(similarity.known(), worded), below)
+            positions = np.union1d(similarity.known(), below)
         positions = positions[answers[positions]]
         matrix = empty(len(positions))
         match_words(matrix, view.grains, question, postings, headings, positions)

@@ -48,15 +48,17 @@ class Similarity:
         self._cosines = np.empty(0, dtype=np.float32)
 
     def include(self, positions: Rows) -> None:
-        """Look at these positions too; their vectors are read while the index is asked."""
-        positions = np.unique(positions)
+        """Look at these positions too, each named once; their vectors are read while the index is
+        asked."""
+        positions = np.sort(positions)
         vectors = self._scan.vectors(positions)
         self._add(positions, vectors, self.known())
 
     def of(self, positions: Rows) -> Cosines:
         """Of these positions."""
-        missing = np.setdiff1d(positions, self.known())
+        missing = positions[~_among(self.known(), positions)]
         if len(missing):
+            missing = np.unique(missing)
             self._add(missing, self._scan.vectors(missing), self.known())
         return self._cosines[np.searchsorted(self.known(), positions)]
 
@@ -73,12 +75,20 @@ class Similarity:
         return self._compared.result().question
 
     def _add(self, positions: Rows, vectors: Vectors, known: Rows) -> None:
-        new = ~np.isin(positions, known)
+        new = ~_among(known, positions)
         if new.any():
             places = np.concatenate([known, positions[new]])
             cosines = np.concatenate([self._cosines, vectors[new] @ self.question()])
             order = np.argsort(places)
             self._places, self._cosines = places[order], cosines[order]
+
+
+def _among(known: Rows, positions: Rows) -> NDArray[np.bool_]:
+    """Which positions are known; those are in order, each once."""
+    if not len(known):
+        return np.zeros(len(positions), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(known, positions), len(known) - 1)
+    return known[at] == positions
 
 
 def understanding(text: str, embedder: Embedder) -> float:
