@@ -88,7 +88,7 @@ def _among(known: Rows, positions: Rows) -> NDArray[np.bool_]:
     if not len(known):
         return np.zeros(len(positions), dtype=np.bool_)
     at = np.minimum(np.searchsorted(known, positions), len(known) - 1)
-    return known[at] == positions
+    return np.asarray(known[at] == positions)
 
 
 def understanding(text: str, embedder: Embedder) -> float:
