@@ -7,13 +7,18 @@ Ours (`form.py`), and those that open models were trained on and fall back to::
     <tool_call>read_file<arg_key>path</arg_key><arg_value>a.md</arg_value></tool_call>        GLM
     <|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.md"}
     <|tool_call_end|>                                                                        Kimi
+    <｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a.md"}<｜tool▁call▁end｜>        DeepSeek
+    <invoke name="read_file"><parameter name="path">a.md</parameter></invoke>             MiniMax
+    [TOOL_CALLS]read_file[ARGS]{"path": "a.md"}                                           Mistral
+    [TOOL_CALLS][{"name": "read_file", "arguments": {"path": "a.md"}}]                    Mistral
 
 What can be read in two ways is not guessed at: the call gets a fault and the model sends it again.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assistant.model.base import ToolSpec
@@ -26,15 +31,25 @@ NAME = r"[\"']?(?P<{}>[\w.-]+)[\"']?"
 OPEN = re.compile(
     rf"(?P<tagged><tool_call(?:\s+name\s*=\s*{NAME.format('name')})?\s*>)"
     rf"|(?P<function><function\s*=\s*{NAME.format('called')}\s*>)"
-    r"|(?P<token><\|tool_call_begin\|>)"
-    r"|(?P<mark><\|tool_calls?_section_(?:begin|end)\|>)",
+    rf"|(?P<invoke><(?:｜DSML｜)?invoke\s+name\s*=\s*{NAME.format('invoked')}\s*>)"
+    r"|(?P<token><[|｜]tool[▁_]call[▁_]begin[|｜]>)"
+    r"|(?P<listed>\[TOOL_CALLS\]|<tool_calls>)"
+    r"|(?P<mark><[|｜]tool[▁_]calls?[▁_](?:section[▁_])?(?:begin|end)[|｜]>"
+    r"|</?minimax:tool_call>|</?(?:｜DSML｜)?(?:function|tool)_calls>|\[/TOOL_CALLS\])",
     re.IGNORECASE,
 )
 """How a call begins in each of the forms, and what stands around calls and says nothing."""
 HEADS = (
-    *("<tool_call", "<function", "<|tool_call_begin|>"),
-    *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
-    *("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+    *("<tool_call", "<function", "</function_calls>", "</tool_calls>", "<invoke", "[tool_calls]"),
+    *(
+        "<|tool",
+        "<｜tool",
+        "<｜dsml｜",
+        "</｜dsml｜",
+        "<minimax:tool_call>",
+        "</minimax:tool_call>",
+    ),
+    "[/tool_calls]",
 )
 STRAY = ("</tool_call>", "</function>")
 """Ends that may stand behind a call that is over."""
@@ -44,7 +59,9 @@ LONGEST_HEAD = 120
 CLOSE = {
     "tagged": r"</tool_call\s*>",
     "function": r"</function\s*>",
-    "token": r"<\|tool_call_end\|>",
+    "invoke": r"</(?:｜DSML｜)?invoke\s*>",
+    "token": r"<[|｜]tool[▁_]call[▁_]end[|｜]>",
+    "listed": r"</tool_calls>|\[/TOOL_CALLS\]|</s>",
 }
 BORDERS = {
     form: re.compile(
@@ -69,6 +86,19 @@ GLM_PAIR = re.compile(
     r"<arg_key>(?P<name>[^<]*)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>"
     r"(?=\s*(?:<arg_key>|\Z))",
     re.DOTALL,
+)
+INVOKE_PAIR = re.compile(
+    rf"<(?:｜DSML｜)?parameter\s+name\s*=\s*{NAME.format('name')}[^<>]{{0,40}}>(?P<value>.*?)"
+    r"</(?:｜DSML｜)?parameter\s*>(?=\s*(?:<(?:｜DSML｜)?parameter\s|\Z))",
+    re.DOTALL | re.IGNORECASE,
+)
+DEEPSEEK = re.compile(
+    r"\s*(?:function<[|｜]tool[▁_]sep[|｜]>)?(?P<name>[\w.-]+)(?:<[|｜]tool[▁_]sep[|｜]>|\s*\n)"
+    r"\s*(?:```(?:json)?)?(?P<body>.*?)(?:```)?\s*",
+    re.DOTALL,
+)
+MISTRAL = re.compile(
+    r"\s*(?P<name>[\w.-]+)\s*(?:\[CALL_ID\]\s*[\w-]+\s*)?(?:\[ARGS\]\s*)?(?=\{)", re.IGNORECASE
 )
 KIMI = re.compile(
     r"\s*(?:functions\.)?(?P<name>[\w.-]+?)(?::\d+)?\s*<\|tool_call_argument_begin\|>(?P<body>.*)",
@@ -95,7 +125,10 @@ class Block:
 def parse(block: Block, tools: Sequence[ToolSpec]) -> Call:
     """The tool's name and the arguments. Raises ValueError, one line for the model."""
     if block.form == "token":
-        return _kimi(block.body)
+        return _marked(block.body)
+    if block.form == "invoke":
+        known = schema_of(block.name, tools)
+        return block.name, gathered(paired(block.body, INVOKE_PAIR), known)
     if block.form == "function":
         return _qwen(block.name, block.body, tools)
     if block.name and block.body.lstrip().startswith("{"):
@@ -109,10 +142,33 @@ def parse(block: Block, tools: Sequence[ToolSpec]) -> Call:
     return _hermes(block.body)
 
 
+def calls_in(block: Block) -> tuple[list[Block], str]:
+    """The calls of a block, which may be a list of them, and what was said behind the list."""
+    if block.form != "listed":
+        return [block], ""
+    calls: list[Block] = []
+    rest = block.body.strip()
+    while rest and (not calls or rest[0] in "{["):
+        named = MISTRAL.match(rest)
+        text = rest[named.end() if named else 0 :]
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(text)
+        except ValueError:  # what may be mended, or is told to the model
+            value, end = text, len(text)
+        rest = text[end:].lstrip(" \t\r\n,;")
+        for each in value if isinstance(value, list) and not named else [value]:
+            body = each if isinstance(each, str) else json.dumps(each)
+            calls.append(
+                replace(block, name=named["name"] if named else "", body=body, form="tagged")
+            )
+    return calls or [block], rest
+
+
 def is_whole(block: Block, tools: Sequence[ToolSpec]) -> bool:
     """The block parses: what comes next is not a part of it."""
     try:
-        parse(block, tools)
+        for call in calls_in(block)[0]:
+            parse(call, tools)
     except ValueError:
         return False
     return True
@@ -148,8 +204,8 @@ def _glm(name: str, body: str, tools: Sequence[ToolSpec]) -> Call:
     return name, gathered(paired(body, GLM_PAIR), known)
 
 
-def _kimi(body: str) -> Call:
-    found = KIMI.fullmatch(body)
+def _marked(body: str) -> Call:
+    found = KIMI.fullmatch(body) or DEEPSEEK.fullmatch(body)
     if found is None:
         raise ValueError(f"the call names no tool; {AGAIN}")
     return found["name"], decode_arguments(found["body"])

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.model.base import ToolSpec
-from assistant.model.xml.calls import BORDERS, HEADS, LONGEST_HEAD, OPEN, STRAY, Block, is_whole
+from assistant.model.xml.calls import (
+    BORDERS,
+    HEADS,
+    LONGEST_HEAD,
+    OPEN,
+    STRAY,
+    Block,
+    calls_in,
+    is_whole,
+)
 from assistant.model.xml.fences import Fences
 
 
@@ -27,7 +36,7 @@ class CallFilter:
     def feed(self, piece: str) -> str:
         """Take a piece in; returns what can be shown."""
         self._rest += piece
-        if self._open is not None and ">" not in piece:
+        if self._open is not None and not (">" in piece or "]" in piece):
             return ""  # no tag ends here: spare a long value the search
         shown = ""
         while True:
@@ -42,9 +51,11 @@ class CallFilter:
         if self._open is None:
             return self._show("" if self._behind_call else rest)
         block = replace(self._open, body=rest, closed=True)
-        whole = ended and is_whole(block, self._tools)
-        self.blocks.append(replace(block, closed=whole))
-        return ""
+        calls, behind = calls_in(block)
+        for each in calls:
+            self.blocks.append(replace(each, closed=ended and is_whole(each, self._tools)))
+        self._behind_call = True
+        return self._show(behind)
 
     def _prose(self) -> str:
         """Show the text up to the next call, or up to what may become one."""
@@ -62,7 +73,8 @@ class CallFilter:
                 self._behind_call = True
                 continue
             form = str(found.lastgroup)
-            self._open = Block(found["name"] or found["called"] or "", "", False, form)
+            name = found["name"] or found["called"] or found["invoked"] or ""
+            self._open = Block(name, "", False, form)
             return shown
         return shown
 
@@ -85,8 +97,11 @@ class CallFilter:
         for border in BORDERS[opened.form].finditer(self._rest):
             block = replace(opened, body=self._rest[: border.start()], closed=True)
             if border["close"] or (border["open"] and is_whole(block, self._tools)):
-                self.blocks.append(block)
-                self._rest = self._rest[border.end() if border["close"] else border.start() :]
+                calls, behind = calls_in(block)
+                self.blocks += calls
+                self._rest = (
+                    behind + self._rest[border.end() if border["close"] else border.start() :]
+                )
                 self._open, self._behind_call = None, True
                 return True
         return False
@@ -102,7 +117,7 @@ class CallFilter:
 
 def _held_from(text: str) -> int:
     """Where the end of the text begins that may become a call, with the space before it."""
-    place = text.rfind("<")
+    place = max(text.rfind("<"), text.rfind("["))
     if place < 0 or not _may_begin(text[place:].lower()):
         place = len(text)
     return len(text[:place].rstrip())

@@ -54,6 +54,9 @@ MEANT = ("write", {"path": "a.md", "content": "x"})
         f"I will write it.\n\n{CALL}\n\nDone.",
         f"```text\nnothing\n```\n{CALL}",
         f"Use `ls` first.\n{CALL}",
+        f"I will write it:\n    {CALL}",
+        f"1. I will write it:\n\n   {CALL}",
+        f"- I will write it:\n\n  so\n\n    {CALL}",
         "<tool_call>\n<function=write>\n<parameter=path>\na.md\n</parameter>\n"
         "<parameter=content>\nx\n</parameter>\n</function>\n</tool_call>",
         "<function=write>\n<parameter=path>a.md</parameter>\n<parameter=content>x</parameter>\n"
@@ -69,6 +72,22 @@ MEANT = ("write", {"path": "a.md", "content": "x"})
         '<|tool_call_argument_begin|>{"path": "a.md", "content": "x"}<|tool_call_end|>'
         "<|tool_calls_section_end|>",
         '<|tool_call_begin|>write<|tool_call_argument_begin|>{"path": "a.md", "content": "x"}',
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>write\n```json\n"
+        '{"path": "a.md", "content": "x"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        '<｜tool▁call▁begin｜>write<｜tool▁sep｜>{"path": "a.md", "content": "x"}'
+        "<｜tool▁call▁end｜>",
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="write">\n'
+        '<｜DSML｜parameter name="path" string="true">a.md</｜DSML｜parameter>\n'
+        '<｜DSML｜parameter name="content" string="true">x</｜DSML｜parameter>\n'
+        "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        '<minimax:tool_call>\n<invoke name="write">\n<parameter name="path">a.md</parameter>\n'
+        '<parameter name="content">x</parameter>\n</invoke>\n</minimax:tool_call>',
+        '<tool_calls>\n{"name": "write", "arguments": {"path": "a.md", "content": "x"}}\n'
+        "</tool_calls>",
+        '[TOOL_CALLS] [{"name": "write", "arguments": {"path": "a.md", "content": "x"}, "id": 9}]',
+        '[TOOL_CALLS]write[ARGS]{"path": "a.md", "content": "x"}',
+        '[TOOL_CALLS]write[CALL_ID]a1B2c3D4e[ARGS]{"path": "a.md", "content": "x",}',
+        '[TOOL_CALLS]write{"path": "a.md", "content": "x"}</s>',
         CALL.removesuffix("</tool_call>"),
         CALL.replace("a.md", "<![CDATA[a.md]]>"),
         CALL.replace("a.md", " <![CDATA[a.m]]><![CDATA[d]]>\n"),
@@ -116,6 +135,13 @@ KIMI = "<|tool_call_begin|>functions.look:{}<|tool_call_argument_begin|>{{}}<|to
         f"<|tool_calls_section_begin|>{KIMI.format(0)}{KIMI.format(1)}<|tool_calls_section_end|>",
         f"<|tool_calls_section_begin|>\n{KIMI.format(0)}\n{KIMI.format(1)}",
         f"{KIMI.format(0).removesuffix('<|tool_call_end|>')}{KIMI.format(1)}",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>look<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
+        "<｜tool▁call▁begin｜>look<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        '<minimax:tool_call><invoke name="look"></invoke>\n<invoke name="look"></invoke>'
+        "</minimax:tool_call>",
+        '[TOOL_CALLS][{"name": "look", "arguments": {}}, {"name": "look", "arguments": {}}]',
+        "[TOOL_CALLS]look[ARGS]{}[TOOL_CALLS]look[ARGS]{}",
+        '<tool_calls>{"name": "look"}\n{"name": "look"}</tool_calls>',
     ],
 )
 @pytest.mark.parametrize("pieces", [1, 3, 10**6])
@@ -145,6 +171,10 @@ QUOTED = [
     "Write `{call}` for it.",
     "Write ``{call}`` for it.",
     "```xml {call} ```",
+    "For example:\n\n    {call}\n\nSo.",
+    "For example:\n\n\tls\n\t{call}",
+    "- One:\n\n      {call}\n",
+    "# Example\n    {call}",
 ]
 
 
@@ -158,6 +188,8 @@ QUOTED = [
         "<function=look></function>",
         "<tool_call>look</tool_call>",
         KIMI.format(0),
+        "[TOOL_CALLS]look[ARGS]{}",
+        "<invoke name='look'></invoke>",
     ],
 )
 def test_a_call_that_is_quoted_is_none_and_is_shown(call: str, quoted: str, pieces: int) -> None:

@@ -14,7 +14,8 @@ from assistant.model.provider.http.watch import Watch, current
 LINES_OF_JSON = ("ndjson", "jsonl", "stream+json")
 """In the content type of a stream whose every line is a JSON object."""
 OLLAMA = ("/api/chat", "/api/generate")
-GEMINI = ":streamGenerateContent"
+OVERHEARD = (":streamGenerateContent", "/messages", ":streamRawPredict")
+"""Where Gemini and Anthropic, also on Vertex, are asked."""
 
 
 class WatchedTransport(httpx.BaseTransport):
@@ -42,7 +43,7 @@ class WatchedTransport(httpx.BaseTransport):
         response = self._client.send(request, stream=True)
         timeouts["read"] = limits.silence  # httpcore looks again when it reads the body
         watch.begun(lambda: _hang_up(response))
-        watch.overheard = request.url.path.endswith(GEMINI)
+        watch.overheard = request.url.path.endswith(OVERHEARD)
         watch.answered = response.is_success
         body = _Body(response, watch, whole=response.is_success and not _in_lines(response))
         return httpx.Response(

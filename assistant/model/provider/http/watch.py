@@ -18,7 +18,7 @@ from assistant.model.provider.http.told import LONGEST, Told, error_in
 MOST_UNREAD = 16_000_000
 """Bytes that may come without a word of the reply among them: a whole answer that was not
 streamed has less than that."""
-FINISH = re.compile(rb'(?<!\\)"(?:(block)|finish)Reason"\s*:\s*"([A-Za-z_]+)"')
+FINISH = re.compile(rb'(?<!\\)"(?:(block)Reason|finishReason|stop_reason)"\s*:\s*"([A-Za-z_]+)"')
 LONGEST_FINISH = 100
 """Bytes that a finish reason with its name may take; it may be cut anywhere."""
 
@@ -37,7 +37,7 @@ class Watch:
 
     `answered`: its status was no error. `finish` is the provider's own word for the end where it
     is `overheard` on the wire, since litellm's adapter makes one up (Gemini's says of every chunk
-    that it is the last).
+    that it is the last, Anthropic's that a word it does not know is a good end).
     """
 
     def __init__(self, limits: Limits) -> None:

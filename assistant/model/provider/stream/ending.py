@@ -1,4 +1,6 @@
-"""Why an answer ended, in one vocabulary: providers and servers have some forty words for it."""
+"""Why an answer ended, in one vocabulary: providers and servers have some sixty words for it."""
+
+import re
 
 ENDED = frozenset({"stop", "tool_calls"})
 """The answer came to its own end."""
@@ -7,27 +9,23 @@ TOO_LONG = "too_long"
 MALFORMED = "malformed_call"
 """The model made a call that its provider could not read, and did not pass on."""
 
-WORDS = {
-    "length": ("length", "max_tokens", "model_length", "max_output_tokens", "compaction"),
-    "content_filter": (
-        *("content_filter", "content_filtered", "sensitive", "refusal", "safety", "recitation"),
-        *("blocklist", "prohibited_content", "spii", "guardrail_intervened", "error_toxic"),
-        *("language", "other", "image_safety", "image_prohibited_content", "no_image"),
-    ),
-    "tool_calls": ("tool_calls", "tool_use", "function_call"),
-    MALFORMED: (
-        *("malformed_function_call", "malformed_response", "unexpected_tool_call"),
-        *("too_many_tool_calls", "missing_thought_signature"),
-    ),
-    "incomplete": (
-        *("error", "network_error", "insufficient_system_resource", "abort", "aborted", "timeout"),
-        *("cancelled", "engine_overloaded"),
-    ),
+MEANINGS = {
+    MALFORMED: r"malformed|unexpected_tool_call|too_many_tool_calls|missing_thought_signature",
+    "tool_calls": r"tool_calls?$|tool_use$|function_call$",
+    "content_filter": r"filter|safety|toxic|sensitive|refusal|recitation|blocklist|prohibited|spii"
+    r"|guardrail|language$|other$|_other$|no_image|escalation|model_armor|moderation|policy",
+    "incomplete": r"error|abort|cancel|time_?(?:out|_limit)|insufficient|overload|unspecified|fail"
+    r"|interrupt|pause_turn|(?:un)?load$|repetition",
+    "length": r"length|max_|_max$|limit|context|compaction",
 }
-"""What providers say where the answer did not simply end; any other word says that it did."""
-_MEANING = {word: meaning for meaning, words in WORDS.items() for word in words}
+"""What the words have in them where the answer did not simply end; the first that fits counts. A
+provider's new word is mostly made of known ones. Any other says that it ended."""
+_MEANINGS = {meaning: re.compile(words) for meaning, words in MEANINGS.items()}
 
 
 def ending(reason: str | None) -> str:
     """The provider's word as `Reply.finish_reason` has it. None: the stream broke off."""
-    return _MEANING.get(reason.lower(), "stop") if reason else "incomplete"
+    if not reason:
+        return "incomplete"
+    said = reason.lower()
+    return next((meaning for meaning, words in _MEANINGS.items() if words.search(said)), "stop")

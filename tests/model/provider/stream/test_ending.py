@@ -1,12 +1,38 @@
 """Why an answer ended, in the words of many providers, over real HTTP."""
 
+import json
+
 import pytest
 
 from assistant.messages import Message, Reply
 from assistant.model.provider.litellm_model import LitellmModel
+from assistant.model.provider.stream.ending import ending
 from assistant.settings.answering import ModelSettings
 from tests.support.provider import Provider, Raw
-from tests.support.wires import candidate, chunk, sse
+from tests.support.wires import anthropic, candidate, chunk, sse
+
+DOCUMENTED = {
+    "stop": "stop eos eos_token end_turn stop_sequence COMPLETE STOP",
+    "tool_calls": "tool_calls function_call tool_use TOOL_CALL",
+    "length": "length max_tokens MAX_TOKENS model_length max_output_tokens REASON_MAX_LEN "
+    " token_limit model_context_window_exceeded compaction REASON_MAX_CONTEXT",
+    "content_filter": "content_filter refusal SAFETY RECITATION LANGUAGE OTHER BLOCKLIST SPII"
+    " NO_IMAGE PROHIBITED_CONTENT IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_OTHER"
+    " IMAGE_RECITATION ERROR_TOXIC guardrail_intervened content_filtered sensitive MODEL_ARMOR",
+    "malformed_call": "MALFORMED_FUNCTION_CALL MALFORMED_RESPONSE UNEXPECTED_TOOL_CALL"
+    " TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE malformed_tool_use malformed_model_output",
+    "incomplete": "error ERROR_LIMIT abort timeout time_limit cancelled USER_CANCEL network_error"
+    " insufficient_system_resource pause_turn load unload FINISH_REASON_UNSPECIFIED"
+    " engine_overloaded",
+}
+"""The words of OpenAI, Anthropic, Gemini, Bedrock, Mistral, Cohere, DeepSeek, GLM, Grok, Kimi,
+Ollama, vLLM and watsonx for the end of an answer."""
+
+
+@pytest.mark.parametrize("meant", DOCUMENTED)
+def test_each_documented_word_for_the_end_is_understood(meant: str) -> None:
+    words = DOCUMENTED[meant].split()
+    assert {word: ending(word) for word in words} == dict.fromkeys(words, meant)
 
 
 def answered(provider: Provider, name: str) -> Reply:
@@ -26,6 +52,23 @@ FINISHES = [
     ("MALFORMED_FUNCTION_CALL", "malformed_call"),
     ("", "incomplete"),
 ]
+CLAUDES = [
+    ("end_turn", "stop"),
+    ("model_context_window_exceeded", "length"),
+    ("refusal", "content_filter"),
+    ("pause_turn", "incomplete"),
+    (None, "incomplete"),
+]
+
+
+@pytest.mark.parametrize(("word", "meant"), CLAUDES)
+def test_claudes_words_for_the_end_are_read_on_the_wire(
+    provider: Provider, word: str | None, meant: str
+) -> None:
+    said = b"".join(anthropic(Reply('a "stop_reason": "refusal"')))
+    provider.enqueue(Raw((said.replace(b'"end_turn"', json.dumps(word).encode()),)))
+    reply = answered(provider, "anthropic/claude-sonnet-4-5")
+    assert (reply.text, reply.finish_reason) == ('a "stop_reason": "refusal"', meant)
 
 
 @pytest.mark.parametrize(("word", "meant"), FINISHES)
