@@ -169,8 +169,9 @@ COMMANDS = (
     ),
     context(
         "password",
-        " -u| --user| --proxy-user",
-        r"[ ](?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$]{1,64}:([^\s\"'$][^\s\"']{2,200})",
+        " -u| --user| --proxy-user| -a| --auth",
+        r"[ ](?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?"
+        r"[^\s:\"'$]{1,64}:([^\s\"'$][^\s\"']{2,200})",
         bar=Grade.COMPOUND,
         after=r"(?:^|[\s/|;&(`])(?:curl|wget|https?|xh|aria2c)[ ]",
     ),

@@ -123,7 +123,8 @@ CONTEXTS = (
     context(
         "passphrase",
         "passphrase|diceware|phrase de passe",
-        r"(?:passphrases?|diceware|phrase de passe)[^\n:=]{0,48}(?:[:=]| is| ist| est)[ \t]{1,4}"
+        r"(?:passphrases?|diceware|phrase de passe)[^\n:=]{0,48}(?:[:=]| is| ist| est)"
+        r"[ \t]{1,4}[\"'`“„«]?"
         r"(?![^\n]{0,100}\b(?:the|and|for|from|with|not|see|ask|same|only|who|der|die|das|les|une)\b)"
         r"([a-z]{3,9}(?:[ -][a-z]{3,9}){3,9})(?=[ \t.,;\"'`*]{0,3}(?:[\r\n]|\Z))",
     ),

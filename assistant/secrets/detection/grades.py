@@ -90,8 +90,8 @@ _GROUPS = re.compile(
 def grade(value: str, *, quoted: bool = False) -> Grade:
     """How much a value looks like a secret. What is quoted is no expression of code."""
     value = value[:SCORED]
-    if quoted and _CLOSING.get(value[:1], value) not in value:
-        value = value[1:]  # a bracket that nothing closes is a sign like others
+    if quoted and (_CLOSING.get(value[:1], value) not in value or _is_salt(value)):
+        value = value[1:]  # a sign like others, which opens nothing
     if quoted and value[:1] == "/" and "/" not in value[1:] and len(value) > 16:
         return grade(value[1:], quoted=True)  # base64 may begin so
     if not value or _NO_VALUE.match(value) or (not quoted and _is_code(value)):
@@ -112,6 +112,12 @@ def grade(value: str, *, quoted: bool = False) -> Grade:
     if found <= Grade.TAGGED and _FILLER.search(value):
         return Grade.NOTHING
     return Grade.COMPOUND if found is Grade.TAGGED and _TECHNICAL.match(value) else found
+
+
+def _is_salt(value: str) -> bool:
+    """Whether it is made of all the signs there are, as WordPress makes its keys."""
+    signs = {each for each in value if not each.isalnum()}
+    return len(value) >= 32 and len(signs) >= 6 and value.isascii() and " " not in value
 
 
 def is_digest(value: str) -> bool:
