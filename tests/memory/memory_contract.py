@@ -411,6 +411,21 @@ class MemoryContract:
         assert found(memory, "Where does she live?")[0] == "Lives in Lisbon"
         assert "Lives in Berlin" not in found(memory, "Where does she live?")
 
+    def test_a_fact_that_waits_replaces_what_stood_there_when_it_was_said(
+        self, memory: Keeper
+    ) -> None:
+        above, old = memory.remember([Fact("Ben sails"), Fact("Lives in Berlin")])
+        remember(memory, "Drives a Skoda")
+        new = Fact("Lives in Lisbon", replaces=f"MEMORY.md:{old.line}", origin=Origin("tool"))
+        memory.remember([new])
+        memory.forget(memory.locate(above.id).passages)
+        (held,) = memory.waiting()
+        memory.review(held.id, accept=True)
+        for fact, status in (("Drives a Skoda", "current"), ("Lives in Berlin", "superseded")):
+            assert [each.status for each in memory.locate(fact).passages] == [status]
+        with pytest.raises(LedgerError, match=r"no fact stands at MEMORY\.md:99"):
+            memory.remember([replace(new, text="Lives", replaces="MEMORY.md:99")])
+
     def test_erased_facts_are_restored_or_dismissed(
         self, memory: Keeper, workspace: Workspace
     ) -> None:

@@ -28,7 +28,7 @@ from assistant.memory.local.looking import Looking
 from assistant.memory.local.parts import Parts
 from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 from assistant.memory.text.identity import fact_key
-from assistant.memory.writing.adding import Written
+from assistant.memory.writing.adding import Written, given_up_by
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -71,6 +71,7 @@ class LocalMemory(Looking):
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
         with self.parts.fresh.lock:
+            facts = [self._bound(fact) if _is_doubtful(fact) else fact for fact in facts]
             secrets = self.parts.redaction.secrets(facts)
             refused = list(map(self.parts.redaction.refusal, facts, secrets))
             sure = [
@@ -195,6 +196,16 @@ class LocalMemory(Looking):
             return self.parts.answers.remembered(known)
         (held,) = self.parts.review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)
+
+    def _bound(self, fact: Fact) -> Fact:
+        """The fact with the id of what it replaces: until the owner looks, lines move.
+
+        Raises LedgerError if it names nothing.
+        """
+        if fact.replaces is None:
+            return fact
+        there = self.parts.fresh.read(lambda: self._replaced([fact]))
+        return replace(fact, replaces=given_up_by(fact, there)[0].id)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
         """The passages that each `replaces` names; the ledger refuses a fact that names none."""

@@ -96,7 +96,7 @@ class Adding:
         said = clean(fact.text)
         if not said:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
-        old = _replaced(fact, wanted)
+        old = given_up_by(fact, wanted.replaced)
         there = self.stated(change.draft, said)
         given_up = fact_key(" ".join(each.plain for each in old))
         if there and given_up in ("", fact_key(said)):
@@ -132,11 +132,14 @@ def _recorded(fact: Fact, today: date) -> date:
     return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
-def _replaced(fact: Fact, wanted: Wanted) -> Sequence[Passage]:
-    """The passages that a fact replaces; none if it replaces nothing."""
+def given_up_by(fact: Fact, replaced: Mapping[str, Sequence[Passage]]) -> Sequence[Passage]:
+    """The passages that a fact replaces; none if it replaces nothing.
+
+    Raises LedgerError if what it names is not there.
+    """
     if fact.replaces is None:
         return ()
-    old = wanted.replaced.get(fact.replaces, ())
+    old = replaced.get(fact.replaces, ())
     if not old:
         raise LedgerError(
             f"no fact stands at {fact.replaces}", "`assistant recall` shows FILE:LINE"
