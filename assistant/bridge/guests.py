@@ -39,6 +39,13 @@ def check_date(text: str) -> None:
         raise UsageError(f"{text[:40]!r} is not a date", "Write it as 2026-05-08") from error
 
 
+def check_query(query: str) -> None:
+    """Raise UsageError for a question without words, or with more than anybody reads."""
+    check_length("query", query, QUERY_LENGTH)
+    if not query.strip():
+        raise UsageError("the query is empty", "Say in words what to look for")
+
+
 def check_length(what: str, text: str, most: int) -> None:
     """Raise UsageError for more than anybody reads."""
     if len(text) > most:

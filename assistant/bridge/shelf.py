@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 READING, RECALLING = "read_file", "recall"
 """The tools of a chat whose rules hold here."""
-_PLACE = re.compile(r"(?P<name>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?", re.DOTALL)
+SCHEME = "memory://"
+"""How the URI of a file begins; what follows is its name."""
+_PLACE = re.compile(
+    r"(?P<name>.*?)(?::(?P<first>\d{1,9})(?P<range>-(?P<last>\d{1,9})?)?)?", re.DOTALL
+)
 
 
 class Shelf:
@@ -38,7 +42,12 @@ class Shelf:
         return trust.is_trusted(self.place)
 
     def check_open(self) -> None:
-        """Raise WorkspaceError if nothing may be shown."""
+        """Raise WorkspaceError if nothing may be shown, or there is nothing."""
+        if not self.place.root.is_dir():
+            raise WorkspaceError(
+                f"the workspace {self.place.root} is not there",
+                "If it was moved, connect this program to its new place",
+            )
         if not self.is_open:
             raise WorkspaceError(
                 f"the workspace {self.place.root} is not trusted, so none of it is shown",
@@ -63,7 +72,7 @@ class Shelf:
         Raises UsageError for a file that is not among them, WorkspaceError, StorageError.
         """
         self.check_open()
-        own = spelled_as(name, self.names())
+        own = spelled_as(self._bare(name), self.names())
         path = self.place.root / own if own else self._note(name)
         if path is None:
             raise UsageError(
@@ -72,6 +81,10 @@ class Shelf:
         from assistant.secrets.standing import redactor  # 30 ms
 
         return redactor().redact(read_text(path))
+
+    def _bare(self, name: str) -> str:
+        """A file's name in the workspace, of its URI or path."""
+        return name.removeprefix(SCHEME).removeprefix(f"{self.place.root}/").removeprefix("./")
 
     def _note(self, name: str) -> Path | None:
         """The file of a note of the owner's, named as recall cites it (`SOURCE:Folder/Note.md`)."""
@@ -113,10 +126,11 @@ class Shelf:
 
 
 def lines_of(place: str) -> tuple[str, int, int | None]:
-    """The file that `FILE`, `FILE:LINE` or `FILE:FROM-TO` names, and its first and last line."""
+    """The file that `FILE`, `FILE:LINE`, `FILE:FROM-TO` or `FILE:FROM-` names, and its first and
+    last line; no last one where it is the file's."""
     found = _PLACE.fullmatch(place)
     if found is None:
         return place, 1, None
     first = int(found["first"] or 1)
-    last = found["last"] or found["first"]
+    last = found["last"] if found["range"] else found["first"]
     return found["name"], first, int(last) if last else None

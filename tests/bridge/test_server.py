@@ -122,12 +122,14 @@ def test_forgetting_asks_the_owner(
 def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemory) -> None:
     calls = [
         ("recall", {}, "query"),
+        ("recall", {"query": " "}, "is empty"),
         ("recall", {"query": "x", "as_of": "yesterday"}, "not a date"),
         ("remember", {"fact": "x" * 50_000_000}, "50,000,000 characters"),
         ("remember", {"fact": "My key is sk-ant-api03-" + "aB3" * 31 + "AA"}, "secret"),
         ("remember", {"fact": "\n"}, "nothing to hold"),
         ("read", {"path": "../../etc/passwd"}, "there is no"),
         ("read", {"path": "MEMORY.md:999"}, "lines"),
+        ("read", {"path": "memory://../../etc/passwd"}, "there is no"),
         ("forget", {"target": "the spare key"}, "MEMORY.md:3"),
         ("forget", {"target": "no such thing"}, "holds nothing"),
     ]
@@ -140,6 +142,44 @@ def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemo
 
     asyncio.run(scenario())
     assert memory.waiting() == () and memory.log() == ()
+
+
+@MODES
+@pytest.mark.parametrize("content", [{}, None, {"forget": "maybe"}])
+def test_an_unclear_answer_is_no_yes(
+    connect: Connect, memory: LocalMemory, mode: str, content: dict[str, Any] | None
+) -> None:
+    async def answer(context: Any, request: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content=content)
+
+    async def scenario() -> None:
+        async with connect(mode=mode, elicitation_callback=answer) as client:
+            done = await client.call_tool("forget", {"target": "MEMORY.md:3"})
+            assert "esolver" not in said(done)
+            assert "stands" in said(done) or "nothing was done" in said(done)
+
+    asyncio.run(scenario())
+    assert memory.locate("The spare key is with Ada").passages
+
+
+def test_what_a_program_was_shown_it_can_read_on(connect: Connect, workspace: Workspace) -> None:
+    (workspace.root / "USER.md").write_text("".join(f"- Line {n}\n" for n in range(1, 500)))
+
+    async def scenario() -> None:
+        async with connect() as client:
+            first = said(await client.call_tool("read", {"path": "USER.md"}))
+            assert "Line 400\n" in first and "read USER.md:401-" in first
+            for place in ("USER.md:401-", "./USER.md:401-", f"{workspace.root}/USER.md:401-499"):
+                rest = said(await client.call_tool("read", {"path": place}))
+                assert "Line 401\n" in rest and "Line 499" in rest, rest
+            uri = await client.call_tool("read", {"uri": "memory://USER.md:3", "path": None})
+            assert uri.structured_content["first"] == 1
+            files = said(await client.call_tool("read", {"path": None}))
+            assert files == "The files of this memory:\n  | USER.md\n  | MEMORY.md"
+            second = said(await client.call_tool("read", {"path": ":2-"}))
+            assert second.endswith(":\n  | MEMORY.md")
+
+    asyncio.run(scenario())
 
 
 def test_the_files_are_resources_unless_they_may_be_somebody_elses(

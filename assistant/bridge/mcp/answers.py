@@ -41,7 +41,7 @@ class Answers:
     ) -> Annotated[CallToolResult, Recalled]:
         """Search the owner's long-term memory. Cite the FILE:LINE you rely on."""
         self._desk.shelf.check_open()
-        guests.check_length("query", query, guests.QUERY_LENGTH)
+        guests.check_query(query)
         guests.check_date(as_of)
         found = self._desk.memory().recall(Query(query, k=k, as_of=as_of or None))
         passages = self._desk.shelf.shown(found.passages)
@@ -82,9 +82,9 @@ class Answers:
         """Read a file of memory, or the lines around a citation."""
         name, first, last = lines_of(path)
         shelf = self._desk.shelf
-        if not path.strip():
+        if not name.strip():
             shelf.check_open()
-            return _paged("", "\n".join(shelf.names()), 1, None)
+            return _paged("", "\n".join(shelf.names()), first, last)
         return _paged(name, shelf.text(name), first, last)
 
     def context(
@@ -170,4 +170,5 @@ def _paged(name: str, text: str, first: int, last: int | None) -> CallToolResult
     body = "\n".join(lines[first - 1 : last])
     more = f"\n({len(lines) - last} more: read {name}:{last + 1}-)" if last < len(lines) else ""
     pages = Pages(file=name, first=first, last=last, lines=len(lines), text=neutralised(body))
-    return result(f"{name}:{first}-{last}\n  | {quoted(body)}{more}", pages)
+    head = f"{name}:{first}-{last}" if name else "The files of this memory:"
+    return result(f"{head}\n  | {quoted(body)}{more}", pages)

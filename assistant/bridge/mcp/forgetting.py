@@ -26,7 +26,7 @@ from assistant.memory.base import Passage
 class Consent(BaseModel):
     """The owner's decision."""
 
-    forget: bool = Field(description="Forget this fact?")
+    forget: bool = Field(default=False, description="Forget this fact?")
 
 
 def forgetting(desk: Desk) -> Callable[..., Any]:

@@ -12,10 +12,10 @@ from mcp_types import Resource
 import assistant
 from assistant.bridge.mcp.desk import Desk
 from assistant.bridge.mcp.tools import tools
+from assistant.bridge.shelf import SCHEME
 from assistant.errors import AssistantError, UsageError
 from assistant.quoting import neutralised
 
-SCHEME = "memory://"
 MARKDOWN = "text/markdown"
 INSTRUCTIONS = """\
 The long-term memory of one owner, shared by all their programs: plain markdown in {root}. Call \

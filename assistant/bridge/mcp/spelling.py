@@ -27,8 +27,8 @@ SPELLINGS = {
 
 
 def understood(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments under the names that the tool's parameters have."""
-    found = dict(arguments)
+    """The arguments under the names that the tool's parameters have; one that is null is none."""
+    found = {name: value for name, value in arguments.items() if value is not None}
     for name in parameters:
         if name in found:
             continue

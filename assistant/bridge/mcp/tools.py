@@ -27,6 +27,8 @@ REMOVES = ToolAnnotations(
 )
 """Memory is no open world, and only `forget` takes anything away."""
 
+UNCLEAR = "The owner's answer could not be understood, so nothing was done. Ask again."
+
 
 def tools(desk: Desk) -> list[Tool]:
     """What may be called; nothing that writes, if the owner said so."""
@@ -59,7 +61,7 @@ class PatientTool(Tool):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(f"{self.name}: {_faults(error.__cause__)}") from None
-            raise
+            raise ToolError(UNCLEAR) from error
 
 
 def _tool(work: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
