@@ -42,6 +42,13 @@ def test_what_is_put_in_is_taken_out_to_the_byte() -> None:
     assert jsonc.remove(longer, ("list", 2)) == SETTINGS
 
 
+@pytest.mark.parametrize("unit", ["\t", "    ", " "])
+def test_what_is_put_in_is_indented_as_all_else_is(unit: str) -> None:
+    text = json.dumps({"servers": {"other": {"command": "a"}}}, indent=unit)
+    put = jsonc.put(text, ("servers", "ours"), VALUE)
+    assert put == json.dumps(jsonc.value(put), indent=unit)
+
+
 @pytest.mark.parametrize("text", ["", "{}", "{}\n", "// nothing yet\n", '{"a":1}'])
 def test_any_file_will_do(text: str) -> None:
     put = jsonc.put(text, ("servers", "ours"), VALUE)

@@ -9,6 +9,7 @@ from typing import Any
 from assistant.bridge.connect.changing import held
 from assistant.bridge.connect.edits import changed
 from assistant.bridge.connect.programs import PROGRAMS, Launch, Program
+from assistant.errors import ConfigError, StorageError
 
 ANSWER_SECONDS = 30.0
 """How long a server may take to answer its first request, on a busy machine."""
@@ -26,17 +27,25 @@ HELLO = {
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A program that starts our server with this command; `whole` if its hooks are there too."""
+    """A program that starts our server with this command; `whole` if its hooks are there too.
+
+    What is `unclear` about its configuration is why nobody knows whether it does.
+    """
 
     program: Program
     command: tuple[str, ...]
     whole: bool
+    unclear: str = ""
 
 
 def connections(launch: Launch) -> Iterator[Connection]:
-    """The programs that are connected. Raises ConfigError for a file that cannot be understood."""
+    """The programs that are connected, or whose configuration cannot be understood."""
     for program in PROGRAMS.values():
-        found = list(_found(program, launch))
+        try:
+            found = list(_found(program, launch))
+        except (ConfigError, StorageError) as error:
+            yield Connection(program, (), whole=False, unclear=str(error))
+            continue
         command = next((words for each in found if (words := _command(each))), ())
         if command:
             yield Connection(program, command, whole=None not in found)
@@ -44,6 +53,8 @@ def connections(launch: Launch) -> Iterator[Connection]:
 
 def fault(connection: Connection) -> str:
     """What is wrong with a connection's server; empty if it answers."""
+    if connection.unclear:
+        return connection.unclear
     try:
         done = subprocess.run(
             connection.command,

@@ -143,16 +143,19 @@ class Table:
     def made(self, text: str) -> str:
         import tomlkit
 
-        document = tomlkit.parse(text)
-        holder: Any = document
-        for key in self.path[:-1]:
-            if key not in holder:
-                holder[key] = tomlkit.table(is_super_table=True)
-            holder = holder[key]
-        if holder.get(self.path[-1]) == self.values:
+        there = self.found(text)
+        if there == self.values:
             return text
-        holder[self.path[-1]] = tomlkit.item(self.values)
-        return tomlkit.dumps(document)
+        document = tomlkit.parse(text)
+        wanted = document.unwrap()
+        _holder(wanted, self.path)[self.path[-1]] = self.values
+        holder = _holder(document, self.path) if there is not None else document
+        if there is not None:
+            holder[self.path[-1]] = tomlkit.item(self.values)
+            return _meaning(tomlkit.dumps(document), wanted)
+        lines = [f"{key} = {tomlkit.item(value).as_string()}" for key, value in self.values.items()]
+        table = "\n".join([f"[{'.'.join(self.path)}]", *lines])
+        return _meaning(f"{text.rstrip()}\n\n{table}\n".lstrip("\n"), wanted)
 
     def unmade(self, text: str) -> str:
         import tomlkit
@@ -160,14 +163,33 @@ class Table:
         if not _ours(self.found(text)):
             return text
         document = tomlkit.parse(text)
-        holders: list[Any] = [document]
-        for key in self.path:
-            holders.append(holders[-1][key])
-        for key, holder in zip(reversed(self.path), reversed(holders[:-1]), strict=True):
-            del holder[key]
-            if holder:
-                break
-        return tomlkit.dumps(document)
+        wanted = document.unwrap()
+        for holder in (document, wanted):
+            holders: list[Any] = [holder]
+            for key in self.path[:-1]:
+                holders.append(holders[-1][key])
+            for key, each in zip(reversed(self.path), reversed(holders), strict=True):
+                del each[key]
+                if each:
+                    break
+        left = tomlkit.dumps(document)
+        return _meaning(left if text.endswith("\n\n") else left.rstrip("\n") + "\n", wanted)
+
+
+def _holder(document: Any, path: Sequence[str]) -> Any:
+    """What holds the last key of a path; tables on the way are made."""
+    for key in path[:-1]:
+        document = document.setdefault(key, {})
+    return document
+
+
+def _meaning(text: str, wanted: Any) -> str:
+    """A text of TOML that says what is wanted. Raises ValueError if it says another thing."""
+    import tomlkit
+
+    if tomlkit.parse(text).unwrap() != wanted:
+        raise ValueError("a table cannot be put into it without changing what else it says")
+    return text
 
 
 def _ours(server: Any) -> bool:

@@ -63,7 +63,7 @@ def put(text: str, path: Path, new: Any) -> str:
     """
     node = parse(text)
     if node.start == node.end:
-        return f"{text}{_rendered(_nested(path, new), '')}\n"
+        return f"{text}{_rendered(_nested(path, new), '', '  ')}\n"
     for depth, key in enumerate(path):
         if not isinstance(node.value, dict):
             raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'it'} is no object")
@@ -74,7 +74,7 @@ def put(text: str, path: Path, new: Any) -> str:
     if node.value == new:
         return text
     indent = _indent(text, node.begins)
-    return f"{text[: node.start]}{_rendered(new, indent)}{text[node.end :]}"
+    return f"{text[: node.start]}{_rendered(new, indent, _unit(text))}{text[node.end :]}"
 
 
 def append(text: str, path: Path, new: Any) -> str:
@@ -201,7 +201,7 @@ def _inserted(text: str, holder: Node, key: str, new: Any) -> str:
     outer = _indent(text, holder.start)
     if not holder.parts:
         inner = outer + _unit(text)
-        body = f"\n{inner}{key}{_rendered(new, inner)}\n{outer}"
+        body = f"\n{inner}{key}{_rendered(new, inner, _unit(text))}\n{outer}"
         return text[: holder.start + 1] + body + text[holder.end - 1 :]
     last = list(holder.parts.values())[-1]
     if "\n" not in text[holder.start : last.begins]:
@@ -213,12 +213,12 @@ def _inserted(text: str, holder: Node, key: str, new: Any) -> str:
     joined, closing = ("", ",") if after > last.end else (",", "")
     rest = _LINE_REST.match(text, after)
     line = rest.end() if rest else after
-    body = f"\n{inner}{key}{_rendered(new, inner)}{closing}"
+    body = f"\n{inner}{key}{_rendered(new, inner, _unit(text))}{closing}"
     return text[: last.end] + joined + text[last.end : line] + body + text[line:]
 
 
-def _rendered(new: Any, indent: str) -> str:
-    lines = json.dumps(new, ensure_ascii=False, indent=2)
+def _rendered(new: Any, indent: str, unit: str) -> str:
+    lines = json.dumps(new, ensure_ascii=False, indent=unit)
     return lines.replace("\n", f"\n{indent}")
 
 

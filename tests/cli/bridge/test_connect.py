@@ -142,6 +142,29 @@ def test_another_workspace_takes_the_place_and_the_first_copy_stays(
     assert config.read_text() == "# mine\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers.other.command = "x"\nmodel = "m"\n',
+        '[mcp_servers.other]\ncommand = "x"\n[mcp_servers.other.env]\nA = "b"\n\n[tui]\na = 1\n',
+        '[mcp_servers.other]\ncommand = "x" # the end, without a line break',
+        '[[profiles]]\nname = "a"\n[profiles.deep]\nb = 2\n',
+    ],
+)
+def test_all_else_in_toml_means_what_it_did(workspace: Workspace, home: Path, text: str) -> None:
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(text)
+    connect(workspace, "codex", "--yes")
+    made = tomlkit.parse(config.read_text()).unwrap()
+    servers = made.get("mcp_servers", {})
+    assert servers.pop("assistant")["args"][-1] == "codex"
+    assert {key: value for key, value in made.items() if value} == tomlkit.parse(text).unwrap()
+    config.write_text(config.read_text() + "# mine\n")
+    connect(workspace, "codex", "--undo", "--yes")
+    assert tomlkit.parse(config.read_text()).unwrap() == tomlkit.parse(text).unwrap()
+
+
 def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home: Path) -> None:
     cases = {
         "zed": (".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
@@ -178,4 +201,6 @@ def test_doctor_tells_what_is_connected_and_whether_it_works(
     state, line = told()
     assert state == "fault" and "No such file" in line and "assistant connect cursor" in line
     server.write_text("{,")
-    assert told()[0] == "fault" and "mcp.json" in told()[1]
+    connect(workspace, "zed", "--yes")
+    state, line = told()
+    assert state == "fault" and "mcp.json" in line and "Zed: connected" in line
