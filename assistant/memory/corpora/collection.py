@@ -32,7 +32,7 @@ BEST, SHORTLY = 20, 1.5
 """Else for so many that hold most of its words, as far as they are indexed in so many seconds."""
 SLICE = 0.2
 """Seconds that a question waits for what has changed, if it is not to wait."""
-SPELL = 10.0
+SPELL = 30.0
 """Seconds of indexing after which the thread sees what has changed meanwhile."""
 
 

@@ -1,17 +1,19 @@
 """What the index holds of a text: chunks without secrets, and a vector for each, embedded once.
 
-Of a file that was indexed before, only the parts that changed are made.
+Of a file that was indexed before, only the parts that changed are made. Small files are made in
+groups: while the texts of one are embedded, the next is parsed.
 """
 
 import contextlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol, TypeVar
 
 from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.backlog import Backlog
+from assistant.memory.index.backlog import Backlog, Slice
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
 from assistant.memory.text.alike import LONGEST
@@ -28,6 +30,27 @@ Read = Callable[[str, bytes], str]
 none."""
 Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
 """What is indexed of a file's chunks, by its name and text."""
+
+GROUP = 24
+"""Texts of a group, or a few more: so many are embedded as fast as a thousand at once."""
+AHEAD = 2
+"""Groups whose texts are on their way while the next is parsed. With that one, they are what a
+question waits for that comes between."""
+
+
+class Readable(Protocol):
+    """A file and its text."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+F = TypeVar("F", bound=Readable)
+Updates = list[tuple[F, Update]]
+"""Files, and what becomes of each."""
 
 
 class Maker:
@@ -61,16 +84,56 @@ class Maker:
     ) -> Update:
         """What becomes of a file that has this text now; its vectors are cached. `go_on` is asked
         now and then whether it is still worth while, and raises if not."""
-        with contextlib.closing(Backlog(catalog.vectors, self._embedder)) as backlog:
-            file = _File(name, text, catalog, self._redactor(), backlog, go_on)
-            if self._refine:
-                update = file.as_one(self._refine(self._chunks(text, name), name, text))
-            else:
-                update, self._sealed = file.as_changed(self._chunks, self._sealed)
-            backlog.work_off(partial(progress, f"Indexing {name}"))
-            backlog.add_headings(
-                standing(name, path) for path in {c.heading for c in update.chunks}
-            )
+        with self._backlog(catalog) as backlog:
+            update = self._parsed(name, text, catalog, backlog, go_on)
+            backlog.work_off(backlog.cut(), partial(progress, f"Indexing {name}"))
+        return update
+
+    def updates(
+        self, files: Iterable[F], catalog: Catalog, progress: Progress
+    ) -> Iterator[Updates[F]]:
+        """What becomes of these files, in groups whose vectors are cached; each group is to be
+        written before the next is asked for."""
+        group: Updates[F] = []
+        begun: deque[tuple[Updates[F], list[Slice]]] = deque()
+
+        def finished() -> Updates[F]:
+            done, slices = begun.popleft()
+            backlog.work_off(slices, partial(progress, f"Indexing {done[0][0].name}"))
+            return done
+
+        with self._backlog(catalog) as backlog:
+            for file in files:
+                group.append((file, self._parsed(file.name, file.text, catalog, backlog)))
+                if backlog.holds(GROUP):
+                    begun.append((group, backlog.cut()))
+                    group = []
+                if len(begun) > AHEAD:
+                    yield finished()
+            if group:
+                begun.append((group, backlog.cut()))
+            while begun:
+                yield finished()
+
+    def _backlog(self, catalog: Catalog) -> "contextlib.closing[Backlog]":
+        return contextlib.closing(Backlog(catalog.vectors, self._embedder))
+
+    def _parsed(
+        self,
+        name: str,
+        text: str,
+        catalog: Catalog,
+        backlog: Backlog,
+        go_on: Callable[[], object] | None = None,
+    ) -> Update:
+        """What becomes of a file; its vectors are on their way."""
+        file = _File(name, text, catalog, self._redactor(), backlog, go_on)
+        if self._refine:
+            update = file.as_one(self._refine(self._chunks(text, name), name, text))
+        else:
+            update, self._sealed = file.as_changed(self._chunks, self._sealed)
+        for path in {chunk.heading for chunk in update.chunks}:
+            backlog.add_heading(standing(name, path))
         return update
 
 

@@ -201,5 +201,7 @@ class Synchronizer:
     def _observe(self) -> None:
         """Show what changed, holding no lock: whoever is shown it may wait for a write."""
         changes = self._files.changes
-        while changes and self._on_change is not None:
-            self._on_change(*changes.pop(0))
+        while changes:
+            change = changes.pop(0)
+            if self._on_change is not None:
+                self._on_change(*change)

@@ -5,19 +5,19 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 
 from assistant.errors import AssistantError
 from assistant.memory.base import Progress
 from assistant.memory.index.aside import Aside, Dropped
 from assistant.memory.index.corpus import Corpus, doubt
-from assistant.memory.index.making import Maker
+from assistant.memory.index.making import Maker, Updates
 from assistant.memory.index.reading import read as read_file
 from assistant.memory.index.reading import stat_of, trusted
 from assistant.memory.index.sqlite.catalog import Source
-from assistant.memory.index.sqlite.parts import Update
-from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.alike import DIGESTS
 
@@ -28,6 +28,17 @@ Order = Callable[[list[str]], Iterable[str]]
 KEPT = "What was indexed of it before stays searchable"
 Changed = tuple[str, str, str]
 """A file that changed: its name, its text, the digest of its bytes in hex; no text if it went."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file as it was read, and what of it is to be indexed."""
+
+    name: str
+    stat: Stat
+    data: bytes
+    digest: str
+    text: str
 
 
 class Updater:
@@ -62,6 +73,7 @@ class Updater:
         self.changes: list[Changed] = []
         self.committing = False
         self.whole = False
+        self._left = 0
 
     def behind(self) -> tuple[str, ...]:
         """The files that the catalog does not have as they are, and is about to."""
@@ -92,12 +104,13 @@ class Updater:
             f"{name} {why}. {KEPT if name in unseen.values() else 'It is left out'}"
             for name, why in survey.odd.items()
         )
-        changed, left = [], len(names)
-        for name in order(names):
-            if time.monotonic() > deadline:
-                break
-            changed += [name] * self._update(name, progress)
-            left -= 1
+        changed: list[str] = []
+        self._left = len(names)
+        for group in self._maker.updates(
+            self._altered(order(names), deadline), self._store.catalog, progress
+        ):
+            self._commit(group, progress)
+            changed += [file.name for file, _ in group]
         for name in missing.difference(unseen):
             self._store.catalog.delete_source(name)
             changed.append(name)
@@ -105,73 +118,73 @@ class Updater:
         self._faults = {name: fault for name, fault in self._faults.items() if name in names}
         if changed:
             self._known = self._store.catalog.sources()
-        self.whole = not left
-        return changed, left
+        self.whole = not self._left
+        return changed, self._left
 
-    def _update(self, name: str, progress: Progress) -> bool:
-        """Index a source if it changed; whether it did."""
+    def _altered(self, names: Iterable[str], deadline: float) -> Iterator[_Read]:
+        """Those of the files that are to be indexed, as they are now, while there is time."""
+        for name in names:
+            if time.monotonic() > deadline:
+                return
+            self._left -= 1
+            if (file := self._read(name)) is not None:
+                yield file
+
+    def _read(self, name: str) -> _Read | None:
+        """A file, if what it says is another than it was."""
         path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
         known = self._known.get(name)
         try:
             stat = stat_of(path)
             if known and trusted(known, stat):
-                return False
+                return None
             if name in self._faults and self._faults[name][0] == stat:
-                return False
+                return None
             if self._aside and self._known and self._aside.takes(name, stat, known):
-                return False
+                return None
             stat, data = read_file(path)
         except FileNotFoundError:
-            return False  # deleted since it was listed: the next refresh sees it gone
+            return None  # deleted since it was listed: the next refresh sees it gone
         except OSError as error:
             self._fault(name, None, f"cannot be read ({error.strerror})")
-            return False
-        return self._index(name, stat, data, known, progress)
-
-    def _index(
-        self, name: str, stat: Stat, data: bytes, known: Source | None, progress: Progress
-    ) -> bool:
+            return None
         digest = DIGESTS.of(data)
         if known and known.sha256 == digest:
             self._touch(known, stat)
             self._doubt(name, stat, data, digest)
-            return False
+            return None
         try:
-            text = self._maker.text(name, data)
+            return _Read(name, stat, data, digest, self._maker.text(name, data))
         except ValueError as error:
             self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
-            return False
-        self._commit(name, stat, digest, text, progress)
-        self._doubt(name, stat, data, digest)
-        return True
+            return None
 
-    def _commit(
-        self,
-        name: str,
-        stat: Stat,
-        digest: str,
-        text: str,
-        progress: Progress,
-        update: Update | None = None,
-    ) -> None:
-        """Write a file's update, which is made anew if the catalog is not as that knew it."""
-        catalog, fingerprint = self._store.catalog, self._maker.fingerprint
-        update = update or self._maker.update(name, text, catalog, progress)
-        while not catalog.replace_source(name, stat, digest, update, fingerprint):
-            update = self._maker.update(name, text, catalog, progress)
-        self._faults.pop(name, None)
-        self.changes.append((name, text, digest))
+    def _commit(self, group: Updates[_Read], progress: Progress) -> None:
+        """Write files' updates at once; one is made anew if the catalog is not as that knew it."""
+        catalog, left = self._store.catalog, group
+        while left:
+            updates = [SourceUpdate(f.name, f.stat, f.digest, update) for f, update in left]
+            stale = catalog.replace_sources(updates, self._maker.fingerprint)
+            left = [
+                (file, self._maker.update(file.name, file.text, catalog, progress))
+                for file, _ in left
+                if file.name in stale
+            ]
+        for file, _ in group:
+            self.changes.append((file.name, file.text, file.digest))
+            self._doubt(file.name, file.stat, file.data, file.digest)
 
     def _index_aside(self, name: str) -> None:
         """Index a large file; only where it is written at last, others wait."""
         stat = None
         try:
             stat, data = read_file(f"{self._corpus.root}/{name}")
-            text, digest = self._maker.text(name, data), DIGESTS.of(data)
-            update = self._maker.update(name, text, self._store.catalog, self._go_on, self._go_on)
+            file = _Read(name, stat, data, DIGESTS.of(data), self._maker.text(name, data))
+            catalog = self._store.catalog
+            update = self._maker.update(name, file.text, catalog, self._go_on, self._go_on)
             with self._lock:
                 self.committing = True
-                self._commit(name, stat, digest, text, self._go_on, update)
+                self._commit([(file, update)], self._go_on)
                 self._known = self._store.catalog.sources()
         except (OSError, ValueError) as error:
             self._fault(name, stat, f"cannot be indexed ({error})")

@@ -13,7 +13,7 @@ from assistant.memory.index.corpus import decoded
 from assistant.memory.index.making import Maker
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import Update
-from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.text.chunks import Chunk
 from assistant.secrets.redactor import Redactor
 from tests.memory.index.reading import of_source
@@ -62,7 +62,8 @@ class Indexed:
 
     def write(self, text: str) -> Update:
         update = self._maker.update("MEMORY.md", text, self.catalog, no_progress)
-        assert self.catalog.replace_source("MEMORY.md", STAT, "d", update, EMBEDDER.fingerprint)
+        wanted = [SourceUpdate("MEMORY.md", STAT, "d", update)]
+        assert not self.catalog.replace_sources(wanted, EMBEDDER.fingerprint)
         return update
 
     def state(self) -> tuple[list[Chunk], list[bool], list[list[tuple[str, ...]]]]:

@@ -8,15 +8,16 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.index.making import GROUP
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.vector_cache import cache_path
 from assistant.memory.index.store import SPARE_VECTORS
@@ -440,26 +441,82 @@ def test_chroma_and_the_scan_agree(
     np.testing.assert_allclose(cosines, approximate, atol=2e-3)
 
 
-def test_a_kill_while_indexing_costs_no_more_than_a_slice(
-    workspace: Workspace, start: Open
+class Recording(HashingEmbedder):
+    """Keeps what it was given together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.batches.append(list(texts))
+        return super().embed(texts)
+
+
+def write_notes(workspace: Workspace, count: int) -> None:
+    """So many files of four facts each."""
+    for note in range(count):
+        facts = "".join(f"- fact {note * 4 + n} met {note * 31 + n}\n" for n in range(4))
+        write(workspace, facts, f"memory/note{note}.md")
+
+
+def test_small_files_are_embedded_and_written_in_groups(workspace: Workspace, start: Open) -> None:
+    write_notes(workspace, 120)
+    recording = Recording()
+    index = start(recording)
+    assert len(index.refresh().changed) == 121
+    groups = 1 + 120 * 5 // GROUP  # four facts and the file's name
+    assert len(recording.batches) <= groups and index.store.catalog.generation <= groups
+    assert max(map(len, recording.batches)) < GROUP + 5
+    said = [text for batch in recording.batches for text in batch]
+    assert len(said) == len({*said}) and recording.embedded == len(said)
+    agrees(index, workspace)
+
+
+def test_nothing_is_embedded_again_after_an_interruption(workspace: Workspace, start: Open) -> None:
+    write_notes(workspace, 60)
+    recording = Recording()
+    index = start(recording)
+
+    def some(names: list[str]) -> list[str]:
+        known = index.store.catalog.sources()
+        return [name for name in names if name not in known][:7]
+
+    rounds = 0
+    while index.refresh(order=some).changed:
+        rounds += 1
+    assert (rounds, index.refresh().changed) == (9, ())
+    said = [text for batch in recording.batches for text in batch]
+    assert len(said) == len({*said})
+
+
+@pytest.mark.parametrize("parts", [1, 300])
+def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
+    workspace: Workspace, start: Open, parts: int
 ) -> None:
-    write(workspace, many(2000))
+    if parts == 1:
+        write(workspace, many(2000))
+    else:
+        write_notes(workspace, parts)
     script = (
         "import os, signal, sys; from pathlib import Path\n"
         "from assistant.memory.embedding.embedder import HashingEmbedder\n"
         "from assistant.memory.index.sync import Synchronizer\n"
         "from assistant.settings.memory import IndexSettings\n"
         "from assistant.workspace.folder import Workspace\n"
+        "calls = [2 if sys.argv[2] == '1' else 40]\n"
         "def stop(what, done, total):\n"
-        "    if done >= 1024: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    calls[0] -= 1\n"
+        "    if calls[0] < 0: os.kill(os.getpid(), signal.SIGKILL)\n"
         "index = Synchronizer(Workspace(Path(sys.argv[1])), HashingEmbedder(), IndexSettings())\n"
         "index.refresh(stop)"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(workspace.root)], check=False)
-    assert done.returncode == -signal.SIGKILL
+    command = [sys.executable, "-c", script, str(workspace.root), str(parts)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     index = start()
-    assert index.refresh().embedded == 2000 - 1024
-    assert index.store.catalog.vectors.embedded_total == 2000
+    total, kept = (2000, 1024) if parts == 1 else (1200, 20 * 20)
+    assert index.refresh().embedded == total - kept
+    assert index.store.catalog.vectors.embedded_total == total
     agrees(index, workspace)
 
 

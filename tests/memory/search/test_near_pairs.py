@@ -7,7 +7,7 @@ import pytest
 
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import NewPart, Update
-from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.sqlite.vector_cache import vector_key
 from assistant.memory.search.survey import near_pairs
 from assistant.memory.text.chunks import chunk
@@ -22,7 +22,7 @@ def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Ca
     keys = [vector_key(each.plain, "e") for each in chunks]
     opened.vectors.put(keys, unit, embedded=len(keys))
     part = NewPart(b"", "", 1_000, 100, chunks)
-    opened.replace_source("MEMORY.md", Stat(1, 1, 1, 1), "d", Update([part]), "e")
+    opened.replace_sources([SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", Update([part]))], "e")
     return opened
 
 

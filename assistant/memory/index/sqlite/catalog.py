@@ -18,9 +18,9 @@ from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
 from assistant.memory.index.sqlite.packed import Packed
-from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts
+from assistant.memory.index.sqlite.parts import KnownPart, known_parts
 from assistant.memory.index.sqlite.postings import InvertedIndex
-from assistant.memory.index.sqlite.rows import SourceWriter, Stat
+from assistant.memory.index.sqlite.rows import SourceUpdate, SourceWriter, Stat
 from assistant.memory.index.sqlite.vector_cache import VectorCache
 from assistant.memory.index.sqlite.vocabulary import Vocabulary
 
@@ -148,22 +148,21 @@ class Catalog(Found):
                 (*stat, read_ns, name),
             )
 
-    def replace_source(
-        self, name: str, stat: Stat, digest: str, update: Update, fingerprint: str
-    ) -> bool:
-        """Make the rows of a source those of an update, whose vectors must be cached, at once.
+    def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> list[str]:
+        """Make the rows of sources those of updates, whose vectors must be cached, at once.
 
-        A chunk whose id is there already keeps its row; only where it stands is written. False,
-        and nothing is done, if the source has other parts by now than the update knew.
+        A chunk whose id is there already keeps its row; only where it stands is written. Returns
+        the sources of which nothing is written: they have other parts by now than the update knew.
         """
         with self.database.using():
-            if self.parts(name) != list(update.before):
-                return False
-            with self._changing() as db:
-                SourceWriter(db, self._generation + 1).replace(
-                    name, stat, digest, update, fingerprint
-                )
-            return True
+            stale = [u.name for u in updates if self.parts(u.name) != list(u.update.before)]
+            if len(stale) < len(updates):
+                with self._changing() as db:
+                    writer = SourceWriter(db, self._generation + 1)
+                    for each in updates:
+                        if each.name not in stale:
+                            writer.replace(each, fingerprint)
+            return stale
 
     def delete_source(self, name: str) -> None:
         """Remove a source and its chunks."""

@@ -34,6 +34,16 @@ class Stat(NamedTuple):
     ctime_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class SourceUpdate:
+    """What becomes of a source, and of which bytes that was made."""
+
+    name: str
+    stat: Stat
+    digest: str
+    update: Update
+
+
 PLACE = ("part", "section", "ordinal", "start_line", "end_line", "start_char", "end_char", "date",
          "status", "until")  # fmt: skip
 """What changes of a chunk when others come and go around it."""
@@ -61,8 +71,9 @@ class SourceWriter:
         self._db = db
         self._revision = revision
 
-    def replace(self, name: str, stat: Stat, digest: str, update: Update, fingerprint: str) -> None:
+    def replace(self, source_update: SourceUpdate, fingerprint: str) -> None:
         """Make the rows of a source those of an update, whose vectors must be cached."""
+        name, update = source_update.name, source_update.update
         source, chunks = self._source_id(name), update.chunks
         sections = self._sections(source, name, {each.heading for each in chunks}, fingerprint)
         known = self._known(update.replaced)
@@ -87,7 +98,7 @@ class SourceWriter:
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?,"
             " sha256 = ?, read_ns = ?, revision = ? WHERE id = ?",
-            (*stat, digest, time.time_ns(), self._revision, source),
+            (*source_update.stat, source_update.digest, time.time_ns(), self._revision, source),
         )
 
     def delete(self, name: str) -> None:

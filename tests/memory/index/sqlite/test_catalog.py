@@ -16,7 +16,7 @@ from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sqlite.parts import NewPart, Update
 from assistant.memory.index.sqlite.postings import Term
-from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.sqlite.vector_cache import vector_key
 from assistant.memory.text.chunks import Chunk
 from tests.memory.index.reading import headings, of_source
@@ -47,7 +47,8 @@ def put(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") ->
     keys = [vector_key(chunk.plain, MODEL) for chunk in chunks]
     vectors = EMBEDDER.embed([chunk.plain for chunk in chunks])
     catalog.vectors.put(keys, vectors, embedded=len(chunks))
-    catalog.replace_source(source, STAT, "digest", whole(catalog, chunks, source), MODEL)
+    update = SourceUpdate(source, STAT, "digest", whole(catalog, chunks, source))
+    catalog.replace_sources([update], MODEL)
 
 
 def whole(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") -> Update:
@@ -241,8 +242,9 @@ def test_a_purge_leaves_no_byte(catalog: Catalog, tmp_path: Path) -> None:
 def test_a_failed_change_changes_nothing(catalog: Catalog) -> None:
     put(catalog, facts("tea"))
     generation = catalog.generation
+    update = SourceUpdate("MEMORY.md", STAT, "d", whole(catalog, facts("no vector")))
     with pytest.raises(KeyError):
-        catalog.replace_source("MEMORY.md", STAT, "d", whole(catalog, facts("no vector")), MODEL)
+        catalog.replace_sources([update], MODEL)
     assert catalog.generation == generation
     assert found(catalog, "tea vector") == ["tea"]
     put(catalog, facts("cake"))
