@@ -31,9 +31,9 @@ none."""
 Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
 """What is indexed of a file's chunks, by its name and text."""
 
-GROUP = 24
+GROUP = 16
 """Texts of a group, or a few more: so many are embedded as fast as a thousand at once."""
-AHEAD = 2
+AHEAD = 1
 """Groups whose texts are on their way while the next is parsed. With that one, they are what a
 question waits for that comes between."""
 

@@ -58,6 +58,8 @@ def _spelled(character: str) -> str:
 
 def _bare(word: str) -> str:
     """A word without the punctuation around it; "" if nothing else is left of it."""
+    if word.isalnum():
+        return word
     core = word.lstrip(_OPENERS)
     quoted = core[:1] in {'"', "'"}
     core = core.strip("\"'" + _OPENERS + _CLOSERS) if quoted else core.lstrip(_OPENERS)

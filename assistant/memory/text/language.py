@@ -128,16 +128,29 @@ def _function_words() -> dict[str, frozenset[str]]:
     }
 
 
+@functools.cache
+def _told_by() -> dict[str, list[str]]:
+    """By each function word of a language in Latin letters, whose it is."""
+    told: dict[str, list[str]] = {}
+    for language in ("english", *_LATIN):
+        for word in _function_words()[language] - _SHARED:
+            told.setdefault(word, []).append(language)
+    return told
+
+
 @functools.lru_cache(256)
 def language_of(text: str) -> str:
     """The Snowball name of the language of a text, or its script's; English if nothing tells."""
-    for language, letters in _SCRIPTS:
+    for language, letters in () if text.isascii() else _SCRIPTS:
         if 3 * len(letters.findall(text)) > len(text):
             return language
     folded = text.casefold()
-    words = [word for word in _WORD.findall(folded) if len(word) > 1 and word not in _SHARED]
-    lists = _function_words()
-    counts = {name: sum(word in lists[name] for word in words) for name in ("english", *_LATIN)}
+    counts = dict.fromkeys(("english", *_LATIN), 0)
+    told_by = _told_by()
+    for word in _WORD.findall(folded):
+        if len(word) > 1 and word in told_by:
+            for name in told_by[word]:
+                counts[name] += 1
     for name, letters in _OWN_LETTERS:
         counts[name] += bool(letters.search(folded))
     return max(counts, key=lambda name: counts[name])

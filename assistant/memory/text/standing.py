@@ -4,8 +4,8 @@ What only files a note says nothing of it: dates, "Remembered", "Notes".
 """
 
 import calendar
+import functools
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from assistant.memory.text.times.dates import heading_date
@@ -25,7 +25,8 @@ _OF_A_DATE = frozenset(["am", "pm", "at", "on"])
 _WORD = re.compile(r"[^\W_]+")
 
 
-def standing(source: str, heading: Sequence[str]) -> str:
+@functools.lru_cache(256)
+def standing(source: str, heading: tuple[str, ...]) -> str:
     """What file and headings say of what stands under them; nothing if they only file it."""
     titles = [told for title in heading if (told := _undated(title)) and _tells(told)]
     said = {word.casefold() for title in titles for word in _WORD.findall(title)}
@@ -33,11 +34,11 @@ def standing(source: str, heading: Sequence[str]) -> str:
     return " › ".join([*filter(_tells, path), *titles])
 
 
-def path_words(source: str) -> Iterator[str]:
+@functools.lru_cache(256)
+def path_words(source: str) -> tuple[str, ...]:
     """The words of a source's folders and of its name, each as a phrase."""
     path = PurePosixPath(source)
-    for part in (*path.parts[:-1], path.stem):
-        yield " ".join(_WORD.findall(part))
+    return tuple(" ".join(_WORD.findall(part)) for part in (*path.parts[:-1], path.stem))
 
 
 def _words(text: str) -> list[str]:

@@ -23,10 +23,10 @@ _SIGNS = {"++": "plusplus", "#": "sharp"}
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 _DAY = re.compile(r"\b(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
-_GROUP = re.compile(r"[0-9A-Za-z]+")
+_GROUP = re.compile(r"(?P<coded>[A-Za-z]*[0-9][0-9A-Za-z]*|[A-F]{2}(?![0-9A-Za-z]))|[A-Za-z]+")
+"""A coded one has a digit, or may be a byte."""
 _BETWEEN = frozenset([" ", "-", ".", ":", "/", "(", ")", ") ", " (", " / ", ")-"])
 _PREFIX = re.compile(r"[A-Z]{1,4}|[a-z]{1,3}")
-_BYTE = re.compile(r"[0-9A-F]{2}")
 _WITH_NUMBERS = frozenset(
     ["day", "week", "year", "room", "step", "page", "no", "nr", "past", "sept"]
     + [name.casefold() for names in (calendar.month_name, calendar.month_abbr) for name in names]
@@ -63,21 +63,18 @@ def _joined(text: str) -> Iterator[str]:
     run = ""
     for one, other in pairwise([*_GROUP.finditer(text), None]):
         assert one is not None
+        if not (one["coded"] or (other and other["coded"])):
+            continue
         run = run or one[0]
         between = text[one.end() : other.start()] if other else ""
         if other and _leads(one[0], between, other[0]):
             yield one[0] + other[0]
-        if other and between in _BETWEEN and _is_coded(one[0]) and _is_coded(other[0]):
+        if other and between in _BETWEEN and one["coded"] and other["coded"]:
             run += other[0]
             continue
         if run != one[0] and LEAST_JOINED <= len(run) <= LONGEST:
             yield run
         run = ""
-
-
-def _is_coded(group: str) -> bool:
-    """Whether a group has a digit, or may be a byte."""
-    return any(map(str.isdigit, group)) or (group.isupper() and bool(_BYTE.fullmatch(group)))
 
 
 def _leads(letters: str, between: str, number: str) -> bool:

@@ -514,7 +514,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
     command = [sys.executable, "-c", script, str(workspace.root), str(parts)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     index = start()
-    total, kept = (2000, 1024) if parts == 1 else (1200, 20 * 20)
+    total, kept = (2000, 1024) if parts == 1 else (1200, 20 * 16)
     assert index.refresh().embedded == total - kept
     assert index.store.catalog.vectors.embedded_total == total
     agrees(index, workspace)
