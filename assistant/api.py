@@ -27,7 +27,7 @@ from assistant.memory.state import MemoryStatus
 from assistant.workspace import folder, trust
 
 if TYPE_CHECKING:
-    from assistant.app import Chat
+    from assistant.app.chat import Chat
     from assistant.events import ApprovalRequested, Event, QuestionAsked
     from assistant.memory.protocol import Keeper
     from assistant.messages import Picture
@@ -178,12 +178,13 @@ class Assistant:
         daemon: bool = True,
         create: bool = False,
     ) -> None:
-        from assistant import app  # the agent and its tools
+        from assistant.app.chat import open_chat  # the agent and its tools
+        from assistant.app.wish import ChatWish
 
         place = _place(workspace, create=create)
-        wish = app.ChatWish(resume, off_the_record=off_the_record, model=model)
+        wish = ChatWish(resume, off_the_record=off_the_record, model=model)
         approver = _Asked(approve) if approve else None
-        self._chat: Chat = app.open_chat(place, wish, approver=approver, no_daemon=not daemon)
+        self._chat: Chat = open_chat(place, wish, approver=approver, no_daemon=not daemon)
         self._turn = threading.Lock()
         self._speaker: int | None = None
 
@@ -258,7 +259,7 @@ class _Asked:
 
 
 def _given(attached: Attached) -> "dict[str, str | Picture]":
-    from assistant.pictures import picture_of
+    from assistant.model.pictures import picture_of
 
     given: dict[str, str | Picture] = {}
     for title, each in attached.items():

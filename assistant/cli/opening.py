@@ -11,7 +11,7 @@ from assistant.errors import UsageError
 from assistant.memory.base import Progress
 
 if TYPE_CHECKING:
-    from assistant.app import Chat
+    from assistant.app.chat import Chat
     from assistant.tools.policy import Approver
 
 
@@ -38,9 +38,10 @@ class Opening:
     ) -> "Chat":
         """The conversation; progress of memory's first indexing goes to standard error, if to
         nobody else."""
-        from assistant import app  # the agent and its models: behind the prompt
+        from assistant.app.chat import open_chat  # the agent and its models: behind the prompt
+        from assistant.app.wish import ChatWish
 
-        wish = app.ChatWish(
+        wish = ChatWish(
             self.resume,
             self.latest,
             self.off_the_record,
@@ -50,7 +51,7 @@ class Opening:
             self.news,
         )
         with ProgressLine() as line:
-            return app.open_chat(
+            return open_chat(
                 self.options.place(),
                 wish,
                 approver=approver,

@@ -92,7 +92,7 @@ def message_and_input(words: Sequence[str] | None) -> "tuple[str, dict[str, str 
     owner's word."""
     if not words or list(words) == ["-"] or at_terminal():
         return given(words, "message"), {}
-    from assistant.pictures import picture_of  # for a conversation, and no other command
+    from assistant.model.pictures import picture_of  # for a conversation, and no other command
 
     text, data = given(words, "message"), input_bytes()
     piped = picture_of(data) or _text(data)

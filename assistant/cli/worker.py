@@ -47,7 +47,7 @@ def main() -> None:
 def _import() -> None:
     """All that `ask` and `event` need."""
     import assistant.acting.events.answering
-    import assistant.app
+    import assistant.app.chat
     import assistant.cli.main
     import assistant.cli.talk.headless
     import assistant.cli.terminal.approval

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from assistant import app
+from assistant.app.chat import open_chat
+from assistant.app.wish import ChatWish
 from assistant.memory.base import Query
 from assistant.memory.daemon import client
 from assistant.memory.embedding.embedder import Embedder
@@ -204,7 +205,7 @@ def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
     for size in sizes:
         place = Workspace(directory / f"w{size}")
         asked = queries(facts(size), QUERIES)
-        with app.open_chat(place, app.ChatWish(off_the_record=True)) as chat:
+        with open_chat(place, ChatWish(off_the_record=True)) as chat:
             recall = latency(lambda text: chat.memory.recall(Query(text)), asked)
             turn = latency(chat.conversation.preview, asked)
             tokens = [

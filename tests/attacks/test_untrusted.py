@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from assistant import app
+from assistant.app.chat import Chat, open_chat
+from assistant.app.wish import ChatWish
 from assistant.errors import SessionError
 from assistant.events import Notice
 from assistant.session import transcript
@@ -54,8 +55,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
         yield server
 
 
-def opened(place: Workspace, **wish: Any) -> app.Chat:
-    return app.open_chat(place, app.ChatWish(**wish), no_daemon=True)
+def opened(place: Workspace, **wish: Any) -> Chat:
+    return open_chat(place, ChatWish(**wish), no_daemon=True)
 
 
 def command(place: Workspace, *arguments: str) -> "subprocess.CompletedProcess[str]":

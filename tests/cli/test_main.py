@@ -154,7 +154,7 @@ converse(Opening())
 
 def test_the_prompt_stands_before_anything_heavy_is_loaded(workspace: Workspace) -> None:
     heavy = [name for name in HEAVY.split() if name not in ("prompt_toolkit", "asyncio")]
-    program = PROMPTED.format(heavy=[*heavy, "assistant.app"], root=str(workspace.root))
+    program = PROMPTED.format(heavy=[*heavy, "assistant.app.chat"], root=str(workspace.root))
     with Tty("-c", program, command=Path(sys.executable)) as tty:
         tty.wait("and no more")
         assert "›" in tty.text and "LOADED and no more" in tty.text

@@ -13,7 +13,7 @@ from assistant.workspace.folder import Workspace, read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assistant.app import Chat
+    from assistant.app.chat import Chat
     from assistant.events import Event
 
 PROCEDURES = "AGENTS.md"
@@ -42,10 +42,11 @@ def check(place: Workspace) -> None:
 
 def answer(place: Workspace, event: Incoming, *, no_daemon: bool = False) -> Answered:
     """Answer an event. Raises TurnError if the turn fails, and what opening it raises."""
-    from assistant import app
+    from assistant.app.chat import open_chat
+    from assistant.app.wish import ChatWish
 
     told = instructions(_procedures(place), event.source)
-    with app.open_chat(place, app.ChatWish(purpose="event"), no_daemon=no_daemon) as chat:
+    with open_chat(place, ChatWish(purpose="event"), no_daemon=no_daemon) as chat:
         talk = chat.conversation
         talk.transcript.append(TitleEntry(talk.redactor.redact(event.title)))
         turn = talk.send(event.message(told), {f"An event from {event.source}": event.shown})

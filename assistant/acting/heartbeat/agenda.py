@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assistant.upkeep.agenda import coming, fact, when
 
 if TYPE_CHECKING:
-    from assistant.app import Chat
+    from assistant.app.chat import Chat
 
 TITLE = "The agenda"
 DAYS, MOST = 30, 60

@@ -20,7 +20,7 @@ from assistant.workspace import trust
 from assistant.workspace.folder import Workspace, read_text
 
 if TYPE_CHECKING:
-    from assistant.app import Chat
+    from assistant.app.chat import Chat
     from assistant.settings.tree import Settings
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
@@ -123,11 +123,12 @@ def _done(
     place: Workspace, task: Task, when: datetime, chosen: "Settings", no_daemon: bool
 ) -> Beat:
     """Carry out a task whose time was taken; whatever goes wrong is said, and not tried again."""
-    from assistant import app
+    from assistant.app.chat import open_chat
+    from assistant.app.wish import ChatWish
 
-    wish = app.ChatWish(purpose="heartbeat")
+    wish = ChatWish(purpose="heartbeat")
     try:
-        with app.open_chat(place, wish, no_daemon=no_daemon) as chat:
+        with open_chat(place, wish, no_daemon=no_daemon) as chat:
             beat = _held(chat, task, when, chosen.heartbeat.tokens)
     except AssistantError as error:
         beat = Beat(task, when, "failed", str(error))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assistant import afterwards
+from assistant.agent import afterwards
 from assistant.bridge.guests import label
 from assistant.bridge.hooks.events import Event, Happened
 from assistant.bridge.hooks.transcripts import objects, said

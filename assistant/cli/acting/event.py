@@ -64,7 +64,7 @@ def _in_turn(
         data.write(given)
         data.seek(0)
         if alone or not resident.warm_up():
-            importlib.import_module("assistant.app")
+            importlib.import_module("assistant.app.chat")
         with ticket.turn():
             done = None if alone else resident.carried_out(given=data.fileno())
             if done is not None:

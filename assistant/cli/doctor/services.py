@@ -2,7 +2,8 @@
 
 import os
 
-from assistant import app, config
+from assistant import config
+from assistant.app.models import try_model
 from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.display import counted
@@ -84,7 +85,7 @@ def answer(_: Globals) -> str:
     """What the configured model says to a word. Raises ModelError; a remark if there is none."""
     if (name := _chosen().model.name) is None:
         raise Remark("no model is configured", "`assistant config set model NAME` connects one")
-    return f"{name} says: {app.try_model(name)}"
+    return f"{name} says: {try_model(name)}"
 
 
 CHECKS: dict[str, Check] = {

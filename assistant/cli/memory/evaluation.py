@@ -85,9 +85,9 @@ def _questions(
 
 
 def _by_model(place: Workspace, facts: Sequence[str], progress: Progress) -> Sequence[str | None]:
-    from assistant import app  # models: not for clients
+    from assistant.app import models  # not for clients
 
-    asker = app.asker(place, progress)
+    asker = models.asker(place, progress)
     if asker is None:
         raise UsageError(
             "no model may be asked: none is configured, or the workspace is not trusted",

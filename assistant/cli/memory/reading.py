@@ -20,7 +20,7 @@ def capture(
     ] = False,
 ) -> None:
     """Take lasting facts out of chats that have ended; it happens by itself as well."""
-    from assistant import afterwards  # sessions and what reads them
+    from assistant.agent import afterwards
 
     read = 0
     for each in afterwards.read_ended(context.obj.place(), wait=wait):

@@ -38,7 +38,7 @@ def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
 
 def reading_cost(place: Workspace) -> str:
     """What reading ended chats for facts has cost this month; "" if nothing."""
-    from assistant import afterwards
+    from assistant.agent import afterwards
 
     tokens = afterwards.spent(place)
     return f"{counted(tokens, 'token')} this month for reading chats that ended" if tokens else ""

@@ -171,11 +171,11 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 
 def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
     """What the model, if one is configured, or the rules propose."""
-    from assistant import app  # models: not on the client's path
+    from assistant.app.models import judge  # not on the client's path
     from assistant.upkeep.tidy import propose
 
     try:
-        return propose(pairs, app.judge(place))
+        return propose(pairs, judge(place))
     except ModelError as error:
         typer.echo(f"The model could not be asked ({error.message}); by rules:", err=True)
         return propose(pairs)

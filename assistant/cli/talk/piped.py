@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import typer
 
-from assistant.app import Chat
+from assistant.app.chat import Chat
 from assistant.cli.talk.headless import print_turns
 from assistant.cli.terminal.commands.slash import BEGINS, named
 from assistant.cli.terminal.screen.base import Screen

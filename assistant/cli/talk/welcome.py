@@ -123,12 +123,12 @@ def _chosen(found: "Sequence[Offer]", said: str) -> str:
 
 def _connected(name: str) -> bool:
     """Try a model; if it answers, or is wanted all the same, it is the configured one."""
-    from assistant import app
+    from assistant.app.models import try_model
     from assistant.cli.setup import configuration
 
     typer.echo(f"  asking {spelled(name)} for a word …", err=True)
     try:
-        typer.echo(f"  it says: {spelled(app.try_model(name))}", err=True)
+        typer.echo(f"  it says: {spelled(try_model(name))}", err=True)
         configuration.put("model.name", [name])
     except AssistantError as error:
         typer.echo(f"  {spelled(str(error))}", err=True)

@@ -64,7 +64,7 @@ def pictures_named(text: str) -> str:
         return ""
     if not all(path.is_absolute() and '"' not in str(path) for path in paths):
         return ""
-    from assistant.pictures import is_picture
+    from assistant.model.pictures import is_picture
 
     return " ".join(_mention(str(path)) for path in paths) if all(map(is_picture, paths)) else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import typer
 
-from assistant.app import Chat
+from assistant.app.chat import Chat
 from assistant.cli.asking import asked_by
 from assistant.cli.terminal import past
 from assistant.cli.terminal.commands.slash import BEGINS, named

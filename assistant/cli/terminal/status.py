@@ -1,6 +1,6 @@
 """The line under the prompt: which model, how full its window, what it cost, what was recalled."""
 
-from assistant.app import Chat
+from assistant.app.chat import Chat
 
 THOUSAND = 1000
 

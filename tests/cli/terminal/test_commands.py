@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant import afterwards
+from assistant.agent import afterwards
 from assistant.config import load
 from assistant.memory.base import Fact, Origin
 from assistant.memory.door import open_memory
 from assistant.session.reading import book
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
+from tests.model.test_pictures import drawn
 from tests.support.provider import Provider
-from tests.test_pictures import drawn
 
 
 def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:

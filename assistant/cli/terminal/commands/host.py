@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.app import Chat
+from assistant.app.chat import Chat
 from assistant.cli.terminal.screen.base import Screen
 from assistant.messages import Picture
 

@@ -16,7 +16,7 @@ from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.messages import Picture
 from assistant.model.base import check_sight
-from assistant.pictures import picture_of
+from assistant.model.pictures import picture_of
 from assistant.session import listing
 from assistant.session.entries import AssistantEntry
 from assistant.session.export import markdown

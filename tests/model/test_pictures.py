@@ -8,8 +8,8 @@ from PIL import Image
 from assistant.conversation import Conversation
 from assistant.errors import ModelError, ModelFailure, UsageError
 from assistant.messages import Picture
+from assistant.model.pictures import FITTED_EDGE, MOST_BYTES, picture_of
 from assistant.model.scripted import ScriptedModel
-from assistant.pictures import FITTED_EDGE, MOST_BYTES, picture_of
 from assistant.session import keeping, transcript
 from assistant.session.entries import AttachmentEntry
 from assistant.session.transcript import Transcript

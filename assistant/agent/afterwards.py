@@ -118,11 +118,9 @@ def _due(place: Workspace) -> Iterator[Due]:
 def _read(place: Workspace, each: Due) -> Read | None:
     """Read one session; None if it holds nothing to read, or may not be read."""
     from assistant.agent.capture import Captured
-    from assistant.settings import (
-        tree as settings,  # pydantic and what reads with it: once there is something
-    )
+    from assistant.settings.tree import validate  # pydantic: once there is something to read
 
-    chosen = settings.validate(config.load())
+    chosen = validate(config.load())
     captured: Captured | None = None
     if chosen.memory.capture == "always" and trust.is_trusted(place):
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.afterwards import Read, book_path, read_ended
+from assistant.agent.afterwards import Read, book_path, read_ended
 from assistant.errors import SessionError
 from assistant.memory.daemon.stop import stop
 from assistant.session import transcript
