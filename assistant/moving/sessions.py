@@ -10,7 +10,7 @@ from assistant.disk import storage
 from assistant.errors import SessionError
 from assistant.memory.text.identity import digest
 from assistant.moving.found import FoundConversation, Message
-from assistant.session import codec, transcript
+from assistant.session import codec, ids, transcript
 from assistant.session.entries import (
     FORMAT,
     AssistantEntry,
@@ -66,9 +66,9 @@ class Sessions:
         """The file of a session whose id is made of the conversation's, and sorts by its time."""
         begun = datetime.fromisoformat(found.time or _NEVER).strftime("%Y%m%d-%H%M%S")
         number = int(digest(f"{self._kind}\n{named}")[:16], 16)
-        letters = transcript.ALPHABET
+        letters = ids.ALPHABET
         end = "".join(letters[number // len(letters) ** place % len(letters)] for place in range(6))
-        return self._directory / f"{begun}-{end}{transcript.SUFFIX}"
+        return self._directory / f"{begun}-{end}{ids.SUFFIX}"
 
     def _messages(self, path: Path) -> list[tuple[str, str]]:
         try:
@@ -97,7 +97,7 @@ class Sessions:
     def _append(self, path: Path, messages: Sequence[Message]) -> Done:
         if self._dry:
             return "grown"
-        held = transcript.locked(self._directory, path.stem)
+        held = ids.locked(self._directory, path.stem)
         with held:
             there = transcript.read(self._directory, path.stem)
             said = _entries(messages, len(there), there[-1].time)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from assistant.disk import locking, storage
 from assistant.session.entries import AssistantEntry, UserEntry
-from assistant.session.transcript import ALPHABET, SUFFIX, Transcript, borrow, session_ids
+from assistant.session.ids import ALPHABET, SUFFIX, session_ids
+from assistant.session.transcript import Transcript, borrow
 
 Said = UserEntry | AssistantEntry
 """What is taken over of a conversation, each with its own time (ISO 8601) if that is known."""

@@ -5,7 +5,8 @@ from pathlib import Path
 from assistant.errors import SessionError
 from assistant.session import pictures, sent
 from assistant.session.entries import TitleEntry
-from assistant.session.transcript import SUFFIX, borrow, find, locked, subtask_ids
+from assistant.session.ids import SUFFIX, find, locked, subtask_ids
+from assistant.session.transcript import borrow
 
 
 def rename(directory: Path, name: str, title: str) -> str:

@@ -28,7 +28,8 @@ from assistant.session.entries import (
     TitleEntry,
     UserEntry,
 )
-from assistant.session.transcript import SUFFIX, is_open, read, session_ids, whole_lines
+from assistant.session.ids import SUFFIX, is_open, session_ids
+from assistant.session.transcript import read, whole_lines
 
 TITLE_LIMIT = 80
 """Characters of a title."""

@@ -8,7 +8,8 @@ import msgspec
 
 from assistant.disk import storage
 from assistant.session.entries import RecalledEntry
-from assistant.session.transcript import SUFFIX, whole_lines
+from assistant.session.ids import SUFFIX
+from assistant.session.transcript import whole_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 `create` makes no file: the first entry does. A transcript is locked while it is open, by a lock
 file beside it. A last line that a crash tore is cut off with a notice; any other line that cannot
-be read is named and refused, never skipped. Reading (`read`, `sessions`) takes no lock.
+be read is named and refused, never skipped. Reading (`read`) takes no lock.
 """
 
-import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -16,16 +15,10 @@ from typing import TypeVar
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import SessionError
-from assistant.session import codec
+from assistant.session import codec, ids
 from assistant.session import entries as entry_types
 from assistant.session.entries import Entry
 from assistant.session.history import turns
-
-SUFFIX = ".jsonl"
-SUBTASK = "."
-"""Between the id of a session and the number of a subtask of it."""
-ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Of the end of a session's id: no characters that look alike."""
 
 E = TypeVar("E", bound=Entry)
 
@@ -126,8 +119,8 @@ class Transcript:
                 return
             if lock is not None:
                 lock.release()
-            self.session = _new_id()
-            self.path = directory / f"{self.session}{SUFFIX}"
+            self.session = ids.new()
+            self.path = directory / f"{self.session}{ids.SUFFIX}"
 
     def _alone(self) -> AbstractContextManager[object]:
         """Nobody else appends meanwhile: a session may be read while it is open."""
@@ -138,7 +131,7 @@ class Transcript:
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
             if self._lock is None and not self._borrowed:
-                self._lock = locked(storage.private_directory(self.path.parent), self.session)
+                self._lock = ids.locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(codec.encode, entries))
             storage.append(self.path, data)
             self._entries.extend(entries)
@@ -185,21 +178,16 @@ def create(directory: Path, origin: str = "") -> Transcript:
 
     `origin` says what began it, if that was not its owner in a chat.
     """
-    session = _new_id()
-    return Transcript(session, directory / f"{session}{SUFFIX}", origin=origin)
-
-
-def _new_id() -> str:
-    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
+    session = ids.new()
+    return Transcript(session, directory / f"{session}{ids.SUFFIX}", origin=origin)
 
 
 def subtask(directory: Path, session: str) -> Transcript:
     """The session of a subtask, `PARENT.NUMBER`, new or reopened. Raises SessionError."""
-    path = directory / f"{session}{SUFFIX}"
+    path = directory / f"{session}{ids.SUFFIX}"
     if path.exists() and path.stat().st_size:
         return reopen(directory, session)
-    return Transcript(session, path, parent=session.rpartition(SUBTASK)[0])
+    return Transcript(session, path, parent=session.rpartition(ids.SUBTASK)[0])
 
 
 def off_the_record() -> Transcript:
@@ -213,9 +201,9 @@ def reopen(directory: Path, name: str) -> Transcript:
     `name` is its id or a beginning or end of it. Raises SessionError if it is open elsewhere,
     missing, ambiguous, damaged, or of a later format.
     """
-    session = find(directory, name)
-    path = directory / f"{session}{SUFFIX}"
-    lock = locked(directory, session)
+    session = ids.find(directory, name)
+    path = directory / f"{session}{ids.SUFFIX}"
+    lock = ids.locked(directory, session)
     try:
         data = storage.read(path)
         whole, torn = whole_lines(data)
@@ -244,64 +232,15 @@ def borrow(directory: Path, session: str) -> Transcript:
 
     Raises SessionError, StorageError.
     """
-    path = directory / f"{session}{SUFFIX}"
+    path = directory / f"{session}{ids.SUFFIX}"
     data = whole_lines(storage.read(path))[0]
     return Transcript(session, path, _parse(path, data), borrowed=True)
 
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """The entries of a session, open elsewhere or not. Raises SessionError."""
-    path = directory / f"{find(directory, name)}{SUFFIX}"
+    path = directory / f"{ids.find(directory, name)}{ids.SUFFIX}"
     return tuple(_parse(path, whole_lines(storage.read(path))[0]))
-
-
-def find(directory: Path, name: str) -> str:
-    """The id of the one session that begins or ends with `name`. Raises SessionError."""
-    ids = session_ids(directory) if SUBTASK not in name else subtask_ids(directory)
-    if name in ids:
-        return name
-    found = [each for each in ids if name and (each.startswith(name) or each.endswith(name))]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise SessionError(
-            f"{len(found)} sessions match {name!r}: {', '.join(found[:5])}", "Type more of its id"
-        )
-    raise SessionError(
-        f"there is no session {name!r}", "Run `assistant sessions list` for those there are"
-    )
-
-
-def session_ids(directory: Path) -> list[str]:
-    """The ids of the sessions there are, oldest first; those of subtasks aside."""
-    return sorted(path.stem for path in directory.glob(f"*{SUFFIX}") if SUBTASK not in path.stem)
-
-
-def subtask_ids(directory: Path, session: str = "*") -> list[str]:
-    """The ids of the subtasks of a session, or of all."""
-    return sorted(path.stem for path in directory.glob(f"{session}{SUBTASK}*{SUFFIX}"))
-
-
-def is_open(directory: Path, session: str) -> bool:
-    """Whether a chat has the session open."""
-    if not (directory / f"{session}.lock").exists():
-        return False
-    lock = locking.try_lock(directory / f"{session}.lock")
-    if lock is not None:
-        lock.release()
-    return lock is None
-
-
-def locked(directory: Path, session: str) -> Lock:
-    """The session's lock, held. Raises SessionError if it is open."""
-    path = directory / f"{session}.lock"
-    lock = locking.try_lock(path)
-    if lock is None:
-        raise SessionError(
-            f"session {session} is open in another chat (process {locking.holder(path) or '?'})",
-            "Close it there, or begin a new one",
-        )
-    return lock
 
 
 def whole_lines(data: bytes) -> tuple[bytes, bool]:

@@ -18,7 +18,7 @@ from assistant.moving import archive
 from assistant.moving.formats import Export
 from assistant.moving.package import Package
 from assistant.moving.taking import Report, Taking
-from assistant.session import listing, transcript
+from assistant.session import ids, listing, transcript
 from assistant.session.history import turns
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -108,7 +108,7 @@ def test_an_imported_conversation_is_not_read_for_facts(
             zipped(tmp_path / "1.zip", {"conversations.json": [simple("a", *said)]}),
             memory,
         )
-        (session,) = transcript.session_ids(workspace.sessions)
+        (session,) = ids.session_ids(workspace.sessions)
         entries = transcript.read(workspace.sessions, session)
         assert len(turns.group(entries)) == len(said) // 2
         assert not capture.is_left(turns.group(entries), entries)

@@ -101,11 +101,11 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Remove a session's file for good; facts that were taken from it stay in memory."""
-    from assistant.session import keeping, transcript
+    from assistant.session import ids, keeping
 
     place = context.obj.place()
     directory = place.sessions
-    found = transcript.find(directory, session)
+    found = ids.find(directory, session)
     if not confirmed(f"Delete {found} for good?", yes=yes, cure="Run it again with --yes"):
         raise typer.Exit(1)
     keeping.delete(directory, found)

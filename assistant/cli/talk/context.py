@@ -101,12 +101,12 @@ def _past(
 ) -> "tuple[Sent, Sent | None, list[Section]]":
     """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
     from assistant.agent.prompt.context import Section
-    from assistant.session import sent, transcript
+    from assistant.session import ids, sent, transcript
     from assistant.session.history.fitting import render
     from assistant.session.history.turns import group, history
 
     place = options.place()
-    name = transcript.find(place.sessions, session)
+    name = ids.find(place.sessions, session)
     kept = sent.sent(place.sessions, name)
     number = len(kept) if turn is None else turn
     if number > len(kept):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from assistant.session.ids import SUFFIX, is_open, session_ids
 from assistant.session.reading.book import OLD, Book, Known
-from assistant.session.transcript import SUFFIX, is_open, session_ids
 
 IDLE = timedelta(minutes=10)
 """An open session in which nothing was said for so long is read as if it had ended."""
