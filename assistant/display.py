@@ -66,6 +66,11 @@ def counted(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, cut to so many characters; the last of them says so."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def local_time(iso: str) -> str:
     """A time of ISO 8601 as the clock on the wall shows it: `2026-11-21 14:05 CET`."""
     from datetime import datetime  # 2 ms that few commands need

@@ -10,7 +10,7 @@ from assistant.agent.pacing import MAX_ROUNDS
 from assistant.errors import ModelError, ModelFailure
 from assistant.events import Event, Notice, ReasoningDelta, Retrying, TextDelta
 from assistant.messages import Message, Reply, ToolCall
-from assistant.model.base import ChatModel, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
+from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
 from assistant.secrets.stand_ins import in_all
 from assistant.session.entries import (
     AssistantEntry,
@@ -77,51 +77,57 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
     try:
         asked = agent.model.stream(agent.prompt(specs), specs)
         with contextlib.closing(listen(asked, agent.interruption)) as stream:
-            for piece in stream:
-                match piece:
-                    case Reply():
-                        answer = agent.transcript.append(_entry(piece, agent))
-                        draft = _Draft()
-                        break
-                    case RetryPiece(model, reason, delay, attempt):
-                        draft = _Draft()  # at most a thought, which is thought anew
-                        reason = agent.redact(reason)
-                        agent.transcript.append(RetryEntry(model, reason, delay, attempt))
-                        yield Retrying(model, reason, delay, attempt)
-                    case TextPiece(text):
-                        draft.text += text
-                        yield TextDelta(text)
-                    case ReasoningPiece(text):
-                        draft.reasoning += text
-                        yield ReasoningDelta(text)
-                if agent.interruption.wanted():
-                    _broken_off(agent, draft)
-                    return None
-            else:
-                if agent.interruption.wanted():
-                    _broken_off(agent, draft)
-                    return None
-                raise ModelError(
-                    "the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL
-                )
+            reply = yield from _streamed(agent, stream, draft)
+            if reply is None:
+                stop_if_cancelled(agent)
+                _keep(agent, draft, "Interrupted: the owner added something")
+                return None
+            answer = agent.transcript.append(_entry(reply, agent))
+            draft.clear()
             next(stream, None)  # to its own end, so that nothing is cancelled
-            if piece.finish_reason in CUT_SHORT and answer.text.strip() and not answer.tool_calls:
-                yield notice(agent.transcript, CUT_SHORT[piece.finish_reason])
-            return answer, piece.finish_reason
+            if reply.finish_reason in CUT_SHORT and answer.text.strip() and not answer.tool_calls:
+                yield notice(agent.transcript, CUT_SHORT[reply.finish_reason])
+            return answer, reply.finish_reason
     except BaseException as stopped:
         _keep(agent, draft, _why(stopped))
         raise
 
 
-def _broken_off(agent: Agent, draft: "_Draft") -> None:
-    stop_if_cancelled(agent)
-    _keep(agent, draft, "Interrupted: the owner added something")
+def _streamed(
+    agent: Agent, stream: Iterable[Piece], draft: "_Draft"
+) -> Generator[Event, None, Reply | None]:
+    """Show what comes until the answer is whole; None if the owner wants something meanwhile."""
+    for piece in stream:
+        match piece:
+            case Reply():
+                return piece
+            case RetryPiece(model, reason, delay, attempt):
+                draft.clear()  # at most a thought, which is thought anew
+                reason = agent.redact(reason)
+                agent.transcript.append(RetryEntry(model, reason, delay, attempt))
+                yield Retrying(model, reason, delay, attempt)
+            case TextPiece(text):
+                draft.text += text
+                yield TextDelta(text)
+            case ReasoningPiece(text):
+                draft.reasoning += text
+                yield ReasoningDelta(text)
+        if agent.interruption.wanted():
+            return None
+    if agent.interruption.wanted():
+        return None
+    raise ModelError("the model's answer has no end", "Try again", kind=ModelFailure.PROTOCOL)
 
 
 @dataclass(slots=True)
 class _Draft:
+    """What was streamed of an answer that is not whole yet."""
+
     text: str = ""
     reasoning: str = ""
+
+    def clear(self) -> None:
+        self.text = self.reasoning = ""
 
 
 def _keep(agent: Agent, draft: _Draft, why: str) -> None:

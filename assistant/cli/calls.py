@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assistant.display import shortened
+
 SHOWN = 60
 """Characters of each argument."""
 VERBS = {
@@ -50,5 +52,4 @@ def call(tool: str, arguments: Mapping[str, Any]) -> str:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+    return shortened(" ".join(text.split()), SHOWN)

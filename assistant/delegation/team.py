@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from assistant.agent.interruption import Interruption
 from assistant.conversation import Conversation
 from assistant.delegation.child import Asks, Child, Moved, Said
-from assistant.display import counted
+from assistant.display import counted, shortened
 from assistant.events import ApprovalDecided, Event, SubtaskMoved
 from assistant.quoting import one_line
 from assistant.session import transcript
@@ -162,5 +162,4 @@ class Team:
 
 def _title(task: str) -> str:
     """A subtask's name: the beginning of what it is."""
-    line = one_line(task)
-    return line if len(line) <= TITLE else f"{line[: TITLE - 1]}…"
+    return shortened(one_line(task), TITLE)

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from assistant.disk import locking, storage
+from assistant.display import shortened
 from assistant.errors import AssistantError
 from assistant.session.entries import AssistantEntry, InterruptedEntry
 from assistant.session.transcript import read
@@ -93,5 +94,4 @@ def _line(place: Workspace, news: News) -> str:
     except AssistantError:
         said = []
     text = " ".join(" ".join(said[-1:]).split()) or "its session is gone"
-    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-    return f"{when}: {text} · `assistant sessions show {news.session[-3:]}`"
+    return f"{when}: {shortened(text, SHOWN)} · `assistant sessions show {news.session[-3:]}`"

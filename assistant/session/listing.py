@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from assistant.disk import storage
+from assistant.display import shortened
 from assistant.errors import SessionError
 from assistant.messages import Usage
 from assistant.quoting import visible
@@ -103,8 +104,7 @@ def title(request: str) -> str:
     """The first sentence that says something, without anything that could steer a terminal."""
     line = " ".join(visible(request).split())
     end = next((each.start() for each in SENTENCE.finditer(line) if each.start() > GREETING), None)
-    line = line[:end]
-    return line if len(line) <= TITLE_LIMIT else f"{line[: TITLE_LIMIT - 1]}…"
+    return shortened(line[:end], TITLE_LIMIT)
 
 
 class _Line(msgspec.Struct):

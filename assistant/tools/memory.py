@@ -34,6 +34,7 @@ HOLDS_SECRET = (
 )
 OriginOf = Callable[[str], Origin]
 """Tells who is behind a fact that the model writes at this moment."""
+Most = Annotated[int, Field(ge=1, le=50, description="The most passages to return.")]
 
 
 def the_assistant(text: str) -> Origin:
@@ -93,18 +94,34 @@ def memory_tools(
     `origin_of` tells who is behind a new fact. What the owner's rules deny
     below the roots is neither recalled nor written to.
     """
-
     denied = partial(is_denied, roots)
+    return [*_searching_tools(memory, denied), _remembering_tool(memory, denied, origin_of)]
 
+
+def _searching_tools(memory: Memory, denied: Callable[[str, str], bool]) -> list[Tool]:
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
-        k: Annotated[int, Field(ge=1, le=50, description="The most passages to return.")] = 8,
+        k: Most = 8,
     ) -> ToolResult:
         """Search long-term memory. Each passage comes with its file, line and date."""
         found = memory.recall(Query(query, k=k))
         passages = [each for each in found.passages if not denied("recall", each.source)]
         return ToolResult(_passages(passages), compact=f"recalled {len(passages)}")
 
+    def search_sessions(
+        query: Annotated[str, Field(min_length=1, description="What was talked about, in words.")],
+        k: Most = 8,
+    ) -> ToolResult:
+        """Search past conversations with the owner. Each passage names its session, turn, date."""
+        found = memory.recall(Query(query, k=k, within=SESSIONS))
+        return ToolResult(_said(found), compact=f"found {len(found.passages)}")
+
+    return [tool(each, restores=False, stoppable=True) for each in (recall, search_sessions)]
+
+
+def _remembering_tool(
+    memory: Memory, denied: Callable[[str, str], bool], origin_of: OriginOf
+) -> Tool:
     def remember(
         fact: Annotated[str, Field(min_length=1, description="One fact, a sentence of its own.")],
         replaces: Annotated[
@@ -123,19 +140,7 @@ def memory_tools(
             _stored(stored, similar), compact=f"{stored.status} {_place(stored)}".strip()
         )
 
-    def search_sessions(
-        query: Annotated[str, Field(min_length=1, description="What was talked about, in words.")],
-        k: Annotated[int, Field(ge=1, le=50, description="The most passages to return.")] = 8,
-    ) -> ToolResult:
-        """Search past conversations with the owner. Each passage names its session, turn, date."""
-        found = memory.recall(Query(query, k=k, within=SESSIONS))
-        return ToolResult(_said(found), compact=f"found {len(found.passages)}")
-
-    return [
-        tool(recall, restores=False, stoppable=True),
-        tool(search_sessions, restores=False, stoppable=True),
-        tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
-    ]
+    return tool(remember, danger=Danger.MODERATE, writes=True, restores=False)
 
 
 def _passages(passages: Sequence[Passage]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.model.base import ToolSpec
 from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult, always
@@ -163,5 +164,4 @@ def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    line = " ".join(text.split())
-    return line if len(line) <= COMPACT_VALUE else line[: COMPACT_VALUE - 1] + "…"
+    return shortened(" ".join(text.split()), COMPACT_VALUE)

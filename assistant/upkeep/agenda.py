@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from assistant.disk import storage
-from assistant.display import counted
+from assistant.display import counted, shortened
 from assistant.errors import AssistantError
 from assistant.memory.base import Due
 from assistant.memory.protocol import Keeper
@@ -63,6 +63,4 @@ def _in_one_line(due: Sequence[Due]) -> str:
 
 
 def _short(due: Due) -> str:
-    said = fact(due)
-    said = said if len(said) <= SHOWN else f"{said[: SHOWN - 1]}…"
-    return f"{due.time} {said} ({due.passage.citation})".strip()
+    return f"{due.time} {shortened(fact(due), SHOWN)} ({due.passage.citation})".strip()

@@ -3,6 +3,8 @@
 import shutil
 import subprocess
 
+from assistant.display import shortened
+
 TITLE = "assistant"
 SECONDS = 20.0
 SCRIPT = """\
@@ -18,7 +20,7 @@ def notify(text: str, command: str | None) -> str:
     """Tell the owner, by the shell's `command` if there is one; what went wrong, or nothing."""
     if command == "":
         return ""
-    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    shown = shortened(text, LONGEST)
     if command:
         return _run(["sh", "-c", command], text)
     if shutil.which("notify-send"):

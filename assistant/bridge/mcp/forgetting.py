@@ -1,6 +1,6 @@
 """`forget`: the owner is asked by the client's own means, and nothing goes without their yes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import (
@@ -36,13 +36,7 @@ def forgetting(desk: Desk) -> Callable[..., Any]:
         desk.shelf.check_open()
         guests.check_length("target", target, guests.FACT_LENGTH)
         found = desk.memory().locate(target)
-        passages = desk.shelf.shown(found.passages)
-        if found.exact and len(passages) == 1:
-            return passages[0]
-        if not passages:
-            raise LedgerError(f"memory holds nothing for {target!r}", "Try `recall` first")
-        listed = "\n".join(map(entry, passages))
-        raise LedgerError(f"no single fact is {target!r}; name one by its FILE:LINE:\n{listed}")
+        return _single(desk.shelf.shown(found.passages), target, exact=found.exact)
 
     def consented(
         call: Context[Any, Any], passage: Annotated[Passage, Resolve(located)]
@@ -73,3 +67,12 @@ def forgetting(desk: Desk) -> Callable[..., Any]:
         return result(said, receipt)
 
     return forget
+
+
+def _single(passages: Sequence[Passage], target: str, *, exact: bool) -> Passage:
+    if exact and len(passages) == 1:
+        return passages[0]
+    if not passages:
+        raise LedgerError(f"memory holds nothing for {target!r}", "Try `recall` first")
+    listed = "\n".join(map(entry, passages))
+    raise LedgerError(f"no single fact is {target!r}; name one by its FILE:LINE:\n{listed}")

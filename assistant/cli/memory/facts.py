@@ -29,6 +29,24 @@ from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Keeper
 
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one a line."),
+]
+Section = Annotated[str, typer.Option("--section", help="The dated heading's name.")]
+Replaces = Annotated[
+    str | None,
+    typer.Option("--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."),
+]
+AsIs = Annotated[bool, typer.Option("--as-is", help="Write it though it holds a secret.")]
+Secret = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME",
+        help="Register the secret in it under this name; write its stand-in.",
+    ),
+]
 Question = Annotated[
     list[str] | None,
     typer.Argument(metavar="[QUERY]...", help="The question; `-` reads one a line."),
@@ -72,30 +90,11 @@ def register(cli: typer.Typer) -> None:
 
 def remember(
     context: typer.Context,
-    fact: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FACT]...", help="The fact; `-` reads one a line."),
-    ] = None,
-    section: Annotated[
-        str, typer.Option("--section", help="The dated heading's name.")
-    ] = "Remembered",
-    replaces: Annotated[
-        str | None,
-        typer.Option(
-            "--replaces", metavar="ID|FILE:LINE", help="The fact that this one supersedes."
-        ),
-    ] = None,
-    as_is: Annotated[
-        bool, typer.Option("--as-is", help="Write it though it holds a secret.")
-    ] = False,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--secret",
-            metavar="NAME",
-            help="Register the secret in it under this name; write its stand-in.",
-        ),
-    ] = None,
+    fact: Words = None,
+    section: Section = "Remembered",
+    replaces: Replaces = None,
+    as_is: AsIs = False,
+    secret: Secret = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a fact to MEMORY.md; it can be recalled at once."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assistant.display import counted, spelled
+from assistant.display import counted, shortened, spelled
 from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ def _dim(text: str) -> str:
 
 def one_line(text: str, width: int = 100) -> str:
     """The text on one line, cut to a width; nothing in it steers the terminal."""
-    line = spelled(" ".join(text.split()))
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return shortened(spelled(" ".join(text.split())), width)
 
 
 def recall_json(found: Recall, within: str = "") -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from assistant.display import shortened
 from assistant.memory.base import Passage
 from assistant.workspace.folder import Survey, Workspace
 
@@ -155,5 +156,4 @@ def _day(time: str) -> str:
 
 
 def _title(text: str) -> str:
-    line = _MARKUP.sub(" ", text).strip()
-    return line if len(line) <= TITLE else f"{line[: TITLE - 1]}…"
+    return shortened(_MARKUP.sub(" ", text).strip(), TITLE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from assistant.display import shortened
 from assistant.errors import ModelFailure
 
 UNKNOWN_PROVIDER = "LLM Provider NOT provided"
@@ -114,7 +115,7 @@ def detail_of(text: str) -> str:
     )
     lines: list[Any] = text.strip().splitlines() or ["no reason given"]
     line = re.sub(r"\s+", " ", lines[0]).rstrip(". ")
-    return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 1] + "…"
+    return shortened(line, DETAIL_LENGTH)
 
 
 def _unquoted(literal: str) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from assistant.display import shortened
 from assistant.messages import Message, ToolCall, estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import (
@@ -161,8 +162,7 @@ def _call(call: ToolCall) -> str:
 
 
 def _short(text: str, limit: int = LINE_LIMIT) -> str:
-    line = one_line(text[: limit * 4])
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return shortened(one_line(text[: limit * 4]), limit)
 
 
 def _plain(value: object) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.settings.tools import WebSettings
@@ -217,5 +218,4 @@ def _first(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _line(value: Any) -> str:
-    said = one_line(value) if isinstance(value, str) else ""
-    return said if len(said) <= SUMMARY else f"{said[: SUMMARY - 1]}…"
+    return shortened(one_line(value), SUMMARY) if isinstance(value, str) else ""

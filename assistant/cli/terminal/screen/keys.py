@@ -47,10 +47,20 @@ def bindings(hands: Hands) -> KeyBindings:
     """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-V, Ctrl-X Ctrl-E; arrows."""
     keys = KeyBindings()
 
-    def on(*names: str, when: Callable[[], bool] = lambda: True) -> Callable[..., object]:
-        return keys.add(*names, filter=Condition(when))
+    def on(do: Callable[[], None], *names: str, when: Callable[[], bool] = lambda: True) -> None:
+        keys.add(*names, filter=Condition(when))(lambda event: do())
 
-    @on("enter")
+    on(hands.interrupt, "c-c")
+    on(hands.close, "c-d", when=lambda: hands.empty)
+    on(hands.suspend, "c-z")
+    on(hands.edit, "c-x", "c-e")
+    on(hands.paste, "c-v")
+    on(lambda: hands.choose(1), "down", when=lambda: hands.choosing)
+    on(lambda: hands.choose(-1), "up", when=lambda: hands.choosing)
+    keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
+    keys.add(Keys.BracketedPaste)(_pasted)
+
+    @keys.add("enter")
     def _enter(event: KeyPressEvent) -> None:
         state = event.current_buffer.complete_state
         if state and state.current_completion:
@@ -58,44 +68,13 @@ def bindings(hands: Hands) -> KeyBindings:
         else:
             hands.enter()
 
-    @on("escape", "enter")
-    def _new_line(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text("\n")
-
-    @on("down", when=lambda: hands.choosing)
-    def _next(event: KeyPressEvent) -> None:
-        hands.choose(1)
-
-    @on("up", when=lambda: hands.choosing)
-    def _previous(event: KeyPressEvent) -> None:
-        hands.choose(-1)
-
-    @on("c-c")
-    def _interrupt(event: KeyPressEvent) -> None:
-        hands.interrupt()
-
-    @on("c-d", when=lambda: hands.empty)
-    def _close(event: KeyPressEvent) -> None:
-        hands.close()
-
-    @on("c-z")
-    def _suspend(event: KeyPressEvent) -> None:
-        hands.suspend()
-
-    @on("c-x", "c-e")
-    def _edit(event: KeyPressEvent) -> None:
-        hands.edit()
-
-    @on("c-v")
-    def _paste(event: KeyPressEvent) -> None:
-        hands.paste()
-
-    @on(Keys.BracketedPaste)
-    def _pasted(event: KeyPressEvent) -> None:
-        buffer, text = event.current_buffer, event.data.replace("\r\n", "\n").replace("\r", "\n")
-        before = buffer.document.char_before_cursor
-        apart = " " if before and not before.isspace() else ""
-        named = pictures_named(text)
-        buffer.insert_text(f"{apart}{named} " if named else text)
-
     return keys
+
+
+def _pasted(event: KeyPressEvent) -> None:
+    """Take in what was pasted: the names of pictures with spaces around them, all else as it is."""
+    buffer, text = event.current_buffer, event.data.replace("\r\n", "\n").replace("\r", "\n")
+    before = buffer.document.char_before_cursor
+    apart = " " if before and not before.isspace() else ""
+    named = pictures_named(text)
+    buffer.insert_text(f"{apart}{named} " if named else text)
