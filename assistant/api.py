@@ -24,7 +24,7 @@ from assistant.memory.base import (
 )
 from assistant.memory.door import open_memory
 from assistant.memory.state import MemoryStatus
-from assistant.workspace import folder, trust
+from assistant.workspace import folder, template, trust
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
@@ -273,6 +273,6 @@ def _given(attached: Attached) -> "dict[str, str | Picture]":
 def _place(workspace: Path | str | None, *, create: bool) -> folder.Workspace:
     root = None if workspace is None else Path(workspace).expanduser()
     if create:
-        made = folder.create(root or folder.default_root()).workspace
+        made = template.create(root or folder.default_root()).workspace
         trust.grant(made)
     return folder.find(root)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from types import MappingProxyType
 
+from assistant.agent import hearing
 from assistant.agent.answering import Agent, Cancelled, Waits, notice
 from assistant.agent.capture import Reading
-from assistant.agent.hearing import heard
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import run_turn
 from assistant.agent.pacing import MAX_ROUNDS
@@ -30,34 +30,13 @@ from assistant.agent.room import Room
 from assistant.agent.triggered import brought_in
 from assistant.agent.undecided import undecided
 from assistant.agent.withheld import withheld
-from assistant.errors import (
-    AssistantError,
-    ModelError,
-    ModelFailure,
-    StorageError,
-    UsageError,
-)
-from assistant.events import (
-    Attached,
-    Event,
-    State,
-    StateChanged,
-    TurnFailed,
-    TurnFinished,
-    TurnStarted,
-)
+from assistant.errors import AssistantError, ModelError, ModelFailure, StorageError, UsageError
+from assistant.events import Event, State, StateChanged, TurnFailed, TurnFinished, TurnStarted
 from assistant.memory.protocol import Memory
-from assistant.messages import Given, Picture, Usage
+from assistant.messages import Given, Usage
 from assistant.model.base import ChatModel, check_sight
 from assistant.secrets.redactor import Redactor
-from assistant.session import pictures
-from assistant.session.entries import (
-    AssistantEntry,
-    AttachmentEntry,
-    Entry,
-    UserEntry,
-    usage_of,
-)
+from assistant.session.entries import AssistantEntry, Entry, UserEntry, usage_of
 from assistant.session.history.turns import NO_REPLY, group, last_said, open_question, succeeded
 from assistant.session.transcript import Transcript
 from assistant.settings.prompt import ContextSettings
@@ -123,15 +102,11 @@ class Conversation:
         if not message.strip():
             raise UsageError("the message is empty", "Write something")
         check_sight(self.model, attached)
-        asked = heard(self.transcript, message)
+        asked = hearing.heard(self.transcript, message)
         self.interruption.reset()
         self.untold += withheld(self.redactor.found(text))
         self.begun()
-        for title, given in attached.items():
-            if isinstance(given, Picture):
-                pictures.keep(self.transcript, title, given)
-            else:
-                self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
+        hearing.attach(self.transcript, attached, self.redactor.redact)
         yield from self._turn(asked)
 
     def resume(self) -> Iterator[Event]:
@@ -144,7 +119,7 @@ class Conversation:
         self._begun_at = self.clock()
         try:
             yield TurnStarted(self.transcript.session, asked.id)
-            yield from _attached(self.transcript.entries)
+            yield from hearing.attached(self.transcript)
             yield StateChanged(State.INITIALIZING)
             yield from self._notices()
             yield from brought_in(self.skills, self.transcript, self.model)
@@ -310,11 +285,3 @@ def _room(talk: Conversation, prompt: Prompt, memory: Recalling) -> Room:
             talk.transcript, talk.memory, talk.model, window, talk.redactor.redact, talk.trusted
         ),
     )
-
-
-def _attached(entries: Sequence[Entry]) -> Iterator[Event]:
-    """What came with the latest message."""
-    for entry in group(entries)[-1].entries:
-        if isinstance(entry, AttachmentEntry):
-            picture = entry.text.strip("()") if entry.picture else ""
-            yield Attached(entry.title, len(entry.text.splitlines()), picture)

@@ -23,8 +23,7 @@ from assistant.session import ids, transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.history.turns import group, unanswered
 from assistant.tools.sandbox import choice
-from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 from tests.model.validator import wire_faults
@@ -54,7 +53,7 @@ TEST = f"{Path(sys.executable).resolve()} -B -m unittest -v shop.test_prices"
 def place(tmp_path: Path) -> Iterator[Workspace]:
     """A trusted workspace with the package in it; its daemon is ended afterwards."""
     root = tmp_path / "place"
-    made = workspace.create(root).workspace
+    made = template.create(root).workspace
     trust.grant(made)
     for name, text in PACKAGE.items():
         path = root / name

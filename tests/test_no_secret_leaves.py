@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant.messages import Reply, ToolCall
-from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 from tests.secrets.tokens import core, tokens
@@ -31,7 +30,7 @@ REGISTERED = "an owl named Otto"
 def place(tmp_path: Path) -> Iterator[Workspace]:
     """A trusted workspace with secrets in its files; its daemon is ended afterwards."""
     root = tmp_path / "place"
-    made = workspace.create(root).workspace
+    made = template.create(root).workspace
     trust.grant(made)
     (root / "keys.txt").write_text(listed(IN_FILE))
     (root / "more.txt").write_text(listed(PRINTED))

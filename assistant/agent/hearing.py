@@ -1,7 +1,15 @@
-"""The owner's message in the transcript: it begins a turn, or answers what the model has asked."""
+"""The owner's message in the transcript, with what comes with it.
+
+It begins a turn, or answers what the model has asked.
+"""
+
+from collections.abc import Callable, Iterator
 
 from assistant.agent.loop import answered
-from assistant.session.entries import ToolResultEntry, UserEntry
+from assistant.events import Attached
+from assistant.messages import Given, Picture
+from assistant.session import pictures
+from assistant.session.entries import AttachmentEntry, ToolResultEntry, UserEntry
 from assistant.session.history.turns import group, open_question
 from assistant.session.transcript import Transcript
 from assistant.tools.asking import ASK
@@ -16,3 +24,20 @@ def heard(transcript: Transcript, message: str) -> UserEntry:
     said = answered(Question(waits.question, waits.options, waits.several), message)
     transcript.append(ToolResultEntry(waits.call_id, ASK, said.content, said.error, said.compact))
     return group(transcript.entries)[-1].asked
+
+
+def attach(transcript: Transcript, given: Given, redact: Callable[[str], str]) -> None:
+    """Write down what comes with the message, a picture with its copy."""
+    for title, each in given.items():
+        if isinstance(each, Picture):
+            pictures.keep(transcript, title, each)
+        else:
+            transcript.append(AttachmentEntry(title, redact(each)))
+
+
+def attached(transcript: Transcript) -> Iterator[Attached]:
+    """What came with the latest message."""
+    for entry in group(transcript.entries)[-1].entries:
+        if isinstance(entry, AttachmentEntry):
+            picture = entry.text.strip("()") if entry.picture else ""
+            yield Attached(entry.title, len(entry.text.splitlines()), picture)

@@ -10,7 +10,7 @@ from assistant.memory.daemon import stop
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
-from scripts.benchmark import measure
+from scripts.benchmark import indexing, measure
 from scripts.benchmark.facts import Fact, facts, write_single
 from scripts.benchmark.kept import KeptEmbedder
 from scripts.benchmark.measure import ASSISTANT, PYTHON, clocked, rival, run, seconds
@@ -94,10 +94,8 @@ def embedded(place: Workspace) -> int:
 
 def prepare(root: Path, embedder: KeptEmbedder | Embedder) -> tuple[Workspace, list[Fact]]:
     """A workspace whose one file holds the facts, indexed."""
-    from scripts.benchmark.growth import index
-
     place = measure.make_workspace(root)
     items = facts(FACTS)
     write_single(place.root, items)
-    index(place, embedder)
+    indexing.index(place, embedder)
     return place, items

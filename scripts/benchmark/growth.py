@@ -49,14 +49,6 @@ class Stage:
     bare_memory: int
 
 
-def index(place: Workspace, embedder: Embedder) -> None:
-    """Index a workspace in this process, Chroma included."""
-    made = Synchronizer(place, embedder, IndexSettings())
-    made.refresh()
-    made.store.dense.drain()
-    made.close()
-
-
 def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> Stage:
     """Build a memory of this size, then ask and edit it through its daemon."""
     place = measure.make_workspace(directory / f"w{size}")

@@ -7,6 +7,7 @@ from statistics import median
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.settings.memory import IndexSettings
+from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_single
 from scripts.benchmark.measure import clocked, rival
@@ -29,9 +30,9 @@ def first(report: Report, directory: Path, embedder: Embedder) -> float:
         place = measure.make_workspace(directory / f"first{number}")
         write_single(place.root, items)
         before = clocked(lambda: embedder.embed(texts))[0]
-        index = Synchronizer(place, embedder, IndexSettings())
-        spent, done = clocked(index.refresh)
-        index.close()
+        made = Synchronizer(place, embedder, IndexSettings())
+        spent, done = clocked(made.refresh)
+        made.close()
         after = clocked(lambda: embedder.embed(texts))[0]
         ours.append(done.embedded / spent)
         bare.append(2 * FACTS / (before + after))
@@ -54,3 +55,11 @@ def bare_upsert(directory: Path, vectors: Path, chunks: int) -> float:
     """Seconds of Chroma's own upsert; leaves the collection there."""
     shutil.rmtree(directory, ignore_errors=True)
     return float(rival("upsert", directory, vectors, chunks))
+
+
+def index(place: Workspace, embedder: Embedder) -> None:
+    """Index a workspace in this process, Chroma included."""
+    made = Synchronizer(place, embedder, IndexSettings())
+    made.refresh()
+    made.store.dense.drain()
+    made.close()

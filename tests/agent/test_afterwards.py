@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from assistant.disk import locking
-from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
 from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, sse
@@ -31,7 +30,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
     root = tmp_path / "place"
-    trust.grant(workspace.create(root).workspace)
+    trust.grant(template.create(root).workspace)
     yield root
     subprocess.run([ASSISTANT, "-w", root, "daemon", "stop"], capture_output=True, check=True)
 

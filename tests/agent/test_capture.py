@@ -23,7 +23,7 @@ from assistant.session.entries import (
 )
 from assistant.session.reading import book
 from assistant.session.transcript import Transcript
-from assistant.workspace import folder, trust
+from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Answer, Provider, Received, fails
 
@@ -33,7 +33,7 @@ FACTS = ("The owner is allergic to nuts", "The owner's sister lives in Porto")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Workspace]:
-    made = folder.create(tmp_path / "place").workspace
+    made = template.create(tmp_path / "place").workspace
     trust.grant(made)
     yield made
     stop(made, lambda _: None)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -19,7 +18,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def place(tmp_path: Path) -> Iterator[Path]:
     """A trusted workspace that knows about a key; its daemon is ended afterwards."""
     root = tmp_path / "place"
-    trust.grant(workspace.create(root).workspace)
+    trust.grant(template.create(root).workspace)
     with (root / "MEMORY.md").open("a") as memory:
         memory.write("\n- The spare key is with Ada, next door\n")
     yield root

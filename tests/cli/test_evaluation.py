@@ -13,8 +13,7 @@ import pytest
 
 from assistant.display import local_time
 from assistant.upkeep.quiz_by_model import BATCH
-from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider, Received
 
@@ -32,7 +31,7 @@ MEMORY = """# Memory
 @pytest.fixture
 def place(tmp_path: Path) -> Workspace:
     """A workspace with more facts of one wording than a recall returns."""
-    made = workspace.create(tmp_path / "place").workspace
+    made = template.create(tmp_path / "place").workspace
     trust.grant(made)
     (made.root / "MEMORY.md").write_text(MEMORY, encoding="utf-8")
     return made

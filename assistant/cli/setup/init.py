@@ -10,7 +10,7 @@ import typer
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted
 from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 
 
 def register(cli: typer.Typer) -> None:
@@ -56,16 +56,16 @@ def init(
     typer.echo(f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks all.")
 
 
-def make(root: Path) -> workspace.Created:
+def make(root: Path) -> template.Created:
     """Make a workspace that is trusted, and new unless it was one already."""
-    created = workspace.create(root)
+    created = template.create(root)
     trust.grant(created.workspace)
     if not created.kept:
         created.workspace.new.touch()
     return created
 
 
-def tell(created: workspace.Created) -> None:
+def tell(created: template.Created) -> None:
     """Say which files a workspace got."""
     for name in created.added:
         typer.echo(f"added {name}")
@@ -73,12 +73,12 @@ def tell(created: workspace.Created) -> None:
         typer.echo(f"kept  {name}")
 
 
-def _restored(archive: Path, root: Path) -> tuple[list[str], workspace.Created]:
+def _restored(archive: Path, root: Path) -> tuple[list[str], template.Created]:
     """Make the workspace that an archive holds, which whoever has it at hand trusts."""
     from assistant.moving.archive import restore  # behind `--help`
 
     names = restore(archive, root)
-    created = workspace.create(root)
+    created = template.create(root)
     trust.grant(created.workspace)
     return names, created
 

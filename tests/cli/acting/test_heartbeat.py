@@ -12,7 +12,7 @@ import pytest
 
 from assistant.acting.heartbeat import beat, claims
 from assistant.messages import Reply, ToolCall
-from assistant.workspace import folder, trust
+from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider
@@ -112,7 +112,7 @@ def test_a_beat_ends_at_its_cap_and_none_begins_past_the_months(
 @pytest.fixture
 def here(tmp_path: Path) -> Workspace:
     """A trusted workspace, in this process."""
-    place = folder.create(tmp_path / "here").workspace
+    place = template.create(tmp_path / "here").workspace
     trust.grant(place)
     return place
 

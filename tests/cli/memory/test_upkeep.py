@@ -21,7 +21,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.settings.memory import EmbeddingSettings
-from assistant.workspace import folder as workspace
+from assistant.workspace import template
 from assistant.workspace.folder import Workspace
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
@@ -31,7 +31,7 @@ TOOL = Origin("tool", "s1", ("e1", "e2"))
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Workspace]:
     """A workspace whose daemon is ended afterwards."""
-    made = workspace.create(tmp_path / "place").workspace
+    made = template.create(tmp_path / "place").workspace
     yield made
     run(made, "daemon", "stop")
 

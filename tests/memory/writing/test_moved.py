@@ -11,7 +11,7 @@ from assistant.memory.base import Fact
 from assistant.memory.daemon.client import connect
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.review import Review
-from assistant.workspace import folder
+from assistant.workspace import template
 from assistant.workspace.folder import Workspace
 
 
@@ -32,14 +32,14 @@ def test_nothing_is_written_where_it_was(workspace: Workspace, again: bool) -> N
 
 
 def test_no_daemon_begins_where_it_was_nor_serves_another_that_came_there(tmp_path: Path) -> None:
-    place = folder.create(tmp_path / "place").workspace
+    place = template.create(tmp_path / "place").workspace
     memory = connect(place, {})
     memory.remember([Fact("Likes tea")])
     place.root.rename(tmp_path / "moved")
     with pytest.raises(AssistantError):
         memory.remember([Fact("Has a dog")])
     assert not place.root.exists()
-    folder.create(place.root)
+    template.create(place.root)
     before = (place.root / "MEMORY.md").read_bytes()
     for waits in (False, True):
         with pytest.raises(StorageError, match="another folder"):
@@ -60,7 +60,7 @@ def test_what_waits_is_not_held_at_another_s_place(workspace: Workspace) -> None
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_what_root_made_belongs_to_the_owner_of_the_workspace(tmp_path: Path) -> None:
-    place = folder.create(tmp_path / "place").workspace
+    place = template.create(tmp_path / "place").workspace
     for path in (place.root, *place.root.rglob("*")):
         os.chown(path, 4711, 4712)
     elsewhere = tmp_path / "elsewhere"

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistant.messages import Reply, ToolCall
-from assistant.workspace import folder as workspace
-from assistant.workspace import trust
+from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider
 from tests.tools.conftest import ends, reached, running
@@ -21,7 +20,7 @@ ASSISTANT = Path(sys.executable).with_name("assistant")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Workspace]:
-    made = workspace.create(tmp_path / "place").workspace
+    made = template.create(tmp_path / "place").workspace
     trust.grant(made)
     yield made
     subprocess.run([ASSISTANT, "-w", made.root, "daemon", "stop"], capture_output=True)
