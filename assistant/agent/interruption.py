@@ -33,11 +33,6 @@ class Interruption:
             if self._said:
                 self.event.set()
 
-    def interject(self, text: str) -> None:
-        """Stop the current call or tool; `text` joins the turn."""
-        self.queue(text)
-        self.hurry()
-
     def wanted(self) -> bool:
         """Whether anything is to stop."""
         return self.event.is_set()

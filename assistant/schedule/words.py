@@ -1,4 +1,4 @@
-"""Schedules in plain words, and back: "every 30 minutes", "weekdays at 9", "each Friday".
+"""Schedules out of plain words: "every 30 minutes", "weekdays at 9", "each Friday".
 
 Reading takes one form after the other from the beginning of a text, as long as one fits; what is
 left is the reader's. Nothing is guessed: words that say no rhythm give no schedule.

@@ -33,7 +33,8 @@ def test_a_silent_model_is_left_behind_and_hangs_up_when_it_speaks() -> None:
     interruption = Interruption()
     stream = listen(silent(), interruption)
     assert next(stream) == TextPiece("hm")
-    interruption.interject("stop")
+    interruption.queue("stop")
+    interruption.hurry()
     assert list(stream) == []
     assert not closed.is_set()
     speak.set()

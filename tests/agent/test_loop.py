@@ -75,6 +75,10 @@ class Workbench:
             **self.options,
         )
 
+    def interject(self, text: str) -> None:
+        self.interruption.queue(text)
+        self.interruption.hurry()
+
     def run(self) -> list[Event]:
         return list(run_turn(self.agent()))
 
@@ -481,7 +485,7 @@ def test_a_message_in_the_middle_of_a_stream_joins_the_turn() -> None:
     bench = Workbench(ScriptedModel("one two three", "Four it is."))
     turn = run_turn(bench.agent())
     next(turn), next(turn)
-    bench.interruption.interject("make it four")
+    bench.interject("make it four")
     list(turn)
     assert bench.model.cancelled == 1
     assert [message.content for message in bench.model.requests[1].messages] == [
@@ -518,7 +522,7 @@ def test_a_hurried_message_stops_the_stream_and_the_event_says_so() -> None:
 def test_a_message_while_a_tool_runs_stops_the_calls_after_it() -> None:
     calls = (look("c1"), look("c2", place="b"))
     bench = Workbench(ScriptedModel(calling(*calls), "As you wish."))
-    bench.on_run = lambda: bench.interruption.interject("never mind")
+    bench.on_run = lambda: bench.interject("never mind")
     bench.run()
     assert bench.ran == ["look here 1"]
     assert bench.results()[1].content == STOPPED
@@ -527,7 +531,7 @@ def test_a_message_while_a_tool_runs_stops_the_calls_after_it() -> None:
 
 def test_a_message_with_the_last_piece_is_not_lost() -> None:
     def last(*_: object) -> Sequence[Piece | ModelError]:
-        bench.interruption.interject("one more thing")
+        bench.interject("one more thing")
         return [Reply("Done.")]
 
     bench = Workbench(ScriptedModel(last, "And that."))

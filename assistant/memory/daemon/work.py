@@ -85,7 +85,7 @@ class Work:
             self._opened().refresh()
         except AssistantError as error:
             logger.warning("memory cannot be made ready: %s", type(error).__name__)
-        except Exception:
+        except BaseException:  # Chroma's panics, too: nobody asks this thread how it went
             logger.exception("memory cannot be made ready")
 
     def _opened(self) -> Served:

@@ -6,7 +6,7 @@ that is running shown as a summary; an error. All of it is a view: the transcrip
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePosixPath
@@ -203,13 +203,6 @@ def cut(result: ToolResultEntry, call: ToolCall | None = None) -> ToolResultEntr
         f"{shown.count(chr(10)) + 1}. To read on, call {result.tool} for the part after that.]"
     )
     return replace(result, content=shown + notice)
-
-
-def shortened(turn: Turn) -> Iterator[Turn]:
-    """The turn with its oldest result summarised, then its two oldest, … all but the last."""
-    results = _results(turn)
-    for count in range(1, len(results)):
-        yield _with_results(turn, _summarising(results[:count]))
 
 
 def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:

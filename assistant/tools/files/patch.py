@@ -18,7 +18,6 @@ GIT_HEADER = re.compile(
 )
 ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
-NO_NEWLINE = "\\ No newline at end of file"
 FENCE = "```"
 
 

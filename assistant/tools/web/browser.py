@@ -16,7 +16,7 @@ from assistant.tools.web.addresses import Guard
 from assistant.tools.web.proxy import Proxy
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import BrowserContext, Locator, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """What the system may call its Chromium."""
@@ -143,8 +143,8 @@ class Browser:
                 while (wanted := self._steps.get()) is not None:
                     step, done = wanted
                     try:
-                        step(context.pages[-1])
-                        done.set_result(_seen(context.pages[-1]))
+                        step(_page(context))
+                        done.set_result(_seen(_page(context)))
                     except ToolError as error:
                         done.set_exception(error)
                     except Error as error:
@@ -161,6 +161,11 @@ class Browser:
         while not self._steps.empty():
             if (wanted := self._steps.get()) is not None:
                 wanted[1].set_exception(ToolError(f"the browser failed: {why}"))
+
+
+def _page(context: "BrowserContext") -> "Page":
+    """The page that was opened last, or an empty one where all have closed themselves."""
+    return context.pages[-1] if context.pages else context.new_page()
 
 
 def _thing(page: "Page", number: int) -> "Locator":
