@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.cli import resident
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.settings.memory import EmbeddingSettings
@@ -50,6 +51,15 @@ def provider() -> Iterator[Provider]:
     """A language-model provider on a local socket, with an empty script."""
     with Provider() as server:
         yield server
+
+
+@pytest.fixture(autouse=True, scope="session")
+def resident_ended() -> Iterator[None]:
+    """The process that waits for `ask` serves all tests, and is ended after the last."""
+    yield
+    with pytest.MonkeyPatch.context() as as_in_tests:
+        as_in_tests.delenv("XDG_RUNTIME_DIR", raising=False)
+        resident.stop()
 
 
 @pytest.fixture(autouse=True, scope="session")

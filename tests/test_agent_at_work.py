@@ -27,6 +27,7 @@ from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 from tests.model.validator import wire_faults
+from tests.support.daemon import ended
 from tests.support.provider import Answer, Provider, Received
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
@@ -60,7 +61,7 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     yield made
-    subprocess.run([ASSISTANT, "-w", root, "daemon", "stop"], capture_output=True, check=False)
+    ended(root)
 
 
 def environment(provider: Provider, **more: str) -> dict[str, str]:

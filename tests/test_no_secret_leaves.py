@@ -14,6 +14,7 @@ from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 from tests.secrets.tokens import core, tokens
+from tests.support.daemon import ended
 from tests.support.provider import Provider
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
@@ -39,7 +40,7 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
             fence = f"```\n{token}\n```" if "\n" in token else f"- The {kind} credential: {token}"
             memory.write(f"\n{fence}\n")
     yield made
-    subprocess.run([ASSISTANT, "-w", root, "daemon", "stop"], capture_output=True, check=False)
+    ended(root)
 
 
 def listed(seeded: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ from assistant.disk import locking
 from assistant.workspace import template, trust
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
+from tests.support.daemon import ended
 from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, sse
 
 SAID = "I am allergic to nuts and my sister lives in Porto"
@@ -32,7 +33,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
     root = tmp_path / "place"
     trust.grant(template.create(root).workspace)
     yield root
-    subprocess.run([ASSISTANT, "-w", root, "daemon", "stop"], capture_output=True, check=True)
+    ended(root)
 
 
 def is_reading(request: Received) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant.workspace import template, trust
+from tests.support.daemon import ended
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -22,7 +23,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
     with (root / "MEMORY.md").open("a") as memory:
         memory.write("\n- The spare key is with Ada, next door\n")
     yield root
-    subprocess.run([ASSISTANT, "-w", root, "daemon", "stop"], capture_output=True, check=True)
+    ended(root)
 
 
 @pytest.fixture

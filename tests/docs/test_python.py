@@ -1,7 +1,6 @@
 """The Python page: its examples run and print what they show, and its names are the public ones."""
 
 import inspect
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import assistant
 from assistant import api
+from tests.support.daemon import ended
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/python.md").read_text("utf-8")
 WRITTEN = "2026-11-22"
@@ -28,8 +28,7 @@ def test_the_examples_print_what_they_show(home: Path) -> None:
     for code, shown in EXAMPLES:
         assert len(code.splitlines()) <= 10
         assert run(code).strip() == shown.replace(WRITTEN, date.today().isoformat()).strip()
-    stop = [Path(sys.executable).with_name("assistant"), "-w", home / "notes", "daemon", "stop"]
-    subprocess.run(stop, capture_output=True, check=True, env=dict(os.environ))
+    ended(home / "notes")
 
 
 def test_the_public_names_are_those_that_the_page_lists() -> None:

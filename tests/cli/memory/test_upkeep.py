@@ -23,6 +23,7 @@ from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.settings.memory import EmbeddingSettings
 from assistant.workspace import template
 from assistant.workspace.folder import Workspace
+from tests.support.daemon import ended
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
 TOOL = Origin("tool", "s1", ("e1", "e2"))
@@ -33,7 +34,7 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
     """A workspace whose daemon is ended afterwards."""
     made = template.create(tmp_path / "place").workspace
     yield made
-    run(made, "daemon", "stop")
+    ended(made.root)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from assistant.workspace import folder as workspace
 from assistant.workspace import trust
 from tests.cli.conftest import Run
+from tests.support.daemon import ended
 
 
 def test_init_adds_what_is_missing_and_keeps_the_rest(place: Path, run: Run) -> None:
@@ -31,7 +32,7 @@ def test_a_copied_workspace_stays_out_of_prompts_until_it_is_trusted(
     assert run("-w", str(copy.root), "trust").returncode == 0
     assert trust.is_trusted(copy)
     assert "Ada, next door" in run("-w", str(copy.root), "context", "spare key").stdout
-    run("-w", str(copy.root), "daemon", "stop")
+    ended(copy.root)
 
 
 def test_a_setting_is_kept_with_the_files_comments(run: Run) -> None:

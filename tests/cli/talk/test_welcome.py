@@ -10,6 +10,7 @@ from assistant.cli.talk import welcome
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
+from tests.support.daemon import ended
 from tests.support.provider import Provider, fails
 
 
@@ -17,7 +18,7 @@ from tests.support.provider import Provider, fails
 def made(home: Path) -> Iterator[Path]:
     """The default workspace, which the test is to make; its daemon is ended."""
     yield home / ".assistant/workspace"
-    subprocess.run([ASSISTANT, "daemon", "stop"], capture_output=True)
+    ended(home / ".assistant/workspace")
 
 
 def test_the_first_hour(made: Path, home: Path) -> None:

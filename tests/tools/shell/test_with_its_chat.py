@@ -12,6 +12,7 @@ import pytest
 from assistant.messages import Reply, ToolCall
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
+from tests.support.daemon import ended
 from tests.support.provider import Provider
 from tests.tools.conftest import ends, reached, running
 
@@ -23,7 +24,7 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
     made = template.create(tmp_path / "place").workspace
     trust.grant(made)
     yield made
-    subprocess.run([ASSISTANT, "-w", made.root, "daemon", "stop"], capture_output=True)
+    ended(made.root)
 
 
 @pytest.fixture
