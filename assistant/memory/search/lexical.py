@@ -138,10 +138,12 @@ def _touched(grains: Grains, score: Scores, above: Scores) -> Rows:
 @dataclass(frozen=True, slots=True)
 class Match:
     """Scores of positions: `window` by the words of a chunk and what belongs to it, `section` by
-    those of its section, `names` by how many of the names it holds."""
+    those of its section, `covered` by what the words tell that it or its heading holds at all,
+    `names` by how many of the names it holds."""
 
     window: Scores
     section: Scores
+    covered: Scores
     names: Scores
 
 
@@ -160,17 +162,18 @@ def match(
     lengths = _weighted(grains.lengths[near], _WEIGHTS)
     average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
     of_section = grains.section[positions]
-    found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(3)))
+    found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
     near_rows = np.append(layout.rowid, NOWHERE)[near]
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
         local = _counted(near_rows, rows, counts)
-        found.window[:] += idf(len(rows), total) * saturated(
-            _weighted(local, _WEIGHTS), lengths, average
-        )
-        found.names[:] += (local[:, REACH] > 0) & (term.text in names)
+        told = idf(len(rows), total)
+        found.window[:] += told * saturated(_weighted(local, _WEIGHTS), lengths, average)
+        held = local[:, REACH] > 0
+        found.names[:] += held & (term.text in names)
         headed = _headed(grains, headings[term.text])
+        found.covered[:] += told * (held | (headed[of_section] > 0))
         said = headed + np.bincount(grains.section[at], counts, len(headed))
         counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
         weight = idf(int(np.count_nonzero(said)), len(said))

@@ -19,6 +19,10 @@ class Means:
     """Of what anybody could answer, more is asked."""
     headings: bool = True
     """The path and the headings above a fact count."""
+    coverage: bool = True
+    """So does how much of the question a fact covers."""
+    namesakes: bool = True
+    """A name that a fact has in common with the question counts less than its other words."""
     understanding: bool = True
     """A meaning counts by how far the model knows the language."""
     letters: bool = True

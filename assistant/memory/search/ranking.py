@@ -30,13 +30,15 @@ WEIGHTS: Weights = {
 """Of a turn of a conversation."""
 ALONE: Weights = {
     "dense": 10.6,
-    "dense_section": 3.0,  # cosine of the question and what stands above it
-    "bm25": 3.0,  # its own words
-    "bm25_section": 8.0,  # the words above it
-    "date": 5.3,
+    "dense_section": 3.5,  # cosine of the question and what stands above it
+    "bm25": 2.0,  # its own words
+    "bm25_section": 7.0,  # the words above it
+    "covered": 4.0,  # the share of the question that its words and those above it hold, squared
+    "name": -1.0,  # it holds the name asked about, as do all facts on the one so named
+    "date": 4.0,
 }
 """Of what stands alone."""
-SIGNALS = tuple(WEIGHTS)
+SIGNALS = tuple(dict.fromkeys((*WEIGHTS, *ALONE)))
 
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""

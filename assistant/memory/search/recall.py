@@ -4,6 +4,7 @@ Candidates come from Chroma and from the words' postings; only they, their neigh
 sections are looked at, so that a recall costs the same whatever the memory holds.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -49,8 +50,12 @@ SHOWN_MISSES = 5
 KNOWN = 0.25
 """From here on the model tells one wording from another; the cosines of a script that it does not
 know are all alike."""
-HEADED = [SIGNALS.index("dense_section"), SIGNALS.index("bm25_section")]
-"""What tells of a fact where it stands."""
+OF_FACTS = {
+    "headings": [SIGNALS.index("dense_section"), SIGNALS.index("bm25_section")],
+    "coverage": [SIGNALS.index("covered")],
+    "namesakes": [SIGNALS.index("name")],
+}
+"""The signals of facts that means of recall stand for."""
 UNHEARD = 3
 """So many passages are listed for words that memory does not know."""
 NEARBY = "Memory says nothing of “{}”; this lies nearest to it"
@@ -99,7 +104,8 @@ class Recaller:
         self.means = ALL
         self._settings = settings
         self._today = today
-        alone = {name: ranking.ALONE[name] for name in ranking.ALONE if name in weights}
+        left_out = ranking.WEIGHTS.keys() - weights.keys()
+        alone = {name: each for name, each in ranking.ALONE.items() if name not in left_out}
         self._both = weights, alone
         self._embedder = embedder
         self._scanner = Scanner(store, embedder)
@@ -153,9 +159,10 @@ class Recaller:
         abstain = self._settings.abstain if query.abstain is None else query.abstain
         if not (abstain and self.means.abstaining):
             return _Listed(_passages(found), [], False, False)
-        weak = _strength(question, ranked) < 0
+        strength = _strength(question, ranked)
+        weak = strength < 0
         free = query.k is not None or bool(question.periods) or not self.means.floor
-        worth = 0 if weak else plausible(found, free=free)
+        worth = 0 if weak else plausible(found, math.inf if free else strength)
         if question.unheard:
             worth = min(worth, UNHEARD)
         rest = _passages(found[worth:]) if query.why else []
@@ -197,8 +204,9 @@ class Recaller:
         match_section(matrix, view, similarity, positions)
         matrix[:, SIGNALS.index("dense_section")] *= understood
         match_traits(matrix, view.columns, question, positions)
-        if not self.means.headings:
-            matrix[:, HEADED] *= view.layout.turn[positions][:, None]
+        for means, signals in OF_FACTS.items():
+            if not getattr(self.means, means):
+                matrix[:, signals] *= view.layout.turn[positions][:, None]
         return self._ranked(view.layout, positions, matrix, understood)
 
     def _understood(self, question: Question) -> float:

@@ -1,5 +1,6 @@
 """From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
 
+import math
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ SURE = 8
 """So many are listed if they are plausible at all."""
 FAR = 7.0
 """The others must not lie so far below the best."""
+MORE = 100
+"""So many others there are for each unit of the strength of the best match."""
 KEPT = 4096
 """Of so many texts the words are kept from one question to the next."""
 STEP = 0.001
@@ -71,16 +74,18 @@ def arrange(
     return _later_first(placed, asked, latest) if later else placed
 
 
-def plausible(found: Sequence[Scored], *, free: bool = True) -> int:
+def plausible(found: Sequence[Scored], strength: float = math.inf) -> int:
     """How many, best first, may well hold the answer, given the best.
 
-    Unless the list is `free`, since its length is set or the question names a time and asks for any
-    of many, more is asked of each beyond the first few.
+    Beyond the first few more is asked of each, and the weaker the best match, the fewer there are;
+    not of infinite `strength`, where the list's length is set, or any of many is asked for.
     """
     best = found[0].score if found else 0.0
     sure = [each for each in found[:SURE] if each.score >= best - IMPLAUSIBLE]
-    least = best - (IMPLAUSIBLE if free else FAR)
-    return len(sure) + sum(each.score >= least for each in found[SURE:])
+    if math.isinf(strength):
+        return len(sure) + sum(each.score >= best - IMPLAUSIBLE for each in found[SURE:])
+    more = round(MORE * max(0.0, strength))
+    return len(sure) + sum(each.score >= best - FAR for each in found[SURE : SURE + more])
 
 
 def successor(chunk: Chunk) -> str | None:

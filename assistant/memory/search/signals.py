@@ -50,6 +50,8 @@ def match_words(
     whole = lexical.total_idf(question.terms, len(grains.layout))
     put(matrix, "bm25", found.window / whole)
     put(matrix, "bm25_section", found.section / whole)
+    alone = ~grains.layout.turn[positions]
+    put(matrix, "covered", (found.covered / whole) ** 2 * alone)
     put(matrix, "name", found.names / np.float32(len(question.names) or 1))
 
 
