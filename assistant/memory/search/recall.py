@@ -37,6 +37,7 @@ from assistant.memory.search.signals import (
 from assistant.memory.search.similarity import Scanner, understanding
 from assistant.memory.text.chunks import passage
 from assistant.settings.memory import MemorySettings
+from assistant.workspace.folder import PROCEDURE_FILES
 
 NEAREST = 100
 """Candidates asked of Chroma."""
@@ -76,6 +77,11 @@ class Ranked:
     def turns(self) -> NDArray[np.bool_]:
         """Which of them are turns of a conversation."""
         return self.layout.turn[self.positions]
+
+    def instructions(self) -> NDArray[np.bool_]:
+        """Which of them say what to do, and nothing of whom they are asked of."""
+        told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
+        return told[self.layout.source[self.positions]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ class Recaller:
         abstain = self._settings.abstain if query.abstain is None else query.abstain
         if not (abstain and self.means.abstaining):
             return _Listed(_passages(found), [], False, False)
-        strength = _strength(question, ranked)
+        strength = _strength(question, ranked, instructed=only is not None)
         weak = strength < 0
         free = query.k is not None or bool(question.periods) or not self.means.floor
         worth = 0 if weak else plausible(found, math.inf if free else strength)
@@ -241,15 +247,22 @@ class Recaller:
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
 
-def _strength(question: Question, ranked: Ranked) -> float:
-    """How good the best match is, by what the question asks for; below 0 it is worth nothing."""
-    return ranking.strength(
-        ranked.matrix,
-        question.unknown_names,
-        known_names=bool(question.names) and not question.unknown_names,
-        general=question.general,
-        unheard=question.unheard,
-        understood=ranked.understood,
+def _strength(question: Question, ranked: Ranked, *, instructed: bool) -> float:
+    """How good the best match is, by what the question asks for; below 0 it is worth nothing.
+
+    Unless it is `instructed` what to do, more is asked of a procedure, as if anybody could answer.
+    """
+    told = ranked.instructions() & (not instructed)
+    return max(
+        ranking.strength(
+            ranked.matrix[told == general],
+            question.unknown_names,
+            known_names=bool(question.names) and not question.unknown_names,
+            general=question.general or general,
+            unheard=question.unheard,
+            understood=ranked.understood,
+        )
+        for general in (False, True)
     )
 
 

@@ -36,7 +36,7 @@ SURE = 8
 """So many are listed if they are plausible at all."""
 FAR = 7.0
 """The others must not lie so far below the best."""
-MORE = 100
+MORE = 130
 """So many others there are for each unit of the strength of the best match."""
 KEPT = 4096
 """Of so many texts the words are kept from one question to the next."""

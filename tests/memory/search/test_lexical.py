@@ -69,6 +69,15 @@ def test_the_section_of_a_fact_is_its_heading(catalog: Catalog) -> None:
     assert not garden[ANN:].any()
 
 
+def test_a_fact_covers_what_it_or_its_heading_holds_however_often(catalog: Catalog) -> None:
+    one, other, both = (
+        match(catalog, words).covered for words in ("beans", "garden", "beans garden")
+    )
+    assert one[0] > one[1] == 0
+    assert other[0] == other[1] > 0
+    assert both[0] == pytest.approx(one[0] + other[0])
+
+
 def test_the_section_of_a_turn_is_all_that_was_said_there(catalog: Catalog) -> None:
     section = match(catalog, "slugs").section
     assert (section[ANN:] > 0).all()

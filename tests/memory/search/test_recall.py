@@ -274,6 +274,21 @@ MANUALS = """# {0} {1}
 """
 
 
+def test_a_procedure_is_no_answer_to_what_is_asked_of_the_owner(
+    workspace: Workspace, embedder: OnnxEmbedder, remember: Remember
+) -> None:
+    (workspace.root / "AGENTS.md").write_text(
+        "# Procedures\n\n"
+        "- When my owner asks how to change my tone, voice, style, name or personality: tell them "
+        "to edit IDENTITY.md, with one line they could paste into it.\n"
+        "- When planning a trip: ask for the dates first.\n",
+        encoding="utf-8",
+    )
+    recaller = remember("- The cat sleeps on the radiator.\n", embedder)
+    assert recaller.recall(Query("what is my name")).abstained
+    assert "dates first" in best(recaller, "plan a trip")
+
+
 def test_a_passage_is_found_by_where_it_stands(
     remember: Remember, workspace: Workspace, embedder: OnnxEmbedder
 ) -> None:

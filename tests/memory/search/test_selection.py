@@ -8,7 +8,7 @@ import pytest
 from assistant.memory.base import Passage, Status, fill
 from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
-from assistant.memory.search.selection import Scored, arrange
+from assistant.memory.search.selection import FAR, SURE, Scored, arrange, plausible
 from assistant.memory.text.chunks import Chunk, passage
 
 
@@ -235,3 +235,12 @@ def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_
     assert plains(arrange(found, asked, latest=True))[0].startswith("Book club")
     assert plains(arrange(found, asked))[0].startswith("The book")
     assert plains(arrange(found, asked, latest=True, later=False))[0].startswith("The book")
+
+
+def test_the_weaker_the_best_match_the_fewer_stand_behind_the_first() -> None:
+    found = [scored(str(n), 10 - n / 10) for n in range(40)]
+    counts = [plausible(found, strength) for strength in (0.0, 0.05, 0.1, 1.0)]
+    assert counts[0] == SURE
+    assert counts == sorted(set(counts))
+    assert plausible(found) == counts[-1] == len(found)
+    assert plausible([*found, scored("far", 10 - FAR - 1)], 1.0) == len(found)

@@ -15,7 +15,7 @@ FILE = """# Lindholm
 - The dentist is in Park Street
 - Choir rehearsal with Petrova on Wednesday
 - The solicitors have the covers
-- Maria likes cello
+- Maria likes cello, Celine the ceiling
 - Unser Vermieter wohnt im Hafen, die Miete ist hoch
 """
 
@@ -53,6 +53,7 @@ def test_an_error_or_two_give_way_to_what_memory_knows(
     [
         ("who mends the copier", "english"),
         ("call Mario", "english"),
+        ("the feline", "english"),  # the model spells it out, memory has only Celine
         ("lovers in the dark", "english"),  # a word, though memory has only covers
         ("wer ist der Vermieter im Haken", "german"),
         ("wie noch", "german"),

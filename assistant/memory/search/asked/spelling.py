@@ -1,11 +1,15 @@
 """Typing errors in a question: a word that memory does not know gives way to known ones.
 
-A word that the embedding model knows as a whole is spelt right, and asks for what memory lacks. Of
-another language than English it knows few; there only what must be an error is one: a letter left
-out, doubled, or exchanged with the next.
+A word that the embedding model knows as a whole, or that a list of the language's words has, is
+spelt right, and asks for what memory lacks. Of another language than English only what must be an
+error is one, since words are long there and have many forms: a letter left out, doubled, or
+exchanged with the next.
 """
 
+import gzip
 import re
+from functools import lru_cache
+from importlib import resources
 
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.sqlite.catalog import Catalog
@@ -18,6 +22,18 @@ SURE = 7
 """In a word of so many letters two of them may be taken for others."""
 WORDS = 40
 """Of a longer question so many unknown words are looked at."""
+_LISTS = {
+    "arabic": "ar",
+    "dutch": "nl",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "italian": "it",
+    "portuguese": "pt",
+    "russian": "ru",
+    "spanish": "es",
+}
+"""The languages whose words are listed, by pyspellchecker."""
 _WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 
@@ -33,13 +49,15 @@ class Spelling:
         odd = [
             word
             for word in dict.fromkeys(_WORD.findall(text))
-            if not is_function_word(word, language) and not self._is_a_word(word)
+            if not is_function_word(word, language) and not self._is_a_word(word, language)
         ]
         meant = {word: self._meant(word, language) for word in odd[:WORDS]}
         return _WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
 
-    def _is_a_word(self, word: str) -> bool:
-        """Whether the model knows it, or what it is the plural of, and need not spell it out."""
+    def _is_a_word(self, word: str, language: str) -> bool:
+        """Whether it is listed, or the model knows it, or what it is the plural of, as a whole."""
+        if f'"{word.casefold()}":'.encode() in _words(language):
+            return True
         shortest = min(self._embedder.count_tokens(each) for each in (word, word.rstrip("s")))
         return shortest - self._embedder.count_tokens("") <= 1
 
@@ -58,6 +76,16 @@ class Spelling:
 
     def _is_known(self, word: str, language: str) -> bool:
         return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
+
+
+@lru_cache(2)
+def _words(language: str) -> bytes:
+    """The words of a language as they are kept, JSON with each in quotes: a set of them would take
+    ten times the memory, and longer to make than a few searches do."""
+    if language not in _LISTS:
+        return b""
+    file = resources.files("spellchecker") / "resources" / f"{_LISTS[language]}.json.gz"
+    return gzip.decompress(file.read_bytes())
 
 
 def _may_be(word: str, other: str, distance: int, changed: bool, language: str) -> bool:
