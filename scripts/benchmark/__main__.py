@@ -1,6 +1,7 @@
 """`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md.
 
-`--million SIZE …` measures growth alone, up to a million chunks, and writes nothing.
+`--million SIZE …` measures growth alone, up to a million chunks; `--against COMMIT` the same
+commands on the same facts with the code of another commit. Both write nothing.
 """
 
 import argparse
@@ -9,7 +10,17 @@ from pathlib import Path
 
 from assistant.memory.embedding import compile
 from assistant.settings.memory import EmbeddingSettings
-from scripts.benchmark import chat, commands, growth, indexing, measure, million, one_file, summary
+from scripts.benchmark import (
+    against,
+    chat,
+    commands,
+    growth,
+    indexing,
+    measure,
+    million,
+    one_file,
+    summary,
+)
 from scripts.benchmark.facts import facts
 from scripts.benchmark.kept import KeptEmbedder, keep
 from scripts.benchmark.report import Report
@@ -29,10 +40,15 @@ def main() -> None:
     parser.add_argument(
         "--million", nargs="*", type=int, metavar="SIZE", help="growth alone, to a million chunks"
     )
+    parser.add_argument("--against", metavar="COMMIT", help="another commit beside this one")
     asked = parser.parse_args()
     sizes = QUICK_SIZES if asked.quick else SIZES
     report = Report()
     with measure.room() as directory:
+        if asked.against:
+            sizes = against.SIZES[:2] if asked.quick else against.SIZES
+            against.against(directory, asked.against, sizes)
+            return
         if asked.million is not None:
             _measure_growth(report, directory, asked.million or million.SIZES)
             return

@@ -126,9 +126,9 @@ def resident(pid: int | str = "self") -> int:
     return int(found.split()[1]) * 1024
 
 
-def await_rest(pid: int) -> None:
+def await_rest(pid: int, seconds: float = 120) -> None:
     """Return when a process has used next to no processor for a second. Raises TimeoutError."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         before = ticks(pid)
         time.sleep(1)

@@ -7,26 +7,23 @@ elsewhere, or of another version or model.
 import contextlib
 import json
 import os
-import platform
 import shutil
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
 
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.ahead import kept_for
-from assistant.memory.index.chroma.base import collection_name
+from assistant.memory.index.belonging import MANIFEST, belongs
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.database import SCHEMA_VERSION, CatalogDamaged
+from assistant.memory.index.sqlite.database import CatalogDamaged
+from assistant.memory.index.sqlite.examining import Examination, are_large, drop_unless_whole
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
 from assistant.memory.index.stand_in import StandIn, sweep, takes_writes
 from assistant.settings.memory import IndexSettings
 
-MANIFEST = "manifest.json"
 LOOK_SECONDS = 30.0
 """How often a disk that took no writes is looked at."""
 SPARE_VECTORS = 1000
@@ -54,6 +51,7 @@ class IndexStore:
         self._closed = False
         self._stand_in: StandIn | None = None
         self._looked = 0.0
+        self._examination: Examination | None = None
         self.notices: list[str] = []
         sweep()
         try:
@@ -104,8 +102,17 @@ class IndexStore:
         self._let_go()
         if discard:
             self._discard()
+            drop_unless_whole(self._cache)
         self.notices.append(notice)
         self.catalog, self.dense = self._open()
+
+    def examined(self, *, wait: bool = False) -> None:
+        """Raise CatalogDamaged if that was found since it was opened; `wait` for all to be read."""
+        if self._examination is not None:
+            if wait:
+                self._examination.wait()
+            if self._examination.damaged is not None:
+                raise self._examination.damaged
 
     def unsaid(self, fact: str) -> dict[str, str]:
         """The files that do not state a fact, each with the digest of what was indexed of it."""
@@ -129,11 +136,13 @@ class IndexStore:
             return
         self._closed = True
         self.dense.close()
+        whole = self._end_examination()
         with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
             if prune and not self._awaits_another_model():
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
-            self._marker.unlink(missing_ok=True)
+            if whole:
+                self._marker.unlink(missing_ok=True)
         if self._stand_in is not None:
             self._stand_in.close()
 
@@ -156,7 +165,15 @@ class IndexStore:
     def _cache(self) -> Path:
         return self._stand_in.cache if self._stand_in else cache_path(self._corpus.identity)
 
+    def _end_examination(self) -> bool:
+        """Leave off; whether nothing is left to be examined."""
+        examination, self._examination = self._examination, None
+        if examination is not None:
+            examination.close()
+        return examination is None or examination.passed
+
     def _let_go(self) -> None:
+        self._end_examination()
         with contextlib.suppress(MemoryFailure, StorageError):
             self.dense.close()
         with contextlib.suppress(CatalogDamaged, StorageError):
@@ -195,15 +212,15 @@ class IndexStore:
         """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
         cache = self._cache
         unclean = self._mark()
+        aside = unclean and are_large(self._catalog_path, cache)
         try:
-            catalog = Catalog(self._catalog_path, cache, check=unclean)
+            catalog = Catalog(self._catalog_path, cache, check=unclean and not aside)
         except CatalogDamaged as error:
             if not (self._stand_in or self.can_write()):  # a full disk looks like damage
                 raise StorageError(error.message, "Make room on the disk") from error
             self.notices.append(DAMAGED)
             self._discard()
-            for path in cache.parent.glob(f"{cache.name}*"):
-                path.unlink()
+            drop_unless_whole(cache)
             self._begin()
             return Catalog(self._catalog_path, cache)
         if catalog.count() and catalog.fact("vectors") != catalog.vectors.token:
@@ -213,6 +230,7 @@ class IndexStore:
             self._begin()
             catalog = Catalog(self._catalog_path, cache)
         catalog.keep_fact("vectors", catalog.vectors.token)
+        self._examination = Examination(self._catalog_path, cache) if aside else None
         return catalog
 
     def _mark(self) -> bool:
@@ -225,13 +243,7 @@ class IndexStore:
     @property
     def belongs(self) -> dict[str, str | int]:
         """Where an index belongs: one that was copied from elsewhere is not this one's."""
-        return {
-            "schema": SCHEMA_VERSION,
-            "embedder": self._fingerprint,
-            "machine": _machine(),
-            "user": os.getuid(),
-            "root": str(self._corpus.identity),
-        }
+        return belongs(self._corpus.identity, self._fingerprint)
 
     def _check_manifest(self) -> None:
         """Throw away an index that is not ours."""
@@ -264,33 +276,8 @@ class IndexStore:
                     path.unlink(missing_ok=True)
 
 
-def owner_of(collection: str, belongs: Mapping[str, Any]) -> Literal["theirs", "nobody", "unknown"]:
-    """Whose a collection on a server is that belongs so.
-
-    Nobody's, if it was made here by this user, for a workspace that is gone or is indexed otherwise
-    by now.
-    """
-    if belongs.get("machine") != _machine() or belongs.get("user") != os.getuid():
-        return "unknown"
-    if not Path(str(belongs.get("root"))).exists():
-        return "nobody"
-    try:
-        now = json.loads(storage.read(Path(str(belongs.get("index"))) / MANIFEST))
-    except (FileNotFoundError, ValueError):
-        return "theirs"  # its index is made again, under the same name
-    mine = isinstance(now, dict) and collection_name(now) == collection
-    return "theirs" if mine else "nobody"
-
-
 def _inode(path: Path) -> int:
     try:
         return path.stat().st_ino
     except OSError:
         return -1
-
-
-def _machine() -> str:
-    try:
-        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
-    except OSError:
-        return platform.node()

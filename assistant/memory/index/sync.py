@@ -150,6 +150,8 @@ class Synchronizer:
     def scrub(self) -> None:
         """Leave no byte in the index of what the files no longer hold."""
         with self._lock:
+            with contextlib.suppress(CatalogDamaged):  # which the refresh mends
+                self.store.examined(wait=True)
             self.refresh()
             self.store.catalog.scrub()
             self.store.dense.refill()  # Chroma's files keep the vectors of what was deleted
@@ -173,6 +175,7 @@ class Synchronizer:
             self._files.look_again()
         deadline, before = time.monotonic() + seconds, self._embedded()
         try:
+            self.store.examined()
             changed, left = self._files.reconcile(progress, deadline, order)
         except (CatalogDamaged, StorageError) as error:
             self._make_usable(error)

@@ -19,8 +19,10 @@ from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.index.making import GROUP
 from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.database import CatalogDamaged
+from assistant.memory.index.sqlite.examining import AT_ONCE
 from assistant.memory.index.sqlite.vector_cache import cache_path
-from assistant.memory.index.store import SPARE_VECTORS
+from assistant.memory.index.store import DAMAGED, SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
@@ -550,3 +552,32 @@ def test_the_index_in_the_way_of_a_file_is_a_storage_error(
     with pytest.raises(StorageError) as raised:
         Synchronizer(workspace, hashing, IndexSettings())
     assert raised.value.cure
+
+
+@pytest.mark.parametrize("name", ["catalog.db", "vectors.db"])
+def test_a_large_index_is_read_through_behind_the_answers(
+    workspace: Workspace, start: Open, name: str
+) -> None:
+    index = start()
+    write(workspace, many(300))
+    index.refresh()
+    before = ids(index)
+    cache = cache_path(workspace.identity)
+    path = workspace.index / name if name == "catalog.db" else cache
+    index.close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE padding (value BLOB)")
+        db.execute("INSERT INTO padding VALUES (zeroblob(?))", (2 * AT_ONCE,))
+        db.commit()
+    with path.open("r+b") as file:
+        file.seek(40 * 4096)
+        file.write(bytes(4096))
+    (workspace.index / "catalog.open").touch()
+    index = start()
+    with pytest.raises(CatalogDamaged):
+        index.store.examined(wait=True)
+    assert index.refresh().notices[0] == DAMAGED
+    assert ids(index) == before
+    agrees(index, workspace)
+    index.close()
+    assert not (workspace.index / "catalog.open").exists()

@@ -7,7 +7,7 @@ the index does not take it; the index is told of it by `ATTACH`.
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_hex
 
@@ -66,6 +66,9 @@ CREATE TABLE token (value TEXT NOT NULL);
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {CACHE_VERSION};
 """
+
+
+OnOpen = Callable[[sqlite3.Connection], None]
 
 
 class CatalogDamaged(MemoryFailure):
@@ -222,9 +225,7 @@ class Database:
     def verify(self) -> None:
         """Read it from end to end. Raises CatalogDamaged."""
         with self.using() as db:
-            verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if verdict != "ok":
-                raise sqlite3.DatabaseError(verdict)
+            _read_through(db)
 
     def vacuum(self) -> None:
         """Leave no byte of what was deleted, in free pages or in the logs."""
@@ -311,9 +312,26 @@ def _verify(db: sqlite3.Connection, version: int, check: bool) -> None:
     if identity != [APPLICATION_ID, version]:
         raise sqlite3.DatabaseError("it was made by another version")
     if check:
-        verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise sqlite3.DatabaseError(verdict)
+        _read_through(db)
+
+
+def _read_through(db: sqlite3.Connection) -> None:
+    verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(verdict)
+
+
+def examine(path: Path, version: int, opened: OnOpen = lambda _: None) -> None:
+    """Read a database from end to end, on a connection of its own, which `opened` is given.
+
+    Raises CatalogDamaged, StorageError.
+    """
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with translated(path):
+        db = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=10)
+        with contextlib.closing(db):
+            opened(db)
+            _verify(db, version, check=True)
 
 
 def tokenizing_database() -> sqlite3.Connection:
