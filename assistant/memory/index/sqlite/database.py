@@ -7,7 +7,7 @@ the index does not take it; the index is told of it by `ATTACH`.
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
 
@@ -66,9 +66,6 @@ CREATE TABLE token (value TEXT NOT NULL);
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {CACHE_VERSION};
 """
-
-
-OnOpen = Callable[[sqlite3.Connection], None]
 
 
 class CatalogDamaged(MemoryFailure):
@@ -247,7 +244,7 @@ def _prepare_cache(path: Path, check: bool) -> str:
             db.executescript(_CACHE_SCHEMA)
             db.execute("INSERT INTO token VALUES (?)", (token_hex(8),))
         path.chmod(0o600)
-        _verify(db, CACHE_VERSION, check)
+        verify(db, CACHE_VERSION, check)
         return str(db.execute("SELECT value FROM token").fetchone()[0])
 
 
@@ -263,7 +260,7 @@ def _open(path: Path, cache: Path, check: bool) -> sqlite3.Connection:
         if _is_empty(db):
             db.executescript(_SCHEMA)
         path.chmod(0o600)
-        _verify(db, SCHEMA_VERSION, check)
+        verify(db, SCHEMA_VERSION, check)
     finally:
         db.close()
     return _attached(path, cache)
@@ -305,7 +302,8 @@ def _is_empty(db: sqlite3.Connection) -> bool:
     return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
-def _verify(db: sqlite3.Connection, version: int, check: bool) -> None:
+def verify(db: sqlite3.Connection, version: int, check: bool) -> None:
+    """See that it is a database of ours, of this version; `check` reads all of it."""
     identity = [
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     ]
@@ -319,19 +317,6 @@ def _read_through(db: sqlite3.Connection) -> None:
     verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
         raise sqlite3.DatabaseError(verdict)
-
-
-def examine(path: Path, version: int, opened: OnOpen = lambda _: None) -> None:
-    """Read a database from end to end, on a connection of its own, which `opened` is given.
-
-    Raises CatalogDamaged, StorageError.
-    """
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    with translated(path):
-        db = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=10)
-        with contextlib.closing(db):
-            opened(db)
-            _verify(db, version, check=True)
 
 
 def tokenizing_database() -> sqlite3.Connection:

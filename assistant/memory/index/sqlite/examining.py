@@ -7,6 +7,7 @@ answers are given meanwhile, of rows that have checksums of their own.
 import contextlib
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from assistant.errors import StorageError
@@ -14,12 +15,16 @@ from assistant.memory.index.sqlite.database import (
     CACHE_VERSION,
     SCHEMA_VERSION,
     CatalogDamaged,
-    examine,
+    translated,
+    verify,
 )
 
 AT_ONCE = 32 << 20
 """Files of so many bytes together are read before the first answer: a tenth of a second."""
 POLL_SECONDS = 0.02
+
+
+OnOpen = Callable[[sqlite3.Connection], None]
 
 
 class Examination:
@@ -51,7 +56,7 @@ class Examination:
     def _work(self) -> None:
         try:
             for path, version in self._versions.items():
-                examine(path, version, self._opened)
+                _examine(path, version, self._opened)
         except CatalogDamaged as error:
             self.damaged = None if self._closing else error
         except StorageError:
@@ -71,7 +76,17 @@ def are_large(*paths: Path) -> bool:
 def drop_unless_whole(cache: Path) -> None:
     """Delete cached vectors that are damaged: what is whole need not be embedded again."""
     try:
-        examine(cache, CACHE_VERSION)
+        _examine(cache, CACHE_VERSION)
     except (CatalogDamaged, StorageError):
         for path in cache.parent.glob(f"{cache.name}*"):
             path.unlink()
+
+
+def _examine(path: Path, version: int, opened: OnOpen = lambda _: None) -> None:
+    """Read a database from end to end, on a connection of its own, which `opened` is given."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with translated(path):
+        db = sqlite3.connect(address, uri=True, check_same_thread=False, timeout=10)
+        with contextlib.closing(db):
+            opened(db)
+            verify(db, version, check=True)
