@@ -23,6 +23,8 @@ PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600
 PRIVATE = ".assistant"
 """The program's own folder in a workspace."""
+LARGEST = 256 << 20
+"""Bytes of the largest memory file that is read."""
 TEMPORARY = ".assistant-tmp"
 """How the names of temporary files end."""
 

@@ -11,8 +11,6 @@ from assistant.memory.index.sqlite.rows import Stat
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
-LARGEST = 256 << 20
-"""Bytes of the largest file that is read."""
 
 
 def trusted(known: Source, stat: Stat) -> bool:
@@ -31,7 +29,7 @@ def read(path: str) -> tuple[Stat, bytes]:
     """The bytes of a file, and its stat from before: a later change shows itself."""
     with storage.open_file(Path(path)) as file:
         found = os.fstat(file.fileno())
-        if found.st_size > LARGEST:
-            raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB")
+        if found.st_size > storage.LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {storage.LARGEST >> 20} MB")
         data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
     return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data

@@ -1,51 +1,77 @@
-"""What a merge that failed leaves in a file: the marks of a conflict, which are no facts."""
+"""What a merge that failed leaves in a file: the marks of a conflict, which are no facts.
+
+Those of git, Mercurial and Subversion, with what was there before or not, and of Jujutsu; of any
+length, since that can be set.
+"""
 
 import re
+from bisect import bisect
+from collections.abc import Iterator
 
 from assistant.memory.text.markdown.blotting import holds
 
-_MARK = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: [^\n]*)?\r?$", re.MULTILINE)
+_MARK = re.compile(
+    r"^(?P<mark>(?P<of>[<|=>%+\\-])(?P=of){6,})(?P<said>[ \t][^\r\n]*)?\r?$", re.MULTILINE
+)
 _FENCE = re.compile(r"^ {0,3}(?P<run>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
+_SPAN = tuple[int, int]
 
 
 def conflict_in(text: str) -> int | None:
     """The line of the first conflict; None if there is none. One shown in a fence is an example."""
-    marks = _marks(text)
-    return text.count("\n", 0, marks[0][0]) + 1 if marks else None
+    first = next(_conflicts(text), None)
+    return text.count("\n", 0, first[0][0]) + 1 if first else None
 
 
 def without_marks(text: str) -> str:
     """The text with the marks of its conflicts blotted out by spaces, all else at its place."""
     parts, at = [], 0
-    for start, end in _marks(text):
-        parts += [text[at:start], " " * (end - start)]
-        at = end
+    for conflict in _conflicts(text):
+        for start, end in conflict:
+            parts += [text[at:start], " " * (end - start)]
+            at = end
     return "".join([*parts, text[at:]]) if parts else text
 
 
-def _marks(text: str) -> list[tuple[int, int]]:
-    """Where the marks of whole conflicts stand: both sides, with what parts them."""
-    if not (holds(text, "<<<<<<<") and "\n=======" in text):
-        return []
+def _conflicts(text: str) -> Iterator[list[_SPAN]]:
+    """Where the marks of each conflict stand: of its sides, and of what parts them. One whose end
+    was taken out already is one still."""
+    begun: list[_SPAN] = []
+    width, parted = 0, False
+    for mark in _marks(text):
+        if mark["of"] == "<":
+            if parted:
+                yield begun
+            begun, width, parted = [mark.span()], len(mark["mark"]), False
+        elif begun and len(mark["mark"]) == width and _belongs(mark):
+            begun.append(mark.span())
+            if mark["of"] == ">" and parted:
+                yield begun
+                begun, parted = [], False
+            parted = bool(begun) and (parted or mark["of"] not in "|>")
+    if parted:
+        yield begun
+
+
+def _belongs(mark: re.Match[str]) -> bool:
+    """Whether a line within a conflict marks something; a rule or a heading's underline does not,
+    which Jujutsu's marks look like but for what they say."""
+    return mark["of"] in "|=>" or bool((mark["said"] or "").strip())
+
+
+def _marks(text: str) -> Iterator[re.Match[str]]:
+    """The lines that may be marks, and stand in no fence."""
+    if not holds(text, "<<<<<<<"):
+        return
     fences = _fences(text)
-    found: list[tuple[int, int]] = []
-    begun: list[tuple[int, int]] = []
     for mark in _MARK.finditer(text):
-        if any(start < mark.start() < end for start, end in fences):
-            continue
-        match mark[0][0]:
-            case "<":
-                begun = [mark.span()]
-            case ">" if len(begun) > 1:
-                found += [*begun, mark.span()]
-                begun = []
-            case _ if begun:
-                begun.append(mark.span())
-    return found
+        at = bisect(fences, (mark.start(), len(text))) - 1
+        if at < 0 or mark.start() >= fences[at][1]:
+            yield mark
 
 
-def _fences(text: str) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+def _fences(text: str) -> list[_SPAN]:
+    found: list[_SPAN] = []
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:

@@ -57,7 +57,8 @@ class Erasures:
         if not erased:
             return ()
         draft, sources = Draft(self._commits.workspace), self._commits.workspace.sources()
-        said = set().union(*(fact_keys(draft.text(source)) for source in sources))
+        readable = filter(draft.is_text, sources)
+        said = set().union(*(fact_keys(draft.text(source)) for source in readable))
         lost = (write for write in erased if fact_key(write.text) not in said)
         return tuple(map(self._journal.entry, lost))
 

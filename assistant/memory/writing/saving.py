@@ -54,6 +54,8 @@ def look(path: Path) -> Seen:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise StorageError(f"{path} is no ordinary file", "Put a file in its place")
+            if found.st_size > storage.LARGEST:
+                raise StorageError(f"{path} is larger than {storage.LARGEST >> 20} MB", "Split it")
             return Seen(path, file.read(), _sign(found))
 
 

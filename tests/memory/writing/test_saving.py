@@ -221,3 +221,9 @@ def test_what_is_no_file_is_not_read(path: Path, make: Callable[[Path], object])
     make(path)
     with pytest.raises(StorageError):
         look(path)
+
+
+def test_what_is_too_large_to_be_indexed_is_not_read(path: Path) -> None:
+    os.truncate(path, storage.LARGEST + 1)
+    with pytest.raises(StorageError, match="larger than 256 MB"):
+        look(path)

@@ -294,3 +294,14 @@ def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> No
     (workspace.root / "AGENTS.md").write_text("* likes tea!\n")
     ledger.observe("MEMORY.md")
     assert ledger.erasures.all() == ()
+
+
+def test_a_file_that_is_no_text_keeps_no_offer_from_the_owner(workspace: Workspace) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
+    save(path, buffer + "typed\n", "rename")
+    (workspace.root / "memory").mkdir(exist_ok=True)
+    (workspace.root / "memory" / "old.md").write_bytes("- Caf\u00e9 des Arts\n".encode("latin-1"))
+    ledger.observe("MEMORY.md")
+    assert [entry.text for entry in ledger.erasures.all()] == ["Likes tea"]
