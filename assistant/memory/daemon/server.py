@@ -1,7 +1,8 @@
 """A memory daemon's life: it listens, serves, and notices a reason to leave.
 
-Reasons are: idle, asked to yield, told by a signal, robbed of its workspace. If its socket is
-lost, as when a logout removes the runtime directory, it listens again, where it can be found.
+Reasons are: idle, asked to yield, told by a signal, robbed of its workspace, older than its code.
+If its socket is lost, as when a logout removes the runtime directory, it listens again, where it
+can be found.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from assistant.disk.locking import Lock
 from assistant.errors import DaemonError
 from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import sockets, wire
+from assistant.memory.daemon.code import Code
 from assistant.memory.daemon.connection import Connection
 from assistant.memory.daemon.work import Served, Work
 from assistant.memory.state import DaemonStatus
@@ -55,11 +57,12 @@ class Server:
     ) -> None:
         self._hello = hello
         self._root = Path(hello.workspace)
+        self._code = Code()
         self._held = held
         self._idle_seconds = idle_seconds
         self._most_connections = most_connections
         log = str(sockets.log_path(self._root))
-        self.work = Work(lambda: opener(self._progress, self._notify), log)
+        self.work = Work(lambda: self._opened(opener), log)
         self.gone = asyncio.Event()
         self._leaving = asyncio.Event()
         self._connections: set[Connection] = set()
@@ -79,6 +82,11 @@ class Server:
         await self._look_around()
         self._hush()
         await self._finish()
+
+    def _opened(self, opener: Opener) -> Served:
+        memory = opener(self._progress, self._notify)
+        self._code.look()  # most of it was loaded for that
+        return memory
 
     def touch(self) -> None:
         """Take the hint that a memory file may have changed; from any thread."""
@@ -180,6 +188,9 @@ class Server:
         hello = greeting.hello
         if replace(hello, digest="") != replace(self._hello, digest=""):
             self.leave("a client needs another version")
+            return None
+        if self._code.changed():
+            self.leave("its code is another by now")
             return None
         if hello.digest != self._hello.digest:
             self._give_way(greeting.configured)

@@ -1,7 +1,9 @@
 """Large files are indexed aside, on a thread of their own, while all else goes on."""
 
+import contextlib
+import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import Stat
@@ -60,6 +62,19 @@ class Aside:
                 if name is None:
                     self._thread = None
                     return
-            self._index(name)
+            with _no_collection():
+                self._index(name)
             with self._turn:
                 del self._names[name]
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Look for no cycles meanwhile, nor ever in what was made: to go through millions of tokens
+    takes seconds, in which no other thread runs."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

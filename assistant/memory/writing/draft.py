@@ -46,8 +46,8 @@ class Draft:
         if source not in self._original and (line := conflict_in(text)):
             raise StorageError(
                 f"{source} holds a conflict of a merge (line {line}); nothing was changed",
-                "Keep what is right of both sides, take out the marks (<<<<<<<, ======= and the like),"
-                " and try again",
+                "Keep what is right of both sides, take out the marks (<<<<<<<, ======= and the"
+                " like), and try again",
             )
         return text
 

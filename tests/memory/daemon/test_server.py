@@ -5,15 +5,19 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+import assistant
 from assistant import config
 from assistant.errors import ConfigError, DaemonError, StorageError
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, sockets, stop, wire
+from assistant.memory.daemon.code import LOOK_SECONDS
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import dial, pid
@@ -184,3 +188,35 @@ def test_the_log_holds_no_query_and_no_fact(
     assert "listening as process" in log.read_text("utf-8")
     assert "zanzibar" not in log.read_text("utf-8")
     assert log.parent.stat().st_mode & 0o777 == 0o700
+
+
+ASKING = """
+import sys
+from pathlib import Path
+from assistant.memory.base import Query
+from assistant.memory.daemon import client
+from assistant.workspace.folder import Workspace
+workspace = Workspace(Path(sys.argv[1]))
+client.connect(workspace, {}).recall(Query("anything"))
+print(client.daemon_status(workspace).pid)
+"""
+
+
+def test_a_daemon_whose_code_was_changed_gives_way(workspace: Workspace, tmp_path: Path) -> None:
+    """As a checkout or an upgrade in place does, which leave the number of the version."""
+
+    def ask() -> str:
+        command = [sys.executable, "-c", ASKING, str(workspace.root)]
+        return subprocess.run(
+            command, cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
+
+    code = tmp_path / "assistant"
+    shutil.copytree(Path(assistant.__file__).parent, code)
+    first = ask()
+    time.sleep(LOOK_SECONDS)
+    assert ask() == first
+    with (code / "memory" / "local" / "answers.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    time.sleep(LOOK_SECONDS)
+    assert ask() not in ("", first)

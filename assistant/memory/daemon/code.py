@@ -1,0 +1,48 @@
+"""The program's files, as this process loaded them: a checkout or an upgrade in place makes others.
+
+The number of its version need not tell: whoever develops it changes that once in a while.
+"""
+
+import os
+import sys
+import time
+
+LOOK_SECONDS = 1.0
+"""How often its files are looked at, at the most: half a millisecond each time."""
+
+
+class Code:
+    """The files of a package that were loaded until now."""
+
+    def __init__(self, package: str = "assistant") -> None:
+        self._package = package
+        self._seen: dict[str, tuple[int, int] | None] = {}
+        self._looked = 0.0
+        self.look()
+
+    def look(self) -> bool:
+        """See what was loaded since; whether a file is another than when it was first seen."""
+        self._looked = time.monotonic()
+        now = {path: _sign(path) for path in self._loaded()}
+        return any([self._seen.setdefault(path, sign) != sign for path, sign in now.items()])
+
+    def changed(self) -> bool:
+        """The same, looked at now and then."""
+        return time.monotonic() - self._looked >= LOOK_SECONDS and self.look()
+
+    def _loaded(self) -> list[str]:
+        modules = list(sys.modules.items())  # another thread may import meanwhile
+        files = (
+            getattr(module, "__file__", None)
+            for name, module in modules
+            if name == self._package or name.startswith(f"{self._package}.")
+        )
+        return [each for each in files if each]
+
+
+def _sign(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
