@@ -1,6 +1,7 @@
 """What grows with a memory and what does not, in counts: statements, files read, embeddings."""
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,3 +147,24 @@ def test_a_remember_reads_its_file_as_often_as_the_guard_needs(workspace: Worksp
         memory.remember([Fact("The spare key hangs in the shed")])
     memory.close()
     assert names == ["MEMORY.md"] * 3
+
+
+def test_a_purge_does_not_wait_until_chroma_is_filled_after_the_last(tmp_path: Path) -> None:
+    index, _ = opened(tmp_path, FACTS)
+    dense = index.store.dense
+    again = threading.Thread(target=dense.refill)
+    told: list[int] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        told.append(done)
+        if not again.is_alive():
+            again.start()
+            again.join(0.2)
+
+    dense.refill()
+    dense.drain(progress)
+    again.join()
+    assert told and max(told) < FACTS
+    dense.drain()
+    assert dense.count() == index.store.catalog.count()
+    index.close()

@@ -81,6 +81,8 @@ class DenseIndex:
         """Why the server is not asked, in one line, while that is so."""
         self._wake = threading.Event()
         self._closing = threading.Event()
+        self._emptying = threading.Event()
+        """Set while somebody waits to throw Chroma's data away: to go on filling it is in vain."""
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
 
@@ -136,7 +138,9 @@ class DenseIndex:
 
         Raises MemoryFailure when a Chroma server does not answer; it is still told everything.
         """
+        self._emptying.set()
         with self._delivering:
+            self._emptying.clear()
             self._doubt()
             self._catalog.outbox.tell_all()
             self._store.reset()
@@ -247,7 +251,7 @@ class DenseIndex:
         if self._doubted and self._catalog.count() and not self._store.count():
             self._begin_again()
         done, total = 0, self._catalog.outbox.size
-        while not self._closing.is_set():
+        while not (self._closing.is_set() or self._emptying.is_set()):
             told = self._catalog.outbox.pending(BATCH)
             if not told.mark:
                 break
@@ -257,7 +261,7 @@ class DenseIndex:
             done += len(told)
             if total > BATCH:
                 progress("Filling the vector index", min(done, total), total)
-        if self._doubted and not self._closing.is_set():
+        if self._doubted and not (self._closing.is_set() or self._emptying.is_set()):
             self._compare()
 
     def _begin_again(self) -> None:
