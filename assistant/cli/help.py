@@ -57,6 +57,7 @@ EXAMPLES = {
     ),
     "assistant eval": ("assistant eval -n 50", "assistant eval --with-model"),
     "assistant connect": (
+        "assistant connect",
         "assistant connect claude-code",
         "assistant connect zed --print",
         "assistant connect codex --undo",

@@ -14,7 +14,8 @@ from assistant.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.bridge.connect.changing import Change
-    from assistant.bridge.connect.programs import Program
+    from assistant.bridge.connect.checking import Connection
+    from assistant.bridge.connect.programs import Launch, Program
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed."
 COLOURS = {"-": "red", "+": "green", "@": "cyan"}
@@ -27,7 +28,9 @@ def register(cli: typer.Typer) -> None:
 
 def connect(
     context: typer.Context,
-    program: Annotated[str, typer.Argument(metavar="PROGRAM", help=NAMES)],
+    program: Annotated[
+        str, typer.Argument(metavar="[PROGRAM]", help=f"{NAMES} Without one, each is listed.")
+    ] = "",
     print_only: Annotated[
         bool, typer.Option("--print", help="Show what would change, and change nothing.")
     ] = False,
@@ -39,8 +42,12 @@ def connect(
     from assistant.bridge.connect import changing
     from assistant.bridge.connect.programs import Launch, named
 
-    chosen = named(program)
     launch = Launch(own_command(), context.obj.place().root)
+    if not program:
+        if undo or print_only or yes:
+            raise UsageError("no program is named", f"One of {NAMES}")
+        return _list(launch, as_json=as_json)
+    chosen = named(program)
     changes = (changing.unmaking if undo else changing.making)(chosen, launch)
     if not as_json:
         _show(changes)
@@ -57,6 +64,30 @@ def connect(
         print_json({"program": chosen.name, "changes": said, "made": made, "copies": kept})
     elif made or not changes:
         _tell(chosen, copies, made=made, undo=undo)
+
+
+def _list(launch: "Launch", *, as_json: bool) -> None:
+    """Tell of every program that can be connected how it stands; no server is started."""
+    from assistant.bridge.connect.checking import connections
+    from assistant.bridge.connect.programs import PROGRAMS
+
+    found = {each.program.name: each for each in connections(launch)}
+    told = {name: _state(found.get(name), str(launch.workspace)) for name in PROGRAMS}
+    if as_json:
+        print_json([{"program": name, "state": state} for name, state in told.items()])
+        return
+    width = max(map(len, told))
+    for name, state in told.items():
+        typer.echo(f"{name:{width}}  {spelled(state)}")
+
+
+def _state(connection: "Connection | None", workspace: str) -> str:
+    if connection is None:
+        return "not connected"
+    if connection.unclear:
+        return connection.unclear
+    hooks = "" if connection.whole else ", without its hooks"
+    return f"connected{'' if workspace in connection.command else ' to another workspace'}{hooks}"
 
 
 def _tell(program: "Program", copies: Sequence[Path], *, made: bool, undo: bool) -> None:

@@ -105,6 +105,13 @@ def _show(planned: "CopyMerge") -> None:
     for line in _diff(planned):
         colour = {"-": "red", "+": "green"}.get(line[:1])
         typer.echo(typer.style(spelled(line), fg=colour))
+    for text in planned.doubtful:
+        typer.echo(f"  comes back: {spelled(text)}")
+    if planned.doubtful:
+        typer.echo(
+            "  (written on this machine, gone from the file: nobody knows whether you deleted"
+            " it. `assistant forget` keeps a fact out)"
+        )
     for text in planned.left:
         typer.echo(f"  not taken, since it is no fact: {spelled(text.strip())}")
 

@@ -117,6 +117,12 @@ def _put_listed(tables: AoT, path: Path, value: Any) -> None:
             f"The next {section[:-1]} is {section}.{len(tables) + 1}.{first}",
         )
     if number == len(tables):
+        if path[2] != first and section == "sources":
+            raise UsageError(
+                f"there is no source {number + 1} yet, and its folder says what it is",
+                f"First `assistant config set {section}.{number + 1}.path FOLDER`, which also names"
+                " it; then this again",
+            )
         tables.append(tomlkit.table())
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
         tables[number]["name"] = re.sub(r"[^A-Za-z0-9]+", "-", str(value)).strip("-").split("-")[-1]

@@ -11,7 +11,7 @@ from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.merging.copying import CopyMerge, taken_in
+from assistant.memory.text.merging.copying import CopyMerge, added, taken_in
 from assistant.memory.text.merging.uniting import marked_line
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace, read_text
@@ -29,7 +29,7 @@ class Copies:
     def plan(self) -> list[CopyMerge]:
         """What would be done, a copy each, one built on the other. Raises StorageError for a file
         that cannot be read; of a copy that cannot, why."""
-        forgotten = self._forgotten()
+        written, forgotten = self._written()
         texts: dict[str, str] = {}
         found = []
         for copy, source in self._workspace.copies().items():
@@ -40,7 +40,9 @@ class Copies:
                 continue
             after, left = taken_in(before, text, forgotten)
             texts[source] = after if before.strip() else text
-            found.append(CopyMerge(copy, source, before, texts[source], tuple(left)))
+            more = added(before, texts[source])
+            doubtful = tuple(told for key, told in more.items() if key in written)
+            found.append(CopyMerge(copy, source, before, texts[source], tuple(left), doubtful))
         return found
 
     def take_in(self, planned: Sequence[CopyMerge]) -> None:
@@ -78,15 +80,17 @@ class Copies:
         path = self._workspace.root / name
         return read_text(path) if path.exists() else ""
 
-    def _forgotten(self) -> set[str]:
-        """The words of facts that were forgotten here and not written again."""
+    def _written(self) -> tuple[set[str], set[str]]:
+        """The words of facts that were written here; of those that were forgotten after that."""
         journal = self._commits.journal
         journal.refresh()
+        there: set[str] = set()
         gone: set[str] = set()
         for write in journal.acknowledged():
             keys = {fact_key(line) for line in write.text.split("\n") if line}
             if write.action == "forget" and not journal.is_undone(write):
                 gone |= keys
             elif write.action != "undo":
+                there |= keys
                 gone -= keys
-        return gone
+        return there, gone

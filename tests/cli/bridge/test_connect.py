@@ -63,6 +63,20 @@ def test_a_connection_is_made_once_and_taken_back_to_the_byte(
     assert "is not connected" in connect(workspace, name, "--undo", "--yes")
 
 
+def test_without_a_program_each_is_listed_with_its_state(workspace: Workspace, home: Path) -> None:
+    connect(workspace, "zed", "--yes")
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_text("{ no JSON")
+    before = files(home)
+    told = {each["program"]: each["state"] for each in json.loads(connect(workspace, "--json"))}
+    assert list(told) == NAMES and files(home) == before
+    assert (told["zed"], told["codex"]) == ("connected", "not connected")
+    assert "mcp.json" in told["cursor"]
+    assert "zed             connected\n" in connect(workspace)
+    with pytest.raises(UsageError, match="no program is named"):
+        connect(workspace, "--undo")
+
+
 @pytest.mark.parametrize(
     ("name", "path", "text"),
     [

@@ -64,6 +64,7 @@ def test_what_cannot_be_set_changes_nothing(file: Path, run: Run) -> None:
         ("profiles.9.name", "openai/a", "The next profile is profiles.3.name"),
         ("profiles.0.name", "openai/a", "there is no setting"),
         ("memory.k", "many", "'memory.k' cannot be 'many'"),
+        ("sources.1.name", "work", "First `assistant config set sources.1.path FOLDER`"),
         ("model", "nobody/model", "whom to ask for the model 'nobody/model'"),
     ):
         done = run("config", "set", key, value)

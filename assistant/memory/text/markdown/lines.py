@@ -17,6 +17,11 @@ def newline(text: str) -> str:
     return max(counts, key=lambda ending: counts[ending])
 
 
+def with_newlines(text: str, ending: str) -> str:
+    """The text with all its lines ended like that."""
+    return BREAKS.sub(ending, text) if "\r" in text or ending != "\n" else text
+
+
 def breaks_in(text: str) -> int:
     """How many lines of a text are ended; a search for one character outruns a pattern."""
     if "\r" not in text:

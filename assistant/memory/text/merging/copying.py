@@ -3,6 +3,7 @@
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from assistant.memory.text.markdown.lines import newline, with_newlines
 from assistant.memory.text.merging.overruling import overruled
 from assistant.memory.text.merging.units import (
     Unit,
@@ -21,7 +22,9 @@ from assistant.memory.text.merging.units import (
 class CopyMerge:
     """What a copy changes in the file that it is one of, and what of it is not taken: prose.
 
-    `fault` says why it can be taken in only once its owner has put something right.
+    `doubtful` are facts that it brings back: they were written on this machine and are gone from
+    the file, be it that its owner deleted them in an editor or that syncing replaced it. `fault`
+    says why it can be taken in only once its owner has put something right.
     """
 
     copy: str
@@ -29,6 +32,7 @@ class CopyMerge:
     before: str
     after: str
     left: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
     fault: str = ""
 
 
@@ -38,6 +42,8 @@ def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str,
     Nobody knows what both came of, so nothing is deleted; `forgotten` facts, by their words folded,
     do not come back, and prose that differs is not taken.
     """
+    ends = newline(ours)
+    ours, copy = with_newlines(ours, "\n"), with_newlines(copy, "\n")
     own, other = units_of(ours), units_of(copy)
     known = {name_of(each) for each in own}
     there = items_of(other)
@@ -51,7 +57,19 @@ def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str,
         out += appended(heading, units) if units else []
     left = [each.text for each in other if each.kind == "prose" and name_of(each) not in known]
     text = "".join(each.text for each in ended(overruled(out, (), own, other)))
-    return (text if ours.endswith("\n\n") else f"{text.rstrip(chr(10))}\n"), left
+    text = text if ours.endswith("\n\n") else f"{text.rstrip(chr(10))}\n"
+    return with_newlines(text, ends), left
+
+
+def added(before: str, after: str) -> dict[str, str]:
+    """The facts that a text has more than another and that stand, as they are said, by their
+    keys."""
+    known = items_of(units_of(before))
+    return {
+        key: each.text.strip()
+        for key, each in items_of(units_of(after)).items()
+        if key not in known and not struck_on(each.text)
+    }
 
 
 def _more(

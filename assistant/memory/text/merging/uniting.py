@@ -8,9 +8,10 @@ that git puts there. What comes of it is the same whichever side is called ours.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from assistant.memory.text.markdown.lines import newline, with_newlines
 from assistant.memory.text.merging.overruling import overruled
 from assistant.memory.text.merging.units import (
     Unit,
@@ -42,11 +43,15 @@ def marked_line(text: str) -> int | None:
 
 
 def united(base: str, ours: str, theirs: str) -> United:
-    """The two versions as one."""
+    """The two versions as one; its lines end as those of the side that changed their ends."""
     if ours == theirs or theirs == base:
         return United(ours)
     if ours == base:
         return United(theirs)
+    if any("\r" in text for text in (base, ours, theirs)):
+        new = {newline(ours), newline(theirs)} - {newline(base)}
+        done = united(*(with_newlines(text, "\n") for text in (base, ours, theirs)))
+        return replace(done, text=with_newlines(done.text, min(new, default=newline(base))))
     parts = [units_of(text) for text in (base, ours, theirs)]
     out: list[Unit] = []
     conflicts = 0

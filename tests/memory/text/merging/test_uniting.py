@@ -91,6 +91,8 @@ def test_a_copy_gives_its_facts_and_takes_none() -> None:
     )
     assert left == ["Else.\n"]
     assert taken_in(text, copy, {"gone"}) == (text, left)
+    windows = ours.replace("\n", "\r\n")
+    assert taken_in(windows, copy, {"gone"}) == (text.replace("\n", "\r\n"), left)
 
 
 @dataclass
@@ -161,6 +163,9 @@ def check(count: int) -> None:
         assert done == united(base, other.text, one.text)
         assert done.conflicts == 0
         assert united(base, done.text, done.text) == done
+        windows, one_windows = (text.replace("\n", "\r\n") for text in (done.text, one.text))
+        assert united(base, one_windows, other.text).text == windows
+        assert united(base, other.text, one_windows) == united(base, one_windows, other.text)
         lines = done.text.split("\n")
         for side in (one, other):
             for fact in side.typed:
