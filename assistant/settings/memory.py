@@ -13,7 +13,7 @@ from assistant.settings.base import RESERVED, Table, Texts
 class MemorySettings(Table):
     """[memory]: what recall returns."""
 
-    k: int = Field(default=28, ge=1)
+    k: int = Field(default=32, ge=1)
     """The most passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
     """The most tokens they may cost together."""

@@ -62,7 +62,3 @@ def _asked(line: str) -> Asked:
         history=tuple(raw.get("history", ())),
         kind=raw.get("kind", ""),
     )
-
-
-def _wordings(fact: str | list[str]) -> tuple[str, ...]:
-    return (fact,) if isinstance(fact, str) else tuple(fact)
