@@ -23,7 +23,10 @@ from assistant.tools.globs import Glob, across, folded, literally
 DENIED = "The owner's rules deny this call."
 """What the model is told, whether or not what it asked for is there."""
 SHELL = "shell"
-READING = ("read_file", "list_files", "find_files", "grep")
+READ = "read_file"
+READING = (READ, "list_files", "find_files", "grep")
+SHOWING = ("grep", "recall", SHELL)
+"""What else shows what is in a file: a place that may not be read is not read by these either."""
 WRITING = ("write_file", "edit_file", "apply_patch")
 OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
 """What joins or nests shell commands."""
@@ -43,6 +46,12 @@ class Rule:
     def names(self, tool: str) -> bool:
         """Whether the rule is about this tool."""
         return across(self.tool).matches(tool)
+
+    def binds(self, tool: str) -> bool:
+        """Whether a place that the rule names is named for this tool."""
+        return self.names(tool) or (
+            tool in SHOWING and self.pattern not in EVERYTHING and self.names(READ)
+        )
 
     def about(self, tools: Iterable[str]) -> bool:
         """Whether the rule is about any of these tools."""
@@ -114,15 +123,15 @@ class Rules:
 
     def denied(self, tool: str) -> Named:
         """The places that are denied to a tool."""
-        return self._named(rule for rule in self._deny if rule.names(tool))
+        return self._named(rule for rule in self._deny if rule.binds(tool))
 
     def asked(self, tool: str) -> Named:
         """The places that a tool asks for."""
-        return self._named(rule for rule in self._ask if rule.names(tool))
+        return self._named(rule for rule in self._ask if rule.binds(tool))
 
     def hidden_from_commands(self) -> Named:
-        """The places that no command may see: denied or asked for when files are read, and in the
-        shell. A command cannot ask when it comes to one."""
+        """The places that no command may see: denied or asked for when files are read. A command
+        cannot ask when it comes to one."""
         return self._named(rule for rule in self._in_commands() if rule.about(READING))
 
     def kept_from_commands(self) -> Named:
@@ -152,13 +161,13 @@ class Rules:
             return True
         if any(fnmatchcase(part, rule.pattern) for rule in about for part in parts):
             return True
-        named = self._named(about)
+        named = self._named(rule for rule in rules if rule.binds(tool))
         return any(named.holds(path, directory=_is_directory(path)) for path in plan.places)
 
     def _in_commands(self) -> Iterator[Rule]:
-        """The rules about the shell that are about files too, and so not about a command."""
+        """The rules that bind the shell and are about files too, and so not about a command."""
         for rule in (*self._deny, *self._ask):
-            if rule.names(SHELL) and rule.about((*READING, *WRITING)):
+            if rule.binds(SHELL) and rule.about((*READING, *WRITING)):
                 yield rule
 
     def _named(self, rules: Iterable[Rule]) -> Named:

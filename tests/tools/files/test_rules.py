@@ -19,7 +19,7 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Decision, DenyAll, Policy
-from assistant.tools.rules import DENIED
+from assistant.tools.rules import DENIED, Rules
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
@@ -170,9 +170,20 @@ def test_a_pattern_without_a_slash_holds_in_every_folder(place: Path) -> None:
 
 
 def test_a_rule_binds_the_tools_that_it_names_and_no_other(place: Path) -> None:
+    call = under(place, deny=("grep:secret/*",))
+    assert call("grep", pattern="crown", path="linked").content == DENIED
+    assert call("read_file", path="secret/a.txt").content == JEWELS
+
+
+def test_what_may_not_be_read_is_found_by_no_search_but_stays_listed(place: Path) -> None:
     call = under(place, deny=("read_file:secret/*",))
-    assert call("read_file", path="linked/a.txt").content == DENIED
-    assert call("grep", pattern="crown", path="secret").content.startswith("secret/a.txt:1")
+    assert call("grep", pattern="crown", path="secret").content == DENIED
+    assert "secret" not in call("grep", pattern="crown", path=".").content
+    assert call("list_files", path="secret").content == "a.txt 16\ndeep/"
+    asked = under(place, ask=("read_file:secret/*",))
+    assert "secret/" not in asked("grep", pattern="crown", path=".").content
+    named = Rules(PolicySettings(deny=("read_file:a.txt",)), [place]).hidden_from_commands()
+    assert named.holds(str(place / "secret/a.txt"), directory=False)
 
 
 def test_a_rule_for_an_added_directory_is_relative_to_it(place: Path, outside: Path) -> None:

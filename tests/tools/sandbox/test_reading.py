@@ -147,7 +147,7 @@ def test_git_knows_its_owner_without_their_configuration(shell: Shell, home: Pat
     assert "crown" not in shell()("env; cat ~/.gitconfig").content
 
 
-DENIALS = ("*:secret/*", "*:./secret", "*:linked/*", "*:SECRET/**", "*:s?cret/*")
+DENIALS = ("*:secret/*", "read_file:./secret", "*:linked/*", "*:SECRET/**", "*:s?cret/*")
 READINGS = (
     "cat secret/a.txt",
     "cat ./secret/../secret/a.txt",
