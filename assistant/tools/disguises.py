@@ -1,4 +1,4 @@
-"""Secrets in disguise: reversed, spaced, in other cases, in hex, base64 and the like.
+"""Secrets in disguise: reversed, spaced, in other cases, in hex, base64, packed and the like.
 
 The redactor knows a secret by its own spelling. What a command prints may spell it otherwise, by
 accident or to get it past the redactor. For every secret that is known its usual disguises are
@@ -12,8 +12,10 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from assistant.secrets.redactor import Redactor
+from assistant.tools.packed import unpacked
 
 SHORTEST = 6
 """Letters and digits of a secret that is looked for; shorter ones are found by chance."""
@@ -25,8 +27,10 @@ READABLE = re.compile(r"\s|://")
 NUMBER = re.compile(r"\d+")
 GAP = 4
 """Characters between two numbers that stand together."""
-STREAMS = 5
+STREAMS = 7
 """Ways to look at a text."""
+LAYERS = 2
+"""Times that a text is unpacked."""
 PREFIXES = re.compile(r"\\x|0x|&#x|\\u00|U\+00", re.IGNORECASE)
 """What stands before the two digits of a byte."""
 
@@ -41,7 +45,7 @@ def cleansed(redactor: Redactor, text: str) -> str:
     What stands in the place of a disguise cannot be turned back into the secret.
     """
     text = redactor.redact(text)
-    found = {span: name for span, name in _disguised(redactor, text)}
+    found = dict((*_disguised(redactor, text), *_packed(redactor, text)))
     if not found:
         return text
     parts, at = [], 0
@@ -52,10 +56,26 @@ def cleansed(redactor: Redactor, text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _packed(redactor: Redactor, text: str, layers: int = LAYERS) -> Iterator[tuple[Span, str]]:
+    """The packed texts that hold a secret, and one that they hold."""
+    for start, end, inner in unpacked(text) if layers else ():
+        plain = [stand_in for *_, stand_in in redactor.places(inner)]
+        deeper = chain(_disguised(redactor, inner), _packed(redactor, inner, layers - 1))
+        stand_in = plain[0] if plain else next((each for _, each in deeper), None)
+        if stand_in:
+            yield (start, end), stand_in
+
+
 def _disguised(redactor: Redactor, text: str) -> Iterator[tuple[Span, str]]:
     streams = (
-        *(_letters(text), _letters(text, PREFIXES), _encoded(text), _unspaced(text)),
-        _numbers(text),
+        *(
+            _letters(text),
+            _letters(text, PREFIXES),
+            _encoded(text),
+            _unspaced(text),
+            _numbers(text),
+        ),
+        *(_every_second(text, first) for first in (0, 1)),
     )
     known = redactor.known()
     for (said, places), by_head in zip(streams, _by_heads(tuple(known.items())), strict=True):
@@ -87,6 +107,8 @@ def _needles(secret: str) -> tuple[frozenset[str], ...]:
     wide = [secret.encode(code) for code in ("utf-16-le", "utf-16-be")]
     letters = {_letters(each)[0] for each in both}
     letters |= {codecs.encode(each, "rot13") for each in letters}
+    halves = {_letters(each[first::2])[0] for each in (*both, *letters) for first in (0, 1)}
+    known = frozenset(each for each in letters if len(each) >= SHORTEST)
     digits = {piece for data in plain + wide for piece in _pieces(data)}
     encoded = {piece for data in plain for piece in _in_base64(data)}
     if not READABLE.search(secret):
@@ -95,11 +117,12 @@ def _needles(secret: str) -> tuple[frozenset[str], ...]:
     encoded |= {piece for each in again for piece in _in_base64(each.encode())}
     encoded |= {piece for data in wide for piece in _in_base64(data)}
     return (
-        frozenset(each for each in letters if len(each) >= SHORTEST),
+        known | {each for each in halves if len(each) >= SHORTEST},
         frozenset(digits | {each[::-1] for each in digits}),
         frozenset(encoded | {each[::-1] for each in encoded}),
         frozenset(piece for each in both for piece in _in_all_signs(each.encode())),
         frozenset(piece for each in both for piece in _in_numbers(each.encode())),
+        *(known, known),
     )
 
 
@@ -166,6 +189,12 @@ def _letters(text: str, without: re.Pattern[str] | None = None) -> Stream:
     skipped = {at for match in prefixes for at in range(*match.span())}
     kept = [at for at, char in enumerate(text) if char.isalnum() and at not in skipped]
     return "".join(text[at].lower()[0] for at in kept), kept
+
+
+def _every_second(text: str, first: int) -> Stream:
+    """The letters and digits of every second character."""
+    said, places = _letters(text[first::2])
+    return said, [first + 2 * place for place in places]
 
 
 def _encoded(text: str) -> Stream:

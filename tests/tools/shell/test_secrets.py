@@ -60,6 +60,17 @@ DISGUISES = {
     "bits": "python3 -c \"print(*(f'{c:08b}' for c in open('key','rb').read()))\"",
     "bits in a row": "python3 -c \"print(bin(int.from_bytes(open('key','rb').read())))\"",
     "characters of od": "od -An -c -v key | tr -d '\\n'",
+    "every second letter": "sed 's/\\(.\\)./\\1/g' key",
+    "a letter between each two": "sed 's/./&x/g' key",
+    "gzip": "gzip -c key | base64 -w0",
+    "gzip over lines": "(seq 99; cat key) | gzip -c | base64",
+    "gzip in hex": "gzip -c key | od -An -v -tx1 | tr -d ' \\n'",
+    "gzip of the reversed, twice": "rev key | gzip -c | base64 -w0 | base64 -w0",
+    "bzip2": "bzip2 -c key | base64 -w0",
+    "xz": 'python3 -c "import lzma,base64 as b;'
+    "print(b.b64encode(lzma.compress(open('key','rb').read())).decode())\"",
+    "zlib": 'python3 -c "import zlib,base64 as b;'
+    "print(b.b64encode(zlib.compress(open('key','rb').read())).decode())\"",
 }
 
 
