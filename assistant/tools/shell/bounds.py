@@ -12,6 +12,7 @@ from assistant.errors import ToolError
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox.bounds import Bounds, system
 from assistant.tools.shell.hiding import named_below
+from assistant.tools.shell.history import stores
 
 MOST_HIDDEN = 1_000
 """Denied places that a sandbox can hide; each is a mount of its own."""
@@ -23,7 +24,9 @@ Guard = tuple[Path, str]
 def bounds(roots: Roots) -> Bounds:
     """What a command may touch. Raises ToolError if what is denied cannot be hidden from it."""
     rules, directories = roots.rules, roots.directories
-    denied = named_below(directories, rules.hidden_from_commands())
+    hidden = rules.hidden_from_commands()
+    denied = named_below(directories, hidden)
+    denied += stores(directories, hidden, denied)
     kept = named_below(directories, rules.kept_from_commands())
     if len(denied) + len(kept) > MOST_HIDDEN:
         raise ToolError(f"{len(denied) + len(kept):,} denied places are too many to be hidden")
