@@ -148,10 +148,7 @@ def _lines_within(text: str, first: int, stop: int) -> Iterator[Span]:
     for loose in _LOOSE.finditer(text, first, stop):
         yield *loose.span(), f"{loose.lastgroup}-token"
     for body in _PREFIXED.finditer(text, first, stop):
-        before = re.search(
-            r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z",
-            text[max(0, body.start() - 26) : body.start()],
-        )
+        before = _PREFIX.search(text[max(0, body.start() - 26) : body.start()])
         if before and grade(body[1]) is Grade.RANDOM and not is_digest(body[1]):
             yield body.start() - len(before[0]), body.end(1), "token"
 

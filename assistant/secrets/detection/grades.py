@@ -94,11 +94,12 @@ def grade(value: str, *, quoted: bool = False) -> Grade:
         value = value[1:]  # a sign like others, which opens nothing
     if quoted and value[:1] == "/" and "/" not in value[1:] and len(value) > 16:
         return grade(value[1:], quoted=True)  # base64 may begin so
-    if not value or _NO_VALUE.match(value) or (not quoted and _is_code(value)):
+    signed = not value.isalnum()  # only signs make code, templates and most of what is no value
+    if not value or _NO_VALUE.match(value) or (signed and not quoted and _is_code(value)):
         return Grade.NOTHING
     if _MADE_UP.search(value):
         return Grade.NOTHING
-    if _TEMPLATE.search(value):
+    if signed and _TEMPLATE.search(value):
         return _without_templates(value)
     if (_ALPHABET.search(value) and len(value) >= 20) or _OWN_NAME.match(value):
         return Grade.NOTHING

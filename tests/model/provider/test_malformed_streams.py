@@ -321,6 +321,12 @@ CASES = [
         *END,
         runs=[("look", {"at": "a,}"})],
     ),
+    case(
+        "arguments in a fence",
+        call('```json\n{"at": "a"}\n```', index=0, id="c1", name="look"),
+        *END,
+        runs=[A],
+    ),
     case("JSON cut behind a comma", call('{"at": "a",', index=0, id="c1", name="look"), *END),
     case(
         "the same words again and again",

@@ -1,4 +1,5 @@
-"""The arguments of a call: JSON as models write it, with line breaks in it and commas too many.
+"""The arguments of a call: JSON as models write it, with line breaks in it and commas too many, or
+in a fence.
 
 Only what has one meaning is mended. JSON that was cut off is not made whole: the call would run
 with what is left of its arguments.
@@ -12,6 +13,7 @@ from assistant.model.provider.stream.characters import mend, unpaired
 
 SPARE_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 """A string, or a comma before a closing bracket outside of any."""
+FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*)\n\s*```\s*", re.DOTALL)
 AGAIN = "send the call again"
 
 
@@ -24,7 +26,8 @@ def decode_arguments(text: str, *, ended: bool = True) -> dict[str, Any]:
         if not ended:
             raise ValueError(f"the reply was cut off before the arguments; {AGAIN}")
         return {}
-    value = _decoded(text)
+    fenced = FENCED.fullmatch(text)
+    value = _decoded(fenced["inside"] if fenced else text)
     if value is None:
         return {}
     if not isinstance(value, dict):
