@@ -1,10 +1,18 @@
-"""Reading an answer that was to be JSON."""
+"""A question put to the model outside of a conversation, and an answer that was to be JSON."""
 
 import json
 import re
 from typing import Any
 
 from assistant.errors import ModelError, ModelFailure
+from assistant.messages import Message, Reply
+from assistant.model.base import ChatModel
+
+
+def asked(model: ChatModel, system: str, said: str) -> str:
+    """The model's whole answer, which nobody watches; empty if it says nothing."""
+    pieces = model.stream([Message("system", system), Message("user", said)])
+    return next((piece.text for piece in pieces if isinstance(piece, Reply)), "")
 
 
 def listed(answer: str, name: str) -> list[Any]:

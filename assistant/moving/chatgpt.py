@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assistant.moving.branches import branch
 from assistant.moving.found import (
     Found,
     FoundConversation,
@@ -42,9 +43,8 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
     mapping = {name: node for name, node in item["mapping"].items() if node}
     for node in mapping.values():
         yield from _saved(node.get("message") or {})
-    messages = tuple(
-        filter(None, (_message(node) for node in _branch(mapping, item.get("current_node"))))
-    )
+    shown = branch(mapping, item.get("current_node"), "parent", _time)
+    messages = tuple(filter(None, map(_message, shown)))
     if messages:
         title = item.get("title")
         yield FoundConversation(
@@ -55,21 +55,6 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
         )
     else:
         yield LeftOut("nothing said")
-
-
-def _branch(mapping: Mapping[str, Any], at: Any) -> list[Mapping[str, Any]]:
-    """The nodes from the first to the current one; without a current one, to the latest leaf."""
-    if at not in mapping:
-        parents = {node.get("parent") for node in mapping.values()}
-        leaves = [name for name in mapping if name not in parents]
-        at = max(leaves, key=lambda name: _time(mapping[name]), default=None)
-    branch: list[Mapping[str, Any]] = []
-    seen = set()
-    while at in mapping and at not in seen:
-        seen.add(at)
-        branch.append(mapping[at])
-        at = mapping[at].get("parent")
-    return branch[::-1]
 
 
 def _time(node: Mapping[str, Any]) -> float:

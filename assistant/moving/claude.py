@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assistant.moving.branches import branch
 from assistant.moving.found import (
     Document,
     Found,
@@ -47,7 +48,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
     """A conversation: the branch that leads to its latest message. Raises Odd."""
     if not isinstance(item["chat_messages"], list):
         raise Odd("its messages are no list")
-    messages = tuple(filter(None, map(_message, _branch(item))))
+    messages = tuple(filter(None, map(_message, _shown(item))))
     if not messages:
         yield LeftOut("nothing said")
         return
@@ -93,24 +94,14 @@ def _document(project: str, document: Mapping[str, Any]) -> Document | LeftOut:
     return Document(f"{project.replace('/', '-')}/{own.replace('/', '-')}", text)
 
 
-def _branch(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the first to the current one; all, if they are no tree."""
     messages = list(filter(None, item["chat_messages"]))
     by_id = {each["uuid"]: each for each in messages if isinstance(each.get("uuid"), str)}
     if not any(each.get("parent_message_uuid") in by_id for each in messages):
         return messages
     at = item.get("current_leaf_message_uuid")
-    if at not in by_id:
-        parents = {each.get("parent_message_uuid") for each in messages}
-        leaves = [name for name in by_id if name not in parents]
-        at = max(leaves, key=lambda name: str(by_id[name].get("created_at")), default=None)
-    branch: list[Mapping[str, Any]] = []
-    seen = set()
-    while at in by_id and at not in seen:
-        seen.add(at)
-        branch.append(by_id[at])
-        at = by_id[at].get("parent_message_uuid")
-    return branch[::-1]
+    return branch(by_id, at, "parent_message_uuid", lambda each: str(each.get("created_at")))
 
 
 def _message(message: Mapping[str, Any]) -> Message | None:

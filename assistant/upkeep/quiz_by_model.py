@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from assistant.memory.base import Progress, no_progress
-from assistant.messages import Message, Reply
-from assistant.model.answers import listed
+from assistant.model.answers import asked, listed
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 
@@ -34,9 +33,7 @@ def questions(
     for start in range(0, len(facts), BATCH):
         progress("Asking the model for questions", start, len(facts))
         batch = facts[start : start + BATCH]
-        asked = [Message("system", ASK), Message("user", redact(_shown(batch)))]
-        replies = (piece for piece in model.stream(asked) if isinstance(piece, Reply))
-        found += _read(next(replies, Reply("")).text, len(batch))
+        found += _read(asked(model, ASK, redact(_shown(batch))), len(batch))
     return found
 
 

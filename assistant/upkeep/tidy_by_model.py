@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from assistant.memory.base import Pair
-from assistant.messages import Message, Reply
-from assistant.model.answers import listed
+from assistant.model.answers import asked, listed
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 from assistant.upkeep.tidy import Relation
@@ -33,9 +32,7 @@ def relations(
     found: list[Relation] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
-        asked = [Message("system", RELATE), Message("user", redact(_shown(batch)))]
-        replies = (piece for piece in model.stream(asked) if isinstance(piece, Reply))
-        found += _read(next(replies, Reply("")).text, len(batch))
+        found += _read(asked(model, RELATE, redact(_shown(batch))), len(batch))
     return found
 
 
