@@ -1,23 +1,23 @@
 """`assistant eval` on a real workspace: what it asks, what it shows, what it keeps and sends."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from assistant.cli.main import cli
 from assistant.display import local_time
+from assistant.errors import UsageError
 from assistant.upkeep.quiz_by_model import BATCH
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider, Received
 
-ASSISTANT = Path(sys.executable).with_name("assistant")
 TWINS = 40
 MEMORY = """# Memory
 
@@ -37,16 +37,14 @@ def place(tmp_path: Path) -> Workspace:
     return made
 
 
-def run(place: Workspace, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [ASSISTANT, "-w", place.root, "--no-daemon", "eval", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env={**os.environ, **env}
-    )
+def run(place: Workspace, *arguments: str, **env: str) -> Result:
+    command = ["-w", str(place.root), "--no-daemon", "eval", *arguments]
+    return CliRunner().invoke(cli, command, env=env)
 
 
 def shown(place: Workspace, *arguments: str, **env: str) -> Any:
     done = run(place, *arguments, "--json", **env)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
 
@@ -69,7 +67,7 @@ def test_what_recall_misses_is_shown_and_figures_are_kept(place: Workspace) -> N
     assert "code" not in kept and "What" not in kept
 
     done = run(place)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     assert done.stdout.startswith("self-retrieval: ")
     cited = f"MEMORY.md:{missed[0]['line']} {lines[missed[0]['line'] - 1]}"
     assert cited in done.stdout
@@ -106,13 +104,13 @@ def test_the_models_questions_are_figures_of_their_own(place: Workspace) -> None
 
 def test_without_a_model_there_is_a_cure(place: Workspace) -> None:
     done = run(place, "--with-model")
-    assert done.returncode == 2
-    assert "--with-model" in done.stderr
+    assert isinstance(done.exception, UsageError)
+    assert "--with-model" in str(done.exception)
     assert not place.evaluations.exists()
 
 
 def test_a_memory_without_facts_is_told(place: Workspace) -> None:
     (place.root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
     done = run(place)
-    assert done.returncode == 2
-    assert "no fact" in done.stderr
+    assert isinstance(done.exception, UsageError)
+    assert "no fact" in str(done.exception)
