@@ -8,6 +8,7 @@ from assistant.agent.capture import Reading
 from assistant.agent.compact import Compaction, compact
 from assistant.agent.prompt.request import Briefing, Requests, System
 from assistant.agent.prompt.window import Window
+from assistant.display import counted
 from assistant.errors import AssistantError, ModelError, ModelFailure
 from assistant.events import Event
 from assistant.messages import Usage
@@ -108,6 +109,5 @@ class Room:
             return
         if needed > requests.left_out:
             requests.left_out = needed
-            yield notice(
-                self.transcript, f"{needed} older turns no longer fit the model and are left out"
-            )
+            left = counted(needed, "older turn")
+            yield notice(self.transcript, f"Left out, as the model's window is too small: {left}")

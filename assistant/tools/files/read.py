@@ -81,7 +81,7 @@ def _excerpt(lines: list[str], start: int, end: int, notice: str, shown: str) ->
     if last < min(end, len(lines)):
         notes.append(f"[Lines {start}-{last} of {len(lines)}. Read on with start_line={last + 1}.]")
     body = "\n".join([text.removesuffix("\n") if notes else text, *notes])
-    return ToolResult(body or "(empty)", compact=f"{last - start + 1} lines of {shown}")
+    return ToolResult(body or "(empty)", compact=f"{counted(last - start + 1, 'line')} of {shown}")
 
 
 def _listing(access: Access, place: Place) -> ToolResult:
