@@ -65,7 +65,8 @@ class Report:
         missed = [each for each in self.results if each.missed]
         head = (
             "Written by `scripts/bench`; `scripts/bench --quick` is a short look that writes "
-            "nothing. Every figure stands beside what it is held against, taken in the same run on "
+            "nothing, and `scripts/bench --against COMMIT` sets another commit beside this "
+            "one. Every figure stands beside what it is held against, taken in the same run on "
             "the same machine: compare the sides, since the seconds are this machine's. The memory "
             "is made of synthetic facts from a seed, a list item each. Where nothing else is said, "
             "a time is the median of several, both sides taking turns."

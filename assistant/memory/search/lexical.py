@@ -189,8 +189,10 @@ def _mean(values: Scores) -> np.float32:
 def _above(grains: Grains, terms: Sequence[Term], headings: Mapping[str, Postings]) -> Scores:
     """What the words tell for the heading of each section; one that leads many tells little."""
     found = np.zeros(len(grains.sections), dtype=np.float32)
-    for term in terms:
-        there = _headed(grains, headings[term.text]) > 0
+    for found_in in (headings[term.text] for term in terms):
+        if not len(found_in[0]):
+            continue  # most words stand in no heading, and a large memory has many
+        there = _headed(grains, found_in) > 0
         if held := int(np.count_nonzero(there)):
             found += there * idf(held, len(there))
     return found
