@@ -3,6 +3,7 @@
 import json
 import re
 import resource
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,8 @@ def items(file: IO[bytes], begins: str) -> Iterator[Any]:
     """
     import ijson  # where something is imported alone
 
+    if file.read(len(BOM_UTF8)) != BOM_UTF8:
+        file.seek(0)
     if begins.startswith("["):
         prefix = "item"
     elif key := listed(begins):

@@ -7,12 +7,13 @@ so that what the owner has since refused or deleted does not come again.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 
 from assistant.disk import locking, storage
-from assistant.memory.base import Fact, Origin
+from assistant.errors import LedgerError
+from assistant.memory.base import Fact, Origin, Remembered
 from assistant.memory.door import replace_files
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
@@ -26,6 +27,7 @@ from assistant.moving.found import (
     Problem,
 )
 from assistant.moving.sessions import Sessions
+from assistant.quoting import one_line
 from assistant.workspace.folder import Workspace
 
 AT_ONCE = 200
@@ -144,8 +146,10 @@ class Taking:
             report.last = max(report.last, times[-1])
 
     def _fact(self, found: FoundFact) -> None:
-        key = fact_key(found.text)
-        if key in self._seen:
+        key = fact_key(one_line(found.text))
+        if not key:
+            self.report.leave_out("empty facts")
+        if not key or key in self._seen:
             return
         self._seen.add(key)
         mark = digest(f"fact\n{key}")[:16]
@@ -163,15 +167,25 @@ class Taking:
     def _give(self) -> None:
         """Have what was found wait for the owner."""
         facts, self._facts = self._facts, {}
-        self._record |= facts.keys()
         if self._memory is None:
             self.report.facts.count("new", len(facts))
             return
-        for done in self._memory.remember([*facts.values()]) if facts else ():
+        for done in self._given(self._memory, [*facts.values()]) if facts else ():
             if done.status == "secret":
                 self.report.leave_out("facts that hold a secret")
             else:
                 self.report.facts.count("known" if done.status == "exists" else "new")
+        self._record |= facts.keys()
+
+    def _given(self, memory: Keeper, facts: Sequence[Fact]) -> Iterator[Remembered]:
+        """What became of facts; one that memory refuses is named, and stops no other."""
+        try:
+            yield from memory.remember(facts)
+        except LedgerError as error:
+            for fact in facts if len(facts) > 1 else ():
+                yield from self._given(memory, [fact])
+            if len(facts) == 1:
+                self.report.problems.append(Problem(repr(facts[0].text[:80]), error.message))
 
     def _document(self, found: Document) -> None:
         """A note, as a file of memory; one that was changed here since stays, and is told."""

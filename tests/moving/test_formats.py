@@ -202,6 +202,16 @@ def test_what_breaks_off_gives_what_came_before(tmp_path: Path) -> None:
     assert isinstance(problem, Problem) and problem.cut and "after 2 items" in problem.why
 
 
+def test_a_byte_order_mark_is_no_damage(tmp_path: Path) -> None:
+    told = b"\xef\xbb\xbf" + json.dumps([simple("a", "One")]).encode()
+    (tmp_path / "conversations.json").write_bytes(told)
+    (tmp_path / "zipped.zip").write_bytes(b"")
+    with zipfile.ZipFile(tmp_path / "zipped.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", told)
+    for path in ("conversations.json", "zipped.zip"):
+        assert [said(each) for each in found(tmp_path / path)] == [["One"]]
+
+
 @pytest.mark.slow
 def test_what_is_nested_without_end_takes_no_more_memory_than_there_is(tmp_path: Path) -> None:
     deep = tmp_path / "conversations.json"

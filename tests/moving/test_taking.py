@@ -77,6 +77,18 @@ def test_an_export_is_taken_over_once_and_then_what_is_new(
     assert len(listing.sessions(workspace.sessions)) == 2
 
 
+def test_a_fact_without_words_stops_no_other(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    told = ["Likes tea", "", " \u200b", "Has a dog"]
+    path = tmp_path / "mem0.json"
+    path.write_text(json.dumps([{"id": str(n), "memory": each} for n, each in enumerate(told)]))
+    for keeper in (None, memory):
+        report = take(workspace, path, keeper)
+        assert (report.facts.new, report.left_out) == (2, {"empty facts": 2})
+    assert [each.fact.text for each in memory.waiting()] == ["Likes tea", "Has a dog"]
+
+
 def test_what_was_left_out_is_told_to_programs(workspace: Workspace, tmp_path: Path) -> None:
     path = zipped(tmp_path / "1.zip", {"conversations.json": [simple("empty")]})
     done = CliRunner().invoke(cli, ["-w", str(workspace.root), "import", str(path), "--json"])
