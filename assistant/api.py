@@ -65,7 +65,15 @@ class Memory:
         self, workspace: Path | str | None = None, *, daemon: bool = True, create: bool = False
     ) -> None:
         self._place = _place(workspace, create=create)
-        self._keeper: Keeper = open_memory(self._place, config.load(), no_daemon=not daemon)
+        self._opened: "Keeper | None" = open_memory(
+            self._place, config.load(), no_daemon=not daemon
+        )
+
+    @property
+    def _keeper(self) -> "Keeper":
+        if self._opened is None:
+            raise _closed("memory")
+        return self._opened
 
     @property
     def workspace(self) -> Path:
@@ -143,8 +151,10 @@ class Memory:
         return self._keeper.status()
 
     def close(self) -> None:
-        """Let go of the index, or of the connection."""
-        self._keeper.close()
+        """Let go of the index, or of the connection; whatever is asked then raises UsageError."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     def __enter__(self) -> "Memory":
         return self
@@ -187,6 +197,7 @@ class Assistant:
         self._chat: Chat = open_chat(place, wish, approver=approver, no_daemon=not daemon)
         self._turn = threading.Lock()
         self._speaker: int | None = None
+        self._closed = False
 
     @property
     def session(self) -> str:
@@ -204,6 +215,8 @@ class Assistant:
         if self._speaker == threading.get_ident():
             raise UsageError("the last turn still runs", "Iterate it to its end, or close it")
         with self._turn:
+            if self._closed:
+                raise _closed("conversation")
             self._speaker = threading.get_ident()
             try:
                 yield from self._chat.conversation.send(message, _given(attached or {}))
@@ -229,7 +242,9 @@ class Assistant:
 
     def close(self) -> None:
         """Let go of the session and of memory, and end what runs in the background."""
-        self._chat.close()
+        if not self._closed:
+            self._closed = True
+            self._chat.close()
 
     def __enter__(self) -> "Assistant":
         return self
@@ -256,6 +271,10 @@ class _Asked:
 
     def answer(self, asked: "QuestionAsked") -> str | None:
         return None
+
+
+def _closed(what: str) -> UsageError:
+    return UsageError(f"this {what} is closed", "Open it again")
 
 
 def _given(attached: Attached) -> "dict[str, str | Picture]":

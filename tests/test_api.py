@@ -72,6 +72,17 @@ def test_turns_come_one_after_another(place: Path) -> None:
         session = assistant.session
     with Assistant(place, daemon=False, resume=session) as again:
         assert again.session == session
+    with pytest.raises(UsageError, match="is closed"):
+        again.ask("when is tea?")
+    again.close()
+
+
+def test_what_is_closed_says_so(memory: Memory) -> None:
+    memory.close()
+    memory.close()
+    for asked in (lambda: memory.recall("tea"), lambda: memory.remember("Tea is at four")):
+        with pytest.raises(UsageError, match="this memory is closed"):
+            asked()
 
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
