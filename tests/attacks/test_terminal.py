@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,12 @@ def test_recall_and_remember(trick: str) -> None:
         shown.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
         shown.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
     assert "harbour" in screen.shown and is_clean(screen.shown)
+
+
+def test_a_files_name_breaks_no_line() -> None:
+    with terminal() as screen:
+        shown.show_recall(Recall("q", 1, (replace(passage("a"), source="a\nMEMORY.md:1  b.md"),)))
+    assert screen.shown.splitlines()[0].startswith("a\\u{a}MEMORY.md:1  b.md:1")
 
 
 @every_trick

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assistant.display import counted, shortened, spelled
+from assistant.display import counted, exactly, shortened, spelled
 from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def _indented(text: str) -> None:
         typer.echo(f"  {line}")
 
 
-def _bold(text: str) -> str:
-    return typer.style(spelled(text), bold=True)
+def _bold(line: str) -> str:
+    return typer.style(exactly(line), bold=True)
 
 
-def _dim(text: str) -> str:
-    return typer.style(spelled(text), dim=True)
+def _dim(line: str) -> str:
+    return typer.style(exactly(line), dim=True)
 
 
 def one_line(text: str, width: int = 100) -> str:
