@@ -6,10 +6,17 @@ _COPY = re.compile(
     r"(?P<stem>.+?)(?:"
     r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?"  # Syncthing
     r"| ?\((?:[^()]*\b)?conflicted copy\b[^()]*\)"  # Dropbox, Nextcloud
+    r"| ?\((?:in Konflikt stehende Kopie|copie en conflit|copia en conflicto)\b[^()]*\)"  # Dropbox
+    r"| ?\(case conflict(?: \d+)?\)"  # Dropbox, of names that differ in their case
+    r"|_conflict-(?:[^/]+-)?\d{8}-\d{6}"  # ownCloud
     r"|[ _-]conflicted[ _-]copy\b.*?"
     r")(?P<ending>\.[^./]+)?",
     re.IGNORECASE,
 )
+_TOLD = ("confli", "konflikt")
+"""One of these is in the name of every such copy."""
+_OF_MEMORY = re.compile(r"MEMORY(?: \d+| \(\d+\)|-(?:DESKTOP|LAPTOP)-[A-Z0-9]+)\.md")
+"""What iCloud, Google Drive and OneDrive call a copy; other files may be called so on purpose."""
 _KEPT = (".orig", ".rej")
 """What git and patch leave beside a file."""
 
@@ -17,9 +24,11 @@ _KEPT = (".orig", ".rej")
 def original_of(name: str) -> str | None:
     """The name of the file that this one is a copy of; None if it is no such copy."""
     folder, slash, own = name.rpartition("/")
-    if "conflict" not in own.lower() and not own.endswith(_KEPT):
-        return None
     if own.endswith(_KEPT):
         return f"{folder}{slash}{own.rpartition('.')[0]}"
+    if own.startswith("MEMORY") and _OF_MEMORY.fullmatch(name):
+        return "MEMORY.md"
+    if not any(word in own.lower() for word in _TOLD):
+        return None
     found = _COPY.fullmatch(own)
     return f"{folder}{slash}{found['stem'].rstrip()}{found['ending'] or ''}" if found else None

@@ -13,6 +13,7 @@ IGNORED = (
     ".assistant/",
     "*.sync-conflict-*",
     "*conflicted copy*",
+    "*_conflict-*-[0-9]*",
     "*.orig",
 )
 UNITED = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md", "USER.md", "memory/**/*.md")

@@ -5,7 +5,7 @@ change of the file alone.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from itertools import chain, count
 
 from assistant.disk import storage
 from assistant.errors import StorageError
@@ -62,9 +62,11 @@ class Copies:
                 self._put_aside(each.copy)
 
     def _put_aside(self, copy: str) -> None:
-        aside = storage.private_directory(self._workspace.merged)
-        with storage.reported("moved", aside / Path(copy).name):
-            (self._workspace.root / copy).rename(aside / copy.replace("/", "%"))
+        aside = storage.private_directory(self._workspace.merged) / copy.replace("/", "%")
+        names = (aside.with_name(f"{aside.name}.{number}") for number in count(1))
+        free = next(path for path in chain([aside], names) if not path.exists())
+        with storage.reported("moved", free):
+            (self._workspace.root / copy).rename(free)
 
     def _copied(self, copy: str) -> tuple[str, str]:
         """The text of a copy, and what is wrong with it."""

@@ -97,6 +97,10 @@ def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run:
     assert (place / "memory" / "Log.md").read_text() == "- Of a lost log\n"
     assert not (place / COPY).exists() and (place / ".assistant" / "merged" / COPY).exists()
     assert "No program that syncs" in run("memory", "merge").stdout
+    (place / COPY).write_text(merged + "\nProse of another copy\n")
+    assert "1 copy taken in" in run("memory", "merge", "--yes").stdout
+    first, second = sorted((place / ".assistant" / "merged").glob(f"{COPY}*"))
+    assert "Pip" in first.read_text() and "Prose of another" in second.read_text()
     (place / COPY).write_text("<<<<<<< ours\n- A\n=======\n- B\n>>>>>>> theirs\n")
     (place / "MEMORY.md.orig").write_bytes(b"\xff")
     unsound = run("memory", "merge", "--yes")
