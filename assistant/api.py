@@ -65,9 +65,7 @@ class Memory:
         self, workspace: Path | str | None = None, *, daemon: bool = True, create: bool = False
     ) -> None:
         self._place = _place(workspace, create=create)
-        self._opened: "Keeper | None" = open_memory(
-            self._place, config.load(), no_daemon=not daemon
-        )
+        self._opened: Keeper | None = open_memory(self._place, config.load(), no_daemon=not daemon)
 
     @property
     def _keeper(self) -> "Keeper":
