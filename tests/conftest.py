@@ -9,7 +9,7 @@ import pytest
 
 from assistant.cli import resident
 from assistant.memory.embedding import compile
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.settings.memory import EmbeddingSettings
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider
@@ -69,7 +69,7 @@ def interruptible() -> None:
 
 
 @pytest.fixture(scope="session")
-def embedder() -> OnnxEmbedder:
+def embedder() -> PolyglotEmbedder:
     """all-MiniLM-L6-v2 on onnxruntime, compiled once into the cache that all tests share."""
     before = os.environ.get("XDG_CACHE_HOME")
     os.environ["XDG_CACHE_HOME"] = str(ROOT / ".cache")
@@ -79,5 +79,5 @@ def embedder() -> OnnxEmbedder:
         os.environ.pop("XDG_CACHE_HOME")
         if before is not None:
             os.environ["XDG_CACHE_HOME"] = before
-    assert isinstance(loaded, OnnxEmbedder)
+    assert isinstance(loaded, PolyglotEmbedder)
     return loaded

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assistant.conversation import Conversation
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.secrets.redactor import Redactor
 from assistant.session import transcript
@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def memory(place: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+def memory(place: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     """Real memory over it."""
     opened = LocalMemory(place, Settings(), embedder)
     yield opened

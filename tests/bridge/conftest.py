@@ -10,7 +10,7 @@ from mcp_types import Implementation
 
 from assistant.bridge.mcp.desk import Desk, Terms
 from assistant.bridge.mcp.server import server
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace import trust
@@ -21,7 +21,7 @@ Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture
-def memory(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     """Memory of a trusted workspace that knows of a key."""
     trust.grant(workspace)
     (workspace.root / "MEMORY.md").write_text("# Memory\n\n- The spare key is with Ada\n")

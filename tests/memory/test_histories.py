@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.daemon import client, sockets
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunks import chunk
@@ -109,7 +109,7 @@ class Written:
 class Histories(RuleBasedStateMachine):
     """The memory in this process; a kill puts back the index as it lay on disk."""
 
-    embedder: OnnxEmbedder
+    embedder: PolyglotEmbedder
 
     def __init__(self) -> None:
         super().__init__()
@@ -515,7 +515,7 @@ def run(machine: type[Histories], examples: int, steps: int) -> None:
 
 
 @pytest.fixture(autouse=True)
-def model(embedder: OnnxEmbedder) -> None:
+def model(embedder: PolyglotEmbedder) -> None:
     Histories.embedder = embedder
 
 

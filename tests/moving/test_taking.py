@@ -12,7 +12,7 @@ from assistant.agent import capture
 from assistant.cli.main import cli
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.memory.base import SESSIONS, Fact, Query
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.moving import archive
 from assistant.moving.formats import Export
@@ -26,7 +26,7 @@ from tests.moving.exports import folder, node, simple, zipped
 
 
 @pytest.fixture
-def memory(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     opened = LocalMemory(workspace, Settings(), embedder)
     yield opened
     opened.close()

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from scripts.evaluation import report, suites
 from scripts.evaluation.catalogue import PLANS, Plan
 from scripts.evaluation.distractors import notes, papers
@@ -74,7 +74,7 @@ def test_documents_are_the_same_each_time_and_answer_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_recall_is_no_worse_than_recorded(name: str, embedder: OnnxEmbedder) -> None:
+def test_recall_is_no_worse_than_recorded(name: str, embedder: PolyglotEmbedder) -> None:
     plan, before = BY_NAME[name], report.recorded()[name]
     with opened(plan.files(), embedder) as room:
         rows = list(report.measured(plan, room, of=HALVES[:1]))
@@ -85,7 +85,7 @@ def test_recall_is_no_worse_than_recorded(name: str, embedder: OnnxEmbedder) -> 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_no_suite_is_worse_than_recorded(embedder: OnnxEmbedder) -> None:
+def test_no_suite_is_worse_than_recorded(embedder: PolyglotEmbedder) -> None:
     before = report.recorded()
     rows = report.rows(PLANS, embedder)
     found = {

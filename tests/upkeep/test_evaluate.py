@@ -10,7 +10,7 @@ import pytest
 
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
@@ -69,7 +69,9 @@ def test_what_is_no_case_is_named(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def recallers(tmp_path: Path, embedder: OnnxEmbedder) -> Iterator[dict[str, tuple[Recaller, Case]]]:
+def recallers(
+    tmp_path: Path, embedder: PolyglotEmbedder
+) -> Iterator[dict[str, tuple[Recaller, Case]]]:
     """The small corpus, each case with its recall."""
     found, indexes = {}, []
     for case in evaluate.read_cases(OWN):
@@ -117,7 +119,7 @@ def test_few_questions_of_the_wrong_memory_are_answered(
 
 @pytest.mark.skipif(GIVEN is None, reason="ASSISTANT_EVAL_DATA names no folder of cases")
 @pytest.mark.slow
-def test_recall_holds_on_the_folder_given(tmp_path: Path, embedder: OnnxEmbedder) -> None:
+def test_recall_holds_on_the_folder_given(tmp_path: Path, embedder: PolyglotEmbedder) -> None:
     scores = []
     for case in evaluate.read_cases(Path(str(GIVEN))):
         root = tmp_path / case.name

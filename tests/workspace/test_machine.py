@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.base import Fact, Query
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace import machine
@@ -18,7 +18,10 @@ On = Callable[[str], LocalMemory]
 
 @pytest.fixture
 def on(
-    workspace: Workspace, embedder: OnnxEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace,
+    embedder: PolyglotEmbedder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> On:
     """Opens the workspace's memory on a machine of this name."""
 

@@ -26,6 +26,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.embedding.prompted import prompted, prompts_of
 from assistant.settings.memory import EmbeddingSettings
 
@@ -55,7 +56,8 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
         _point(pointer, stamp, directory)
     prompts = prompts_of(source, settings)
     if manifest.precision == "int8":
-        return prompted(OnnxEmbedder(directory, manifest), prompts)
+        compiled = OnnxEmbedder(directory, manifest)
+        return prompted(PolyglotEmbedder(compiled) if _is_default(source) else compiled, prompts)
     return SentenceTransformerEmbedder(source, manifest, prompts)
 
 

@@ -20,6 +20,10 @@ class Embedder(Protocol):
         """Names weights, tokenizer, pooling and precision; vectors of another do not compare."""
 
     @property
+    def languages(self) -> frozenset[str]:
+        """Those beside English that it is known to know, as `language_of` names them."""
+
+    @property
     def dimension(self) -> int: ...
 
     @property
@@ -54,6 +58,7 @@ class HashingEmbedder:
     """
 
     notice = ""
+    languages = frozenset[str]()
 
     def __init__(self, dimension: int = 64, max_tokens: int = 256) -> None:
         self.dimension = dimension

@@ -57,6 +57,8 @@ def read_manifest(directory: Path) -> ModelManifest | None:
 class Described:
     """What an embedder tells of its model, by the model's manifest."""
 
+    languages = frozenset[str]()
+
     def __init__(self, manifest: ModelManifest) -> None:
         self._manifest = manifest
 

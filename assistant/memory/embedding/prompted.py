@@ -71,6 +71,10 @@ class PromptedEmbedder:
         return f"{self._embedder.fingerprint}-{digest}"
 
     @property
+    def languages(self) -> frozenset[str]:
+        return self._embedder.languages
+
+    @property
     def dimension(self) -> int:
         return self._embedder.dimension
 

@@ -27,6 +27,8 @@ class Means:
     """A meaning counts by how far the model knows the language."""
     letters: bool = True
     """In other languages than English, so do the letters that words share."""
+    abroad: bool = True
+    """For what is in another language than the question its meaning speaks alone."""
     later: bool = True
     """The later of two answers comes first."""
     room: bool = True

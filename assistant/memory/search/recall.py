@@ -6,7 +6,7 @@ sections are looked at, so that a recall costs the same whatever the memory hold
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 
@@ -18,6 +18,7 @@ from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
+from assistant.memory.search.abroad import from_abroad, is_of_another_script
 from assistant.memory.search.asked.eligible import as_of, eligible
 from assistant.memory.search.asked.question import Question, read
 from assistant.memory.search.asked.spelling import Spelling
@@ -159,6 +160,10 @@ class Recaller:
         most = LOOKED_AT if foreign else 2 * (query.k or self._settings.k) + SPARE
         scored = self._scored(ranked, most, query.as_of)
         lettered = by_letters(scored, question.text, question.language) if foreign else scored
+        if self.means.abroad:
+            lettered = from_abroad(lettered, question.language)
+            if is_of_another_script(scored, question.text):
+                question = replace(question, unknown_names=0.0)
         found = arrange(lettered, question.telling, latest=question.latest, later=self.means.later)
         if self.means.room and not question.latest and ranked.understood >= KNOWN:
             found = with_room(found, self._vectors(ranked, found, scored))
@@ -217,7 +222,9 @@ class Recaller:
 
     def _understood(self, question: Question) -> float:
         """How far the model knows the question's language; it is taken to know English."""
-        if question.language == "english" or not self.means.understanding:
+        if not self.means.understanding:
+            return 1.0
+        if question.language in ("english", *self._embedder.languages):
             return 1.0
         return understanding(question.text, self._embedder)
 

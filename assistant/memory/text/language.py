@@ -138,12 +138,19 @@ def _told_by() -> dict[str, list[str]]:
     return told
 
 
-@functools.lru_cache(256)
-def language_of(text: str) -> str:
-    """The Snowball name of the language of a text, or its script's; English if nothing tells."""
+def language_of_script(text: str) -> str:
+    """The language that a text's script tells; none, if it is in Latin letters."""
     for language, letters in () if text.isascii() else _SCRIPTS:
         if 3 * len(letters.findall(text)) > len(text):
             return language
+    return ""
+
+
+@functools.lru_cache(4096)
+def language_of(text: str) -> str:
+    """The Snowball name of the language of a text, or its script's; English if nothing tells."""
+    if told := language_of_script(text):
+        return told
     folded = text.casefold()
     counts = dict.fromkeys(("english", *_LATIN), 0)
     told_by = _told_by()

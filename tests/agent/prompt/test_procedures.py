@@ -5,7 +5,7 @@ from pathlib import Path
 from assistant.agent.prompt.prefix import stable_sections
 from assistant.agent.prompt.procedures import PLACES, PROCEDURES, WHOLE_TOKENS, whole
 from assistant.conversation import Conversation
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
@@ -16,7 +16,7 @@ from assistant.workspace.folder import Workspace
 INVOICE = "- When an invoice goes to a client: put Marjorie in copy."
 
 
-def sent(workspace: Workspace, embedder: OnnxEmbedder, message: str) -> str:
+def sent(workspace: Workspace, embedder: PolyglotEmbedder, message: str) -> str:
     memory = LocalMemory(workspace, Settings(), embedder)
     model = ScriptedModel("Done.")
     talk = Conversation(workspace, model, memory, Toolbox([]), transcript.off_the_record())
@@ -26,7 +26,7 @@ def sent(workspace: Workspace, embedder: OnnxEmbedder, message: str) -> str:
 
 
 def test_short_procedures_stand_whole_in_the_prefix_and_not_in_what_is_recalled(
-    workspace: Workspace, embedder: OnnxEmbedder
+    workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     (workspace.root / PROCEDURES).write_text(f"# Procedures\n\n{INVOICE}\n", encoding="utf-8")
     titles = [each.title for each in stable_sections(workspace)]
@@ -35,7 +35,7 @@ def test_short_procedures_stand_whole_in_the_prefix_and_not_in_what_is_recalled(
 
 
 def test_of_long_procedures_the_best_come_whatever_facts_there_are(
-    workspace: Workspace, embedder: OnnxEmbedder
+    workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     others = "".join(f"- For task number {n}, see shelf {n} and tell Ada.\n" for n in range(200))
     (workspace.root / PROCEDURES).write_text(f"{INVOICE}\n{others}", encoding="utf-8")

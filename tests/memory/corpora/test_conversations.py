@@ -9,7 +9,7 @@ import pytest
 from assistant.memory.base import SESSIONS, Query, Recall
 from assistant.memory.corpora.conversations import read, rendered
 from assistant.memory.corpora.library import Library
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -38,7 +38,7 @@ def left(place: Workspace, *entries: Entry) -> str:
 
 
 @pytest.fixture
-def memory(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     opened = LocalMemory(workspace, Settings(), embedder)
     yield opened
     opened.close()
@@ -116,7 +116,9 @@ def test_what_is_added_purged_or_deleted_is_so_at_once(
     assert search(memory, "gardener Tanaka").passages == ()
 
 
-def test_they_are_indexed_before_anybody_asks(workspace: Workspace, embedder: OnnxEmbedder) -> None:
+def test_they_are_indexed_before_anybody_asks(
+    workspace: Workspace, embedder: PolyglotEmbedder
+) -> None:
     library = Library(workspace, Settings(), embedder, ahead_seconds=0.01)
     library.refresh()
     for said in (PLUMBER, "The gardener is Tanaka"):

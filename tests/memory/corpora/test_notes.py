@@ -11,7 +11,7 @@ from assistant.errors import ConfigError, UsageError
 from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.memory import LocalMemory
 from assistant.settings.memory import IndexSettings, SourceSettings
@@ -47,7 +47,7 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(workspace: Workspace, vault: Path, embedder: OnnxEmbedder) -> Iterator[Open]:
+def opened(workspace: Workspace, vault: Path, embedder: PolyglotEmbedder) -> Iterator[Open]:
     """Opens memory with the vault as a source."""
     memories = []
 
@@ -115,7 +115,7 @@ def test_a_source_that_is_away_keeps_what_was_indexed(opened: Open, vault: Path)
 
 
 def test_a_workspace_among_the_notes_is_not_recalled_twice(
-    workspace: Workspace, embedder: OnnxEmbedder
+    workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     (workspace.root / "memory").mkdir(exist_ok=True)
     for name in ("MEMORY.md", "memory/boat.md", "Diary.md"):
@@ -136,7 +136,7 @@ class Denied(Notes):
 
 
 def test_a_folder_that_cannot_be_looked_into_keeps_what_was_indexed(
-    workspace: Workspace, vault: Path, embedder: OnnxEmbedder
+    workspace: Workspace, vault: Path, embedder: PolyglotEmbedder
 ) -> None:
     notes = Denied(workspace, SourceSettings(name="vault", path=str(vault)))
     index = Synchronizer(notes, embedder, IndexSettings())

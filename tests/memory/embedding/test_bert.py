@@ -14,6 +14,7 @@ from assistant.memory.embedding import bert, compile, export
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, TOKENIZER, OnnxEmbedder
 from assistant.memory.embedding.original import SentenceTransformerEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 
 TEXTS = (
     *export.PROBES,
@@ -61,7 +62,7 @@ def test_the_float_graph_gives_the_originals_vectors(
 
 
 def test_the_models_own_tokenizer_cuts_as_the_original_does(
-    embedder: OnnxEmbedder, original: SentenceTransformerEmbedder
+    embedder: PolyglotEmbedder, original: SentenceTransformerEmbedder
 ) -> None:
     file = compile.locate(compile.DEFAULT_MODEL) / TOKENIZER
     own = Tokenizer.from_str(file.read_text("utf-8"))
@@ -87,7 +88,7 @@ def embed(*model: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
 
 
-def test_the_default_model_needs_no_torch(plain: None, embedder: OnnxEmbedder) -> None:
+def test_the_default_model_needs_no_torch(plain: None, embedder: PolyglotEmbedder) -> None:
     done = embed()
     assert done.stdout == f"{embedder.fingerprint} (2, 384)", done.stderr
 

@@ -12,6 +12,7 @@ import pytest
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import compile, export
 from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.settings.memory import EmbeddingSettings
 
 MAKE_TINY = """
@@ -67,7 +68,7 @@ def outcome(process: "subprocess.Popen[str]") -> str:
     return out
 
 
-def test_a_compiled_model_loads_without_torch(embedder: OnnxEmbedder) -> None:
+def test_a_compiled_model_loads_without_torch(embedder: PolyglotEmbedder) -> None:
     assert outcome(start_load()) == "0 []"
 
 
@@ -108,7 +109,7 @@ def test_a_model_that_cannot_be_compiled_runs_as_it_is(
     assert outcome(start_load(settings.model)).startswith("0 ")
 
 
-def test_a_graph_that_differs_is_refused(embedder: OnnxEmbedder) -> None:
+def test_a_graph_that_differs_is_refused(embedder: PolyglotEmbedder) -> None:
     vectors = embedder.embed(export.PROBES)
     assert export.difference(vectors, vectors) == ""
     other = np.roll(vectors, 1, axis=1)

@@ -14,6 +14,7 @@ from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import SentenceTransformerEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 
 NAMES = ["hashing", "onnx", "sentence-transformers"]
 
@@ -74,7 +75,7 @@ def test_a_fingerprint_and_no_line_breaks_in_the_notice(each: Embedder) -> None:
 
 
 def test_the_compiled_model_is_close_to_the_original(
-    embedder: OnnxEmbedder, original: SentenceTransformerEmbedder
+    embedder: PolyglotEmbedder, original: SentenceTransformerEmbedder
 ) -> None:
     texts = [f"The owner met person number {n} in the town of Lisbon." for n in range(20)]
     cosines = np.sum(embedder.embed(texts) * original.embed(texts), axis=1)
@@ -83,7 +84,7 @@ def test_the_compiled_model_is_close_to_the_original(
 
 
 def test_more_texts_than_are_tokenized_at_once_keep_their_order(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+    embedder: PolyglotEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"fact {n}" for n in range(10)]
     expected = embedder.embed(texts)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.making import GROUP
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
@@ -430,7 +430,7 @@ def test_a_search_sees_what_chroma_was_not_told_yet(
 
 
 def test_chroma_and_the_scan_agree(
-    workspace: Workspace, start: Open, embedder: OnnxEmbedder
+    workspace: Workspace, start: Open, embedder: PolyglotEmbedder
 ) -> None:
     write(workspace, many(100))
     index = start(embedder)

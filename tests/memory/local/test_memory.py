@@ -6,7 +6,7 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Query, Secret
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.secrets.redactor import Redactor
@@ -16,7 +16,7 @@ from tests.memory.memory_contract import FACTS, MemoryContract, remember
 
 
 @pytest.fixture
-def local(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[LocalMemory]:
+def local(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
     opened = LocalMemory(workspace, Settings(), embedder)
     yield opened
     opened.close()
@@ -42,7 +42,7 @@ def test_the_same_request_is_one_write(local: LocalMemory) -> None:
 
 
 def test_what_is_certainly_a_secret_keeps_a_fact_out(
-    workspace: Workspace, embedder: OnnxEmbedder
+    workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     known = Redactor({"owl": "an owl named Otto"})
     memory = LocalMemory(workspace, Settings(), embedder, redactor=lambda: known)
@@ -62,7 +62,7 @@ def test_what_is_certainly_a_secret_keeps_a_fact_out(
 
 
 def test_a_notice_is_told_once_and_kept_in_the_status(
-    workspace: Workspace, embedder: OnnxEmbedder
+    workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     told: list[str] = []
     memory = LocalMemory(workspace, Settings(), embedder, notify=told.append)

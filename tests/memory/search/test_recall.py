@@ -9,7 +9,7 @@ import pytest
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
@@ -40,7 +40,7 @@ def remember(workspace: Workspace) -> Iterator[Remember]:
 
 
 @pytest.fixture
-def facts(remember: Remember, embedder: OnnxEmbedder) -> Recaller:
+def facts(remember: Remember, embedder: PolyglotEmbedder) -> Recaller:
     """Recall over an owner's facts."""
     return remember(FACTS, embedder)
 
@@ -119,19 +119,21 @@ def test_what_memory_does_not_hold_is_not_recalled(facts: Recaller, query: str) 
 
 
 def test_recall_does_not_abstain_when_told_not_to(
-    remember: Remember, embedder: OnnxEmbedder
+    remember: Remember, embedder: PolyglotEmbedder
 ) -> None:
     always = remember(FACTS, embedder, abstain=False)
     assert always.recall(Query("quantum chromodynamics")).passages
 
 
 @pytest.mark.parametrize("query", ["door code", "what's the code?", "how do I get in"])
-def test_a_tiny_memory_is_recalled(remember: Remember, embedder: OnnxEmbedder, query: str) -> None:
+def test_a_tiny_memory_is_recalled(
+    remember: Remember, embedder: PolyglotEmbedder, query: str
+) -> None:
     one = remember("# Memory\n\n- The door code is 4711.\n", embedder)
     assert texts(one.recall(Query(query))) == ["- The door code is 4711."]
 
 
-def test_an_empty_memory_has_nothing(remember: Remember, embedder: OnnxEmbedder) -> None:
+def test_an_empty_memory_has_nothing(remember: Remember, embedder: PolyglotEmbedder) -> None:
     assert remember("# Memory\n", embedder).recall(Query("door code")) == Recall("door code", 0, ())
 
 
@@ -170,7 +172,7 @@ def test_as_of_must_be_a_date(facts: Recaller) -> None:
 
 
 def test_the_later_of_facts_that_disagree_comes_first(
-    remember: Remember, embedder: OnnxEmbedder
+    remember: Remember, embedder: PolyglotEmbedder
 ) -> None:
     recaller = remember(
         "# Memory\n\n## Remembered -- 2026-01-02\n\n- My favourite colour is blue.\n"
@@ -188,13 +190,13 @@ def test_a_time_in_the_question_is_matched_with_dates(facts: Recaller) -> None:
     assert "Jenůfa" in best(facts, "what did Ina see last May?")
 
 
-def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: OnnxEmbedder) -> None:
+def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: PolyglotEmbedder) -> None:
     twice = remember("# Memory\n\n- Drinks tea.\n\n## Later\n\n- drinks TEA\n", embedder)
     assert len(twice.recall(Query("what do I drink")).passages) == 1
 
 
 def test_headings_lead_to_what_stands_under_them(
-    remember: Remember, embedder: OnnxEmbedder
+    remember: Remember, embedder: PolyglotEmbedder
 ) -> None:
     text = "# Memory\n\n## Kayak\n\n- Bought in 2019.\n\n## Tent\n\n- Bought in 2020.\n"
     recaller = remember(text, embedder)
@@ -228,7 +230,7 @@ def test_a_large_memory_answers_a_question_of_which_it_holds_no_word(large: Reca
     assert len(large.recall(Query("zzz")).passages) == MemorySettings().k
 
 
-def test_a_change_of_the_memory_is_seen(workspace: Workspace, embedder: OnnxEmbedder) -> None:
+def test_a_change_of_the_memory_is_seen(workspace: Workspace, embedder: PolyglotEmbedder) -> None:
     memory = workspace.root / "MEMORY.md"
     memory.write_text("# Memory\n\n- The code is 4711.\n", encoding="utf-8")
     index = Synchronizer(workspace, embedder, IndexSettings())
@@ -275,7 +277,7 @@ MANUALS = """# {0} {1}
 
 
 def test_a_procedure_is_no_answer_to_what_is_asked_of_the_owner(
-    workspace: Workspace, embedder: OnnxEmbedder, remember: Remember
+    workspace: Workspace, embedder: PolyglotEmbedder, remember: Remember
 ) -> None:
     (workspace.root / "AGENTS.md").write_text(
         "# Procedures\n\n"
@@ -290,7 +292,7 @@ def test_a_procedure_is_no_answer_to_what_is_asked_of_the_owner(
 
 
 def test_a_passage_is_found_by_where_it_stands(
-    remember: Remember, workspace: Workspace, embedder: OnnxEmbedder
+    remember: Remember, workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     machines = [("Lindholm", "dishwasher", "blue"), ("Tarn", "boiler", "flame"),
                 ("Orla", "sewing machine", "needle"), ("Veska", "camera", "menu")]  # fmt: skip
@@ -305,7 +307,7 @@ def test_a_passage_is_found_by_where_it_stands(
 
 
 def test_facts_in_a_script_that_the_model_does_not_know_are_not_taken_for_one_another(
-    remember: Remember, embedder: OnnxEmbedder
+    remember: Remember, embedder: PolyglotEmbedder
 ) -> None:
     facts = "# 笔记\n- 女儿在上四年级,学的是古筝。\n- 小满古筝过了六级。\n- 舞蹈课在周五。\n"
     found = remember(facts, embedder).recall(Query("女儿古筝过了几级"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
+from assistant.memory.search.abroad import MORE, from_abroad, is_of_another_script
 from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.selection import FAR, SURE, Scored, arrange, plausible
@@ -224,6 +225,16 @@ def test_a_part_of_a_word_leads_to_it(question: str, language: str, first: str) 
     assert best.chunk.plain == first
     assert best.score == pytest.approx(1.0 + best.shares["letters"], abs=1e-3)
     assert by_letters([], question, language) == []
+
+
+def test_what_is_in_another_language_counts_by_its_meaning_alone() -> None:
+    own, abroad = scored("The lease of the flat ends in June", 1.0), scored("租约到明年六月", 2.0)
+    found = from_abroad([own, abroad], "english")
+    assert found == [own, abroad.moved("language", 2.0 + MORE * 2.0)]
+    assert from_abroad([abroad], "chinese") == [abroad]
+    assert is_of_another_script([own, abroad], "until when is our lease")
+    assert not is_of_another_script([own], "until when is our lease")
+    assert not is_of_another_script([], "租约到什么时候")
 
 
 def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_is_asked() -> None:

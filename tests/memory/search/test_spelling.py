@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.asked.spelling import Spelling
 from assistant.settings.memory import IndexSettings
@@ -21,7 +21,7 @@ FILE = """# Lindholm
 
 
 @pytest.fixture
-def spelling(workspace: Workspace, embedder: OnnxEmbedder) -> Iterator[Spelling]:
+def spelling(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[Spelling]:
     (workspace.root / "MEMORY.md").write_text(FILE, encoding="utf-8")
     index = Synchronizer(workspace, embedder, IndexSettings())
     index.refresh()
