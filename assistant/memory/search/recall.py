@@ -18,7 +18,7 @@ from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
-from assistant.memory.search.abroad import from_abroad, is_of_another_script
+from assistant.memory.search.asked.abroad import from_abroad, is_of_another_script
 from assistant.memory.search.asked.eligible import as_of, eligible
 from assistant.memory.search.asked.question import Question, read
 from assistant.memory.search.asked.spelling import Spelling

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
-from assistant.memory.search.abroad import MORE, from_abroad, is_of_another_script
+from assistant.memory.search.asked.abroad import MORE, from_abroad, is_of_another_script
 from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.selection import FAR, SURE, Scored, arrange, plausible
