@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1."""
+FingerprintOf = Callable[[str], str]
+"""What names the vectors of a text: `Embedder.fingerprint_of`."""
 
 
 class Embedder(Protocol):
@@ -18,6 +20,9 @@ class Embedder(Protocol):
     @property
     def fingerprint(self) -> str:
         """Names weights, tokenizer, pooling and precision; vectors of another do not compare."""
+
+    def fingerprint_of(self, text: str) -> str:
+        """Of the part that reads this text: under the same its vector is the same."""
 
     @property
     def languages(self) -> frozenset[str]:
@@ -65,6 +70,9 @@ class HashingEmbedder:
         self.max_tokens = max_tokens
         self.fingerprint = f"hashing-{dimension}-{max_tokens}"
         self.embedded = 0
+
+    def fingerprint_of(self, text: str) -> str:
+        return self.fingerprint
 
     def count_tokens(self, text: str) -> int:
         return len(_words(text)) + 2

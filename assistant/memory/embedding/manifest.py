@@ -66,6 +66,9 @@ class Described:
     def fingerprint(self) -> str:
         return self._manifest.fingerprint
 
+    def fingerprint_of(self, text: str) -> str:
+        return self.fingerprint
+
     @property
     def dimension(self) -> int:
         return self._manifest.dimension

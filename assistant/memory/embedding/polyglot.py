@@ -51,11 +51,15 @@ class PolyglotEmbedder:
         told = hashlib.sha256(MAP.read_bytes()).hexdigest()[:8]
         self.fingerprint = f"{english.fingerprint}-{told}"
 
+    def fingerprint_of(self, text: str) -> str:
+        """English keeps the vectors that it had before other languages were read."""
+        return self.fingerprint if _is_foreign(text) else self.english.fingerprint_of(text)
+
     def count_tokens(self, text: str) -> int:
         return self.english.count_tokens(text)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        foreign = [row for row, text in enumerate(texts) if language_of(text) in LANGUAGES]
+        foreign = [row for row, text in enumerate(texts) if _is_foreign(text)]
         if not foreign:
             return self.english.embed(texts)
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -79,6 +83,10 @@ def meaning(texts: Sequence[str]) -> Vectors:
     """The vectors of texts in any of `LANGUAGES`, where MiniLM's would be if it knew them."""
     along, shift = np.split(_mapping(), [-1])
     return normalized(np.asarray(encoded(texts) @ along + shift, dtype=np.float32))
+
+
+def _is_foreign(text: str) -> bool:
+    return language_of(text) in LANGUAGES
 
 
 def _readable(text: str) -> str:

@@ -65,10 +65,10 @@ class PromptedEmbedder:
     @property
     def fingerprint(self) -> str:
         """Of the vectors of memory's texts: a question's prompt changes none of them."""
-        if not self._prompts.document:
-            return self._embedder.fingerprint
-        digest = hashlib.sha256(self._prompts.document.encode()).hexdigest()[:8]
-        return f"{self._embedder.fingerprint}-{digest}"
+        return self._embedder.fingerprint + self._told()
+
+    def fingerprint_of(self, text: str) -> str:
+        return self._embedder.fingerprint_of(f"{self._prompts.document}{text}") + self._told()
 
     @property
     def languages(self) -> frozenset[str]:
@@ -90,3 +90,8 @@ class PromptedEmbedder:
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self._embedder.embed([f"{self._prompts.query}{text}" for text in texts])
+
+    def _told(self) -> str:
+        """What the prompt before memory's texts adds to a fingerprint."""
+        told = self._prompts.document
+        return f"-{hashlib.sha256(told.encode()).hexdigest()[:8]}" if told else ""

@@ -43,7 +43,7 @@ class Backlog:
 
     def add(self, text: str) -> None:
         """Have a text embedded, soon."""
-        key = vector_key(text, self._embedder.fingerprint)
+        key = vector_key(text, self._embedder.fingerprint_of)
         self._documents.add(key)
         self._new[key] = text
         self._characters += len(text)
@@ -53,7 +53,7 @@ class Backlog:
     def add_heading(self, text: str) -> None:
         """Have this embedded too; no document says it, so it is not counted."""
         if text:
-            self._new[vector_key(text, self._embedder.fingerprint)] = text
+            self._new[vector_key(text, self._embedder.fingerprint_of)] = text
 
     def holds(self, count: int) -> bool:
         """Whether so many texts were added since the last cut, or slices of them are begun."""

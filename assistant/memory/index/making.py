@@ -67,7 +67,7 @@ class Maker:
         refine: Refine | None = None,
     ) -> None:
         self.text = text
-        self.fingerprint = embedder.fingerprint
+        self.fingerprint_of = embedder.fingerprint_of
         self._embedder = embedder
         self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens)
         self._redactor = redactor

@@ -164,7 +164,7 @@ class Updater:
         catalog, left = self._store.catalog, group
         while left:
             updates = [SourceUpdate(f.name, f.stat, f.digest, update) for f, update in left]
-            stale = catalog.replace_sources(updates, self._maker.fingerprint)
+            stale = catalog.replace_sources(updates, self._maker.fingerprint_of)
             left = [
                 (file, self._maker.update(file.name, file.text, catalog, progress))
                 for file, _ in left

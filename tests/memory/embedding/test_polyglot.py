@@ -55,6 +55,8 @@ def test_english_and_what_nobody_reads_is_left_to_the_model(embedder: PolyglotEm
     mixed = embedder.embed([*texts, *SAID["chinese"]])
     np.testing.assert_allclose(mixed[:3], embedder.english.embed(texts), atol=0.02)
     assert embedder.fingerprint != embedder.english.fingerprint
+    assert embedder.fingerprint_of(texts[0]) == embedder.english.fingerprint
+    assert embedder.fingerprint_of(SAID["chinese"][0]) == embedder.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class Indexed:
     def write(self, text: str) -> Update:
         update = self._maker.update("MEMORY.md", text, self.catalog, no_progress)
         wanted = [SourceUpdate("MEMORY.md", STAT, "d", update)]
-        assert not self.catalog.replace_sources(wanted, EMBEDDER.fingerprint)
+        assert not self.catalog.replace_sources(wanted, EMBEDDER.fingerprint_of)
         return update
 
     def state(self) -> tuple[list[Chunk], list[bool], list[list[tuple[str, ...]]]]:

@@ -19,10 +19,12 @@ def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Ca
     chunks = chunk(text, "MEMORY.md", count_tokens=len, max_tokens=200)
     unit = np.array(vectors, np.float32).reshape(len(texts), len(vectors[0]) if vectors else 1)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    keys = [vector_key(each.plain, "e") for each in chunks]
+    keys = [vector_key(each.plain, str.casefold) for each in chunks]
     opened.vectors.put(keys, unit, embedded=len(keys))
     part = NewPart(b"", "", 1_000, 100, chunks)
-    opened.replace_sources([SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", Update([part]))], "e")
+    opened.replace_sources(
+        [SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", Update([part]))], str.casefold
+    )
     return opened
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.embedding.embedder import FingerprintOf, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows, unpack
 from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.found import Found
@@ -148,7 +148,9 @@ class Catalog(Found):
                 (*stat, read_ns, name),
             )
 
-    def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> list[str]:
+    def replace_sources(
+        self, updates: Sequence[SourceUpdate], fingerprint_of: FingerprintOf
+    ) -> list[str]:
         """Make the rows of sources those of updates, whose vectors must be cached, at once.
 
         A chunk whose id is there already keeps its row; only where it stands is written. Returns
@@ -161,7 +163,7 @@ class Catalog(Found):
                     writer = SourceWriter(db, self._generation + 1)
                     for each in updates:
                         if each.name not in stale:
-                            writer.replace(each, fingerprint)
+                            writer.replace(each, fingerprint_of)
             return stale
 
     def delete_source(self, name: str) -> None:

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from assistant.memory.embedding.embedder import FingerprintOf
 from assistant.memory.index.sqlite import vocabulary
 from assistant.memory.index.sqlite.columns import pack
 from assistant.memory.index.sqlite.database import searchable
@@ -71,11 +72,11 @@ class SourceWriter:
         self._db = db
         self._revision = revision
 
-    def replace(self, source_update: SourceUpdate, fingerprint: str) -> None:
+    def replace(self, source_update: SourceUpdate, fingerprint_of: FingerprintOf) -> None:
         """Make the rows of a source those of an update, whose vectors must be cached."""
         name, update = source_update.name, source_update.update
         source, chunks = self._source_id(name), update.chunks
-        sections = self._sections(source, name, {each.heading for each in chunks}, fingerprint)
+        sections = self._sections(source, name, {each.heading for each in chunks}, fingerprint_of)
         known = self._known(update.replaced)
         numbers = replace_parts(self._db, source, update)
         places = {
@@ -89,7 +90,9 @@ class SourceWriter:
         ]
         self._delete_chunks(gone)
         kept = known.keys() - {id_ for _, id_, _ in gone}
-        self._insert_chunks([each for each in chunks if each.id not in kept], places, fingerprint)
+        self._insert_chunks(
+            [each for each in chunks if each.id not in kept], places, fingerprint_of
+        )
         self._move_chunks([each for each in chunks if each.id in kept], known, places)
         self._note_repeats(update)
         left = {place[1] for _, _, place in known.values()}
@@ -132,7 +135,7 @@ class SourceWriter:
         return known
 
     def _sections(
-        self, source: int, name: str, wanted: set[tuple[str, ...]], fingerprint: str
+        self, source: int, name: str, wanted: set[tuple[str, ...]], fingerprint_of: FingerprintOf
     ) -> Sections:
         named = {json.dumps(heading, ensure_ascii=False): heading for heading in wanted}
         found = {
@@ -143,14 +146,18 @@ class SourceWriter:
                 (source, json.dumps(list(named))),
             )
         }
-        return found | self._add_sections(source, name, sorted(wanted - set(found)), fingerprint)
+        return found | self._add_sections(source, name, sorted(wanted - set(found)), fingerprint_of)
 
     def _add_sections(
-        self, source: int, name: str, headings: Sequence[tuple[str, ...]], fingerprint: str
+        self,
+        source: int,
+        name: str,
+        headings: Sequence[tuple[str, ...]],
+        fingerprint_of: FingerprintOf,
     ) -> Sections:
         """New sections, each with the vector of what its headings say, if that is cached."""
         told = {heading: said for heading in headings if (said := standing(name, heading))}
-        keys = {heading: vector_key(said, fingerprint) for heading, said in told.items()}
+        keys = {heading: vector_key(said, fingerprint_of) for heading, said in told.items()}
         vectors = vector_ids(self._db, list(keys.values()))
         made = {}
         for heading in headings:
@@ -193,8 +200,10 @@ class SourceWriter:
         vocabulary.drop(self._db, (plain for _, _, plain in gone))
         self._tell_chroma([id_ for _, id_, _ in gone])
 
-    def _insert_chunks(self, chunks: Sequence[Chunk], places: Places, fingerprint: str) -> None:
-        keys = [vector_key(chunk.plain, fingerprint) for chunk in chunks]
+    def _insert_chunks(
+        self, chunks: Sequence[Chunk], places: Places, fingerprint_of: FingerprintOf
+    ) -> None:
+        keys = [vector_key(chunk.plain, fingerprint_of) for chunk in chunks]
         vectors = vector_ids(self._db, keys)
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
         self._db.executemany(

@@ -13,7 +13,7 @@ import numpy as np
 
 from assistant import config
 from assistant.disk import storage
-from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.embedding.embedder import FingerprintOf, Vectors
 from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.index.sqlite.database import Database
 
@@ -109,9 +109,11 @@ class VectorCache:
             return done.rowcount
 
 
-def vector_key(plain: str, fingerprint: str) -> bytes:
-    """The name of a cached vector: the embedded text and the model."""
-    return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
+def vector_key(plain: str, fingerprint_of: FingerprintOf) -> bytes:
+    """The name of a cached vector: the embedded text and the model that reads it."""
+    return sha256(f"{fingerprint_of(plain)}\0{plain}".encode("utf-8", "surrogatepass")).digest()[
+        :16
+    ]
 
 
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:

@@ -55,11 +55,11 @@ class Spelling:
         return _WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
 
     def _is_a_word(self, word: str, language: str) -> bool:
-        """Whether it is listed, or the model knows it, or what it is the plural of, as a whole."""
-        if f'"{word.casefold()}":'.encode() in _words(language):
-            return True
+        """Whether the model knows it, or what it is the plural of, as a whole, or it is listed."""
         shortest = min(self._embedder.count_tokens(each) for each in (word, word.rstrip("s")))
-        return shortest - self._embedder.count_tokens("") <= 1
+        if shortest - self._embedder.count_tokens("") <= 1:
+            return True
+        return f'"{word.casefold()}":'.encode() in _words(language)
 
     def _meant(self, word: str, language: str) -> str:
         """What a word that memory does not know stands for, if anything."""

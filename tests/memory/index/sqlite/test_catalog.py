@@ -21,7 +21,8 @@ from assistant.memory.index.sqlite.vector_cache import vector_key
 from assistant.memory.text.chunks import Chunk
 from tests.memory.index.reading import headings, of_source
 
-MODEL = "model"
+MODEL = str.casefold
+"""A model for each text, in place of one for all."""
 STAT = Stat(1, 2, 3, 4)
 EMBEDDER = HashingEmbedder(32)
 
