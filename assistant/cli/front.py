@@ -1,6 +1,6 @@
 """Where `assistant` begins. What other programs start again and again, `hook` and `mcp`, is begun
-at once if it is called plainly; all else is for the tree of commands, whose import alone takes
-longer than a hook's answer.
+at once if it is called plainly; `recall` and its like load a tree of their own commands; all else
+is for the whole tree, whose import alone takes longer than a hook's answer.
 """
 
 import sys
@@ -9,6 +9,7 @@ from pathlib import Path
 
 PLACES = ("-w", "--workspace")
 WITH_VALUE = {*PLACES, "--for", "--quiet-for", "--as"}
+FACTS = ("recall", "remember", "forget")
 KNOWN = {
     "hook": {*PLACES, "--for", "--quiet-for", "--patient", "--debug"},
     "mcp": {*PLACES, "--as", "--trust", "--read-only", "--no-daemon"},
@@ -26,9 +27,25 @@ def run() -> None:
             _respond(event, options)
         case ["mcp"] if _is_served(options):
             return
+    if _command(sys.argv[1:]) in FACTS:
+        from assistant.cli import root
+        from assistant.cli.memory import facts
+
+        return root.run(root.tree([facts]))
     from assistant.cli.main import run as by_the_tree
 
     by_the_tree()
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """The first word that is no global option, nor the value of one."""
+    rest = iter(arguments)
+    for each in rest:
+        if each in PLACES:
+            next(rest, None)
+        elif not each.startswith("-"):
+            return each
+    return ""
 
 
 def told(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

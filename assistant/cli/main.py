@@ -1,20 +1,12 @@
-"""The command line: the tree of commands, and the one place that prints an error."""
+"""The whole tree of commands."""
 
-import os
 import sys
-from pathlib import Path
-from typing import Annotated
 
-import typer
-from typer.exceptions import Abort, Exit, TyperException
-
-from assistant import __version__
-from assistant.cli import resident
+from assistant.cli import resident, root
 from assistant.cli.acting import agenda, event, heartbeat, mcp_servers, skills
 from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
-from assistant.cli.help import Group, Tree
 from assistant.cli.memory import (
     collections,
     evaluation,
@@ -27,145 +19,51 @@ from assistant.cli.memory import (
     upkeep,
 )
 from assistant.cli.moving import exporting, importing
-from assistant.cli.options import Globals, at_terminal
 from assistant.cli.sessions import commands as sessions
 from assistant.cli.setup import completion, configuration, daemon, init, secrets
-from assistant.cli.talk import ask, chat, welcome
+from assistant.cli.talk import ask, chat
 from assistant.cli.talk import context as context_command
-from assistant.display import spelled
-from assistant.errors import INTERRUPTED, AssistantError, UsageError
 
-cli = Tree(
-    name="assistant",
-    cls=Group,
-    help="A personal assistant whose long-term memory is plain markdown.",
-    epilog="-w, --no-daemon and --debug may stand before or after the command.",
-    rich_markup_mode=None,
-    add_completion=False,
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+cli = root.tree(
+    [
+        init,
+        chat,
+        ask,
+        context_command,
+        facts,
+        state,
+        overview,
+        upkeep,
+        merging,
+        reading,
+        collections,
+        model,
+        evaluation,
+        importing,
+        exporting,
+        sessions,
+        skills,
+        agenda,
+        heartbeat,
+        event,
+        mcp_servers,
+        secrets,
+        configuration,
+        daemon,
+        connect,
+        mcp_server,
+        hook,
+        doctor,
+        completion,
+    ]
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"assistant {__version__}")
-        raise Exit()
-
-
-@cli.callback()
-def options(
-    context: typer.Context,
-    workspace: Annotated[
-        Path | None, typer.Option("-w", "--workspace", metavar="DIR", help="The workspace to use.")
-    ] = None,
-    no_daemon: Annotated[
-        bool, typer.Option("--no-daemon", help="Work in this process, without the memory daemon.")
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the whole trace of an error.")
-    ] = False,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    """Keep the global options for the command."""
-    context.obj = Globals(workspace, no_daemon, debug)
-    if context.invoked_subcommand is not None:
-        return
-    if not at_terminal():
-        raise UsageError(
-            "no command was given, and this is no terminal to chat in",
-            "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
-        )
-    welcome.ensure_workspace(context.obj)
-    chat.chat(context)
-
-
-for module in (
-    init,
-    chat,
-    ask,
-    context_command,
-    facts,
-    state,
-    overview,
-    upkeep,
-    merging,
-    reading,
-    collections,
-    model,
-    evaluation,
-    importing,
-    exporting,
-    sessions,
-    skills,
-    agenda,
-    heartbeat,
-    event,
-    mcp_servers,
-    secrets,
-    configuration,
-    daemon,
-    connect,
-    mcp_server,
-    hook,
-    doctor,
-    completion,
-):
-    module.register(cli)
-
-
 def run(*, handed_over: bool = False) -> None:
-    """The entry point: run the command, print an error in one place, exit with its code.
-
-    One that was `handed_over` to this process is not given away again.
-    """
+    """Run a command; one that was `handed_over` to this process is not given away again."""
     completion.prepare()
-    arguments = hoisted(sys.argv[1:])
     resident.arguments = None if handed_over else sys.argv[1:]
-    try:
-        code = cli(arguments, prog_name="assistant", standalone_mode=False)
-        sys.stdout.flush()
-        sys.exit(code)  # None, or what a command's `typer.Exit` says
-    except AssistantError as error:
-        if "--debug" in arguments:
-            raise
-        typer.echo(f"assistant: {spelled(str(error))}", err=True)
-        sys.exit(error.exit_code)
-    except TyperException as error:
-        command = getattr(getattr(error, "ctx", None), "command_path", "assistant")
-        typer.echo(f"assistant: {_sentence(error)} Try `{command} --help`", err=True)
-        sys.exit(2)
-    except (KeyboardInterrupt, Abort):
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-
-
-def _sentence(error: TyperException) -> str:
-    message = error.format_message()
-    return message if message.endswith((".", "?", "!")) else f"{message}."
-
-
-def hoisted(arguments: list[str]) -> list[str]:
-    """The arguments with the global options moved to the front, wherever they stood."""
-    front: list[str] = []
-    rest: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--":
-            return [*front, *rest, word, *words]
-        if word in ("-w", "--workspace"):
-            front += [word, *(value for value in [next(words, None)] if value is not None)]
-        elif word in ("--no-daemon", "--debug") or word.startswith("--workspace="):
-            front.append(word)
-        else:
-            rest.append(word)
-    return front + rest
+    root.run(cli)
 
 
 if __name__ == "__main__":

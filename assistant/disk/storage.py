@@ -10,7 +10,6 @@ import glob
 import os
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,6 +175,8 @@ def replace(path: Path, data: bytes) -> None:
 def beside(target: Path, data: bytes) -> tuple[Path, bool]:
     """A temporary file in the same folder, its bytes on the device; and whether it is like the
     target in mode, owner, group and extended attributes."""
+    import tempfile  # and five libraries with it: not for who only reads
+
     descriptor, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY
     )

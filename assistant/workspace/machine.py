@@ -8,9 +8,7 @@ import contextlib
 import functools
 import hashlib
 import os
-import tempfile
 from pathlib import Path
-from secrets import token_hex
 
 from assistant import config
 from assistant.disk import storage
@@ -51,7 +49,11 @@ def own(base: Path, kind: str, root: Path) -> Path:
 
 def volatile() -> Path:
     """A folder whose files lie in memory, as far as the system has one."""
-    return IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+    if os.access(IN_MEMORY, os.W_OK):
+        return IN_MEMORY
+    import tempfile  # not for who only reads
+
+    return Path(tempfile.gettempdir())
 
 
 def journal(private: Path) -> Path:
@@ -81,7 +83,7 @@ def ident() -> str:
 @functools.lru_cache(maxsize=8)
 def _ident(path: Path) -> str:
     if not (known := _read(path)):
-        known = token_hex(4)
+        known = os.urandom(4).hex()
         storage.private_directory(path.parent)
         storage.replace(path, known.encode())
     return known

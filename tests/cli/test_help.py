@@ -12,7 +12,8 @@ import pytest
 import typer
 
 from assistant.cli.help import EXAMPLES, GROUPS
-from assistant.cli.main import cli, hoisted
+from assistant.cli.main import cli
+from assistant.cli.root import hoisted
 from tests.cli.conftest import ASSISTANT
 from tests.cli.test_main import run_assistant
 from tests.cli.tty import Tty

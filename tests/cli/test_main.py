@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli.main import hoisted
+from assistant.cli.root import hoisted
 from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
 
@@ -58,6 +58,16 @@ def test_a_warm_recall_loads_nothing_heavy(workspace: Workspace) -> None:
         run_assistant("-w", str(workspace.root), "daemon", "stop")
     assert warm.returncode == 0
     assert loaded(warm) == []
+
+
+def test_a_recall_brings_its_own_commands_and_no_others(workspace: Workspace) -> None:
+    probe = PROBE.replace("heavy!r", "modules!r").format(
+        arguments=["-w", str(workspace.root), "--debug", "recall", "--help"],
+        modules=["assistant.cli.memory.facts", "assistant.cli.main", "assistant.cli.talk.chat"],
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True)
+    assert loaded(done) == ["assistant.cli.memory.facts"]
+    assert "Usage: assistant recall" in done.stdout
 
 
 def test_a_hook_loads_next_to_nothing(workspace: Workspace) -> None:

@@ -148,7 +148,7 @@ def test_a_request_interrupted_halfway_is_not_answered_to_the_next(workspace: Wo
 WARM = """
 import sys
 sys.argv = ["assistant", "-w", sys.argv[1], "recall", "dentist"]
-from assistant.cli.main import run
+from assistant.cli.front import run
 try:
     run()
 finally:

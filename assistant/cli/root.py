@@ -1,0 +1,123 @@
+"""The root of the tree of commands: the global options, and the one place that prints an error."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import typer
+from typer.exceptions import Abort, Exit, TyperException
+
+from assistant import __version__
+from assistant.cli.help import Group, Tree
+from assistant.cli.options import Globals, at_terminal
+from assistant.display import spelled
+from assistant.errors import INTERRUPTED, AssistantError, UsageError
+
+
+class Branch(Protocol):
+    """A module with commands."""
+
+    def register(self, cli: typer.Typer) -> None: ...
+
+
+def tree(branches: Sequence[Branch]) -> Tree:
+    """`assistant`, with the commands of these modules in their order."""
+    cli = Tree(
+        name="assistant",
+        cls=Group,
+        help="A personal assistant whose long-term memory is plain markdown.",
+        epilog="-w, --no-daemon and --debug may stand before or after the command.",
+        rich_markup_mode=None,
+        add_completion=False,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    cli.callback()(options)
+    for branch in branches:
+        branch.register(cli)
+    return cli
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"assistant {__version__}")
+        raise Exit()
+
+
+def options(
+    context: typer.Context,
+    workspace: Annotated[
+        Path | None, typer.Option("-w", "--workspace", metavar="DIR", help="The workspace to use.")
+    ] = None,
+    no_daemon: Annotated[
+        bool, typer.Option("--no-daemon", help="Work in this process, without the memory daemon.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the whole trace of an error.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Keep the global options for the command."""
+    context.obj = Globals(workspace, no_daemon, debug)
+    if context.invoked_subcommand is not None:
+        return
+    if not at_terminal():
+        raise UsageError(
+            "no command was given, and this is no terminal to chat in",
+            "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
+        )
+    from assistant.cli.talk import chat, welcome  # for this alone: `recall` loads the root too
+
+    welcome.ensure_workspace(context.obj)
+    chat.chat(context)
+
+
+def run(cli: Tree) -> None:
+    """Run the command, print an error in one place, exit with its code."""
+    arguments = hoisted(sys.argv[1:])
+    try:
+        code = cli(arguments, prog_name="assistant", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)  # None, or what a command's `typer.Exit` says
+    except AssistantError as error:
+        if "--debug" in arguments:
+            raise
+        typer.echo(f"assistant: {spelled(str(error))}", err=True)
+        sys.exit(error.exit_code)
+    except TyperException as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "assistant")
+        typer.echo(f"assistant: {_sentence(error)} Try `{command} --help`", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, Abort):
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _sentence(error: TyperException) -> str:
+    message = error.format_message()
+    return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+def hoisted(arguments: list[str]) -> list[str]:
+    """The arguments with the global options moved to the front, wherever they stood."""
+    front: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return [*front, *rest, word, *words]
+        if word in ("-w", "--workspace"):
+            front += [word, *(value for value in [next(words, None)] if value is not None)]
+        elif word in ("--no-daemon", "--debug") or word.startswith("--workspace="):
+            front.append(word)
+        else:
+            rest.append(word)
+    return front + rest
