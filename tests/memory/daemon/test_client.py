@@ -175,7 +175,7 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
         "memory", "memory.base", "memory.chart", "memory.daemon", "memory.daemon.client",
         "memory.daemon.operations", "memory.daemon.sockets", "memory.daemon.wire", "memory.door",
         "memory.protocol", "memory.state", "messages", "workspace", "workspace.anchor",
-        "workspace.copies", "workspace.folder", "workspace.machine", "workspace.trust",
+        "workspace.copies", "workspace.folder", "workspace.machine",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
     assert loaded & slow == set()
