@@ -48,6 +48,8 @@ class Export:
 
     def items(self) -> Items:
         """All that it holds."""
+        for name in self._package.led_out:
+            yield Problem(name, "it is a link that leads out of the folder")
         for name in sorted(self._json):
             yield from self._of_document(name)
         if not self._json:

@@ -2,6 +2,7 @@
 unpacked to the disk, and nothing is believed of an archive that would not fit the disk if it were.
 """
 
+import os
 import stat
 import zipfile
 import zlib
@@ -22,11 +23,15 @@ _AGAIN = "Download or copy it again"
 
 
 class Package:
-    """Files by name, read as they are; of a folder also those in the archives right inside it."""
+    """Files by name, read as they are; of a folder also those in the archives right inside it.
+
+    Of a folder hidden files are none of it, nor is what a link fetches from elsewhere: `led_out`.
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises ImportFailure if there is nothing to read, or an archive that is not sound."""
         self.path = path
+        self.led_out: list[str] = []
         self._files: dict[str, tuple[Path, str]] = {}
         if path.is_dir():
             self._add_folder(path)
@@ -69,11 +74,14 @@ class Package:
             return file.read(most)
 
     def _add_folder(self, root: Path) -> None:
+        inside = root.resolve()
         for path in sorted(root.rglob("*")):
             relative = path.relative_to(root)
-            if any(part.startswith(".") for part in relative.parts[:-1]) and not _ours(relative):
+            if _is_hidden(relative):
                 continue
-            if path.suffix.casefold() == ".zip" and len(relative.parts) == 1:
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
+                self.led_out.append(relative.as_posix())
+            elif path.suffix.casefold() == ".zip" and len(relative.parts) == 1:
                 self._add_archive(path, f"{relative.stem}/")
             elif path.is_file():
                 self._files[relative.as_posix()] = (path, "")
@@ -113,7 +121,7 @@ def check_member(path: Path, member: zipfile.ZipInfo) -> None:
         )
 
 
-def _ours(relative: Path) -> bool:
-    """Whether a hidden folder is one that another memory keeps its own in."""
-    hidden = [part for part in relative.parts[:-1] if part.startswith(".")]
-    return hidden == [".memsearch"] or hidden == [".openclaw"]
+def _is_hidden(relative: Path) -> bool:
+    """Whether a file is hidden, or in a hidden folder that no other memory keeps its own in."""
+    folders = [part for part in relative.parts[:-1] if part.startswith(".")]
+    return relative.name.startswith(".") or folders not in ([], [".memsearch"], [".openclaw"])

@@ -36,6 +36,25 @@ def facts(items: list[Found]) -> list[str]:
     return [each.text for each in items if isinstance(each, FoundFact)]
 
 
+def test_of_a_folder_no_link_leads_out_and_nothing_hidden_comes_along(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (tmp_path / "outside.md").write_text("Not meant\n")
+    (notes / "own.md").write_text("Mine\n")
+    (notes / ".hidden.md").write_text("Hidden\n")
+    (notes / "same.md").symlink_to("own.md")
+    (notes / "loop.md").symlink_to("loop.md")
+    (notes / "out.md").symlink_to("../outside.md")
+    (notes / "folder").symlink_to(tmp_path)
+    led_out = "it is a link that leads out of the folder"
+    assert found(notes) == [
+        Problem("folder", led_out),
+        Problem("out.md", led_out),
+        Document("own.md", "Mine\n"),
+        Document("same.md", "Mine\n"),
+    ]
+
+
 def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) -> None:
     tree = chatgpt(
         "boats",
