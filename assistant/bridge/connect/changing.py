@@ -8,6 +8,9 @@ ours is taken out.
 import difflib
 import hashlib
 import json
+import os
+import shlex
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,11 +56,9 @@ def unmaking(program: Program, launch: Launch) -> list[Change]:
 def make(program: Program, changes: Sequence[Change]) -> list[Path]:
     """Carry out changes; returns where the files as they were are kept.
 
-    Raises ConfigError if one was changed since it was looked at, StorageError.
+    Raises ConfigError if one was changed since it was looked at, or may not be, StorageError.
     """
-    for change in changes:
-        if held(change.path) != change.before:
-            raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+    _check(changes)
     kept = _record(program)
     copies = [_keep(program, change, kept) for change in changes]
     _write_record(program, kept)
@@ -71,14 +72,26 @@ def unmake(program: Program, changes: Sequence[Change]) -> list[Path]:
 
     Raises ConfigError, StorageError.
     """
-    for change in changes:
-        if held(change.path) != change.before:
-            raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+    _check(changes)
     for change in changes:
         _write(change)
     for path in _folder(program).glob("*"):
         path.unlink()
     return []
+
+
+def _check(changes: Sequence[Change]) -> None:
+    """Raise ConfigError if a file is not as it was, or its owner has it for reading alone."""
+    for change in changes:
+        if held(change.path) != change.before:
+            raise ConfigError(f"{change.path} was changed meanwhile", "Run it again")
+        if change.before is not None:
+            mode = stat.S_IMODE(change.path.stat().st_mode)
+            if not (mode & stat.S_IWUSR and os.access(change.path, os.W_OK)):
+                raise ConfigError(
+                    f"{change.path} is for reading alone (mode {mode:04o}), so nothing was changed",
+                    f"`chmod u+w {shlex.quote(str(change.path))}` if it may be, and run it again",
+                )
 
 
 def _made(file: File) -> Iterator[Change]:

@@ -142,6 +142,7 @@ class Table:
 
     def made(self, text: str) -> str:
         import tomlkit
+        from tomlkit.items import InlineTable
 
         there = self.found(text)
         if there == self.values:
@@ -149,9 +150,8 @@ class Table:
         document = tomlkit.parse(text)
         wanted = document.unwrap()
         _holder(wanted, self.path)[self.path[-1]] = self.values
-        holder = _holder(document, self.path) if there is not None else document
-        if there is not None:
-            holder[self.path[-1]] = tomlkit.item(self.values)
+        if there is not None or isinstance(document.get(self.path[0]), InlineTable):
+            _holder(document, self.path)[self.path[-1]] = self.values
             return _meaning(tomlkit.dumps(document), wanted)
         lines = [f"{key} = {tomlkit.item(value).as_string()}" for key, value in self.values.items()]
         table = "\n".join([f"[{'.'.join(self.path)}]", *lines])

@@ -163,6 +163,7 @@ def test_another_workspace_takes_the_place_and_the_first_copy_stays(
         '[mcp_servers.other]\ncommand = "x"\n[mcp_servers.other.env]\nA = "b"\n\n[tui]\na = 1\n',
         '[mcp_servers.other]\ncommand = "x" # the end, without a line break',
         '[[profiles]]\nname = "a"\n[profiles.deep]\nb = 2\n',
+        'mcp_servers = { other = { command = "o" } } # inline\n[tui]\na = 1\n',
     ],
 )
 def test_all_else_in_toml_means_what_it_did(workspace: Workspace, home: Path, text: str) -> None:
@@ -177,6 +178,23 @@ def test_all_else_in_toml_means_what_it_did(workspace: Workspace, home: Path, te
     config.write_text(config.read_text() + "# mine\n")
     connect(workspace, "codex", "--undo", "--yes")
     assert tomlkit.parse(config.read_text()).unwrap() == tomlkit.parse(text).unwrap()
+
+
+def test_what_its_owner_made_for_reading_alone_stays(workspace: Workspace, home: Path) -> None:
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    config.write_text("a = 1\n")
+    config.chmod(0o400)
+    before = files(home)
+    with pytest.raises(ConfigError, match=r"config\.toml is for reading alone.*chmod u\+w"):
+        connect(workspace, "codex", "--yes")
+    assert files(home) == before and config.stat().st_mode & 0o777 == 0o400
+    config.chmod(0o600)
+    connect(workspace, "codex", "--yes")
+    config.chmod(0o400)
+    with pytest.raises(ConfigError, match="for reading alone"):
+        connect(workspace, "codex", "--undo", "--yes")
+    assert "mcp_servers" in config.read_text()
 
 
 def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home: Path) -> None:
