@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from assistant.workspace.folder import PROCEDURE_FILES
+
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
@@ -77,6 +79,11 @@ class MemoryStatus:
     daemon: DaemonStatus | None = None
     server: ServerStatus | None = None
     notes: tuple[NotesStatus, ...] = ()
+
+    @property
+    def facts(self) -> int:
+        """Its chunks but for procedures and tasks, as the map has them."""
+        return sum(each.chunks for each in self.sources if each.source not in PROCEDURE_FILES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,13 @@ def test_trust_hangs_on_how_the_server_was_started_and_not_on_a_name(
         async with connect(Terms(read_only=True)) as client:
             names = {each.name for each in (await client.list_tools()).tools}
             assert names == {"recall", "read", "context", "status"}
+            (workspace.root / "AGENTS.md").write_text("# Procedures\n\n- When packing: a list\n")
+            assert (await client.call_tool("status")).structured_content["facts"] == 2
             refused = await client.call_tool("remember", {"fact": "Nothing"})
             assert refused.is_error
 
     asyncio.run(scenario())
+    assert memory.status().chunks == 3
     assert memory.log(1)[0].origin.kind == "mcp:zed"
     (held,) = memory.waiting()
     assert held.fact.origin.kind.startswith("mcp:owner") and len(held.fact.origin.kind) < 50

@@ -108,7 +108,7 @@ class Answers:
         state = State(
             workspace=str(desk.place.root),
             trusted=trusted,
-            facts=memory.chunks,
+            facts=memory.facts,
             waiting=memory.waiting_for_review,
             you=name_of(call, desk),
             writes="refused" if desk.terms.read_only or not trusted else writes,

@@ -7,11 +7,13 @@ from urllib.parse import quote, unquote
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.stdio import stdio_server
 from mcp_types import Resource
 
 import assistant
 from assistant.bridge.mcp.desk import Desk
 from assistant.bridge.mcp.tools import tools
+from assistant.bridge.mcp.wire import Lines
 from assistant.bridge.shelf import SCHEME
 from assistant.errors import AssistantError, UsageError
 from assistant.quoting import neutralised
@@ -72,6 +74,13 @@ class MemoryServer(MCPServer[Any]):
     """A server whose resources are the files that there are when it is asked."""
 
     desk: Desk
+
+    async def run_stdio_async(self) -> None:
+        """Serve on standard input and output; what is no message is answered too."""
+        served = self._lowlevel_server
+        async with stdio_server() as (messages, answers):
+            options = served.create_initialization_options()
+            await served.run(Lines(messages, answers), answers, options)
 
     async def list_resources(self) -> list[Resource]:
         """The files of memory, as of now."""

@@ -61,12 +61,15 @@ def test_it_answers_and_loads_no_model(place: Path) -> None:
     ]
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, "-w", place, "mcp"],
-        input="".join(f"{json.dumps(each)}\n" for each in asked),
+        input="".join(f"{line}\n" for line in ["{ no JSON", "", "[1]", *map(json.dumps, asked)]),
         capture_output=True,
         text=True,
         timeout=60,
     )
-    answers = {each["id"]: each for each in map(json.loads, done.stdout.splitlines())}
+    told = list(map(json.loads, done.stdout.splitlines()))
+    errors = [each["error"]["code"] for each in told if each["id"] is None]
+    assert errors == [-32700, -32600]
+    answers = {each["id"]: each for each in told if each["id"] is not None}
     first, second = answers.pop(1), answers.pop(2)
     assert first["result"]["serverInfo"]["name"] == "assistant"
     assert str(place) in first["result"]["instructions"]
