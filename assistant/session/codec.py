@@ -33,7 +33,11 @@ def encode(entry: Entry) -> bytes:
 
 def decode(line: bytes) -> Entry:
     """The entry of one line. Raises ValueError that says what is wrong with it."""
-    values = json.loads(line)
+    try:
+        text = line.decode("utf-8-sig", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no UTF-8 text, from its byte {error.start} on") from error
+    values = json.loads(text)
     if not isinstance(values, dict) or not all(
         isinstance(values.get(name), str) for name in ("type", "id", "time")
     ):

@@ -161,7 +161,7 @@ class Transcript:
         assert self.path is not None
         data = storage.read(self.path)
         storage.replace(self.path, data[: self._size + end])
-        if b"\n" in data[self._size + end :]:
+        if b"\n" in data[self._size + end :].lstrip():
             self.notices.append(
                 f"{spare:,} bytes that are no entries were written to session {self.session} "
                 "while it was open; they are cut off"
@@ -208,8 +208,9 @@ def reopen(directory: Path, name: str) -> Transcript:
         data = storage.read(path)
         whole, torn = whole_lines(data)
         notices = []
-        if torn:
+        if whole != data:
             storage.replace(path, whole)
+        if torn:
             notices.append(f"The last line of session {session} was torn by a crash and is gone")
         entries = _parse(path, whole)
         if lost := turns.endless(entries):
@@ -244,9 +245,10 @@ def read(directory: Path, name: str) -> tuple[Entry, ...]:
 
 
 def whole_lines(data: bytes) -> tuple[bytes, bool]:
-    """The bytes up to the last line end, and whether there were more."""
-    whole = data[: data.rfind(b"\n") + 1]
-    return whole, len(whole) < len(data)
+    """The bytes up to the last line end, blank lines there aside, and whether there were more."""
+    end = data.rfind(b"\n") + 1
+    whole = data[:end].rstrip()
+    return whole + b"\n" if whole else b"", bool(data[end:].strip())
 
 
 def _readable(data: bytes) -> tuple[list[Entry], int]:

@@ -157,6 +157,16 @@ def test_a_torn_last_line_is_cut_off_with_a_notice(directory: Path, cut: int) ->
     assert transcript.read(directory, session.session)[-1].id == "e2"
 
 
+def test_blank_lines_at_the_end_go_without_a_word(directory: Path) -> None:
+    session = begun(directory)
+    session.close()
+    before = path_of(session).read_bytes()
+    path_of(session).write_bytes(before + b"\n \n\r\n  ")
+    assert transcript.read(directory, session.session) == tuple(session.entries)
+    again = transcript.reopen(directory, session.session)
+    assert not again.notices and path_of(session).read_bytes() == before
+
+
 def test_reading_a_torn_transcript_mends_nothing(directory: Path) -> None:
     session = begun(directory)
     with path_of(session).open("ab") as file:
@@ -170,6 +180,7 @@ def test_reading_a_torn_transcript_mends_nothing(directory: Path) -> None:
     "line",
     [
         b"garbage",
+        b"\x00\xfe\x00garbage",
         b"",
         b"[]",
         b'{"type":"user","id":"e1"}',
@@ -187,8 +198,9 @@ def test_a_bad_line_is_named_and_refused(directory: Path, line: bytes) -> None:
     lines = path_of(session).read_bytes().split(b"\n")
     path_of(session).write_bytes(b"\n".join([*lines[:1], line, *lines[1:]]))
     before = path_of(session).read_bytes()
-    with pytest.raises(SessionError, match=rf"line 2 of .*{session.session}.jsonl"):
+    with pytest.raises(SessionError, match=rf"line 2 of .*{session.session}.jsonl") as refused:
         transcript.reopen(directory, session.session)
+    assert ("no UTF-8 text, from its byte" in str(refused.value)) == (b"\xfe" in line)
     assert path_of(session).read_bytes() == before
     path_of(session).write_bytes(b"\n".join(lines))
     assert transcript.reopen(directory, session.session)  # the lock was let go
