@@ -106,7 +106,8 @@ class Reply:
 
     `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, `malformed_call` where the
     provider could not read a call, `incomplete` where it named none, or one that means a fault of
-    its own, and `too_long` if the answer was cut here.
+    its own, and `too_long` if the answer was cut here. Of an answer that lacks something it is the
+    provider's own word, quoted, where that is not known.
     """
 
     text: str = ""

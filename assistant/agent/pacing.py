@@ -12,7 +12,7 @@ from typing import Literal
 
 from assistant.errors import TurnError
 from assistant.messages import ToolCall
-from assistant.model.provider.stream.ending import MALFORMED
+from assistant.model.provider.stream.ending import MALFORMED, UNKNOWN
 from assistant.session.entries import AssistantEntry, Entry, ReminderEntry, ToolResultEntry
 
 MAX_ROUNDS = 25
@@ -109,7 +109,9 @@ def without_answer(why: Reminder, model: str, finish: str = "") -> TurnError:
         return TurnError(said, "Raise `model.max_output_tokens`, or lower `model.effort`")
     match why:
         case "empty":
-            said, cure = f"{model} answered with nothing, and again when it was asked to", ASK
+            word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
+            said = f"{model} answered with nothing, and again when it was asked to{word}"
+            cure = ASK
         case "malformed":
             said, cure = f"{model} made a call that could not be read, twice", ASK
         case "rounds":

@@ -1,14 +1,14 @@
 """A streamed reply, put together from its deltas: text, reasoning and tool calls."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from assistant.messages import Reply, Usage
+from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.stream.calls import CallDelta, Calls
 from assistant.model.provider.stream.characters import GrowingText
-from assistant.model.provider.stream.ending import ENDED, TOO_LONG, ending
+from assistant.model.provider.stream.ending import ENDED, TOO_LONG, UNKNOWN, ending
 from assistant.model.provider.stream.signed import SignedThinking
 from assistant.model.provider.stream.thinking import ThinkingFilter
 
@@ -93,15 +93,26 @@ class Assembly:
     def reply(self, finish_reason: str | None, usage: Usage) -> Reply:
         """The whole reply, by the provider's word for its end; None: it broke off."""
         reason = TOO_LONG if self.too_long else ending(finish_reason)
-        calls = tuple(self._calls.sound(ended=reason in ENDED))
+        text, unknown = _or_nothing(self._text.whole), reason.startswith(UNKNOWN)
+        calls = tuple(self._calls.sound(ended=unknown or reason in ENDED))
+        if unknown and any(call.fault for call in calls):
+            calls = tuple(_ended_by(reason, call) for call in calls)
+        elif unknown and (calls or text):
+            reason = "stop"
         return Reply(
-            _or_nothing(self._text.whole),
+            text,
             _or_nothing(self._reasoning.whole),
             calls,
             usage,
             "tool_calls" if calls and reason in ENDED else reason,
             self._signed.blocks,
         )
+
+
+def _ended_by(word: str, call: ToolCall) -> ToolCall:
+    """A call with the word at which it ended, if it is not whole."""
+    said = f"{call.fault}; the provider ended the answer with {word}"
+    return replace(call, fault=said) if call.fault else call
 
 
 def _or_nothing(text: str) -> str:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from assistant.agent.pacing import without_answer
 from assistant.messages import Message, Reply
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.provider.stream.ending import ending
@@ -103,6 +104,18 @@ def test_other_words_for_the_end_are_understood(
     provider.enqueue(Raw(sse(chunk({"content": "Half"}), chunk({}, word), "[DONE]")))
     reply = answered(provider, "openai/test")
     assert (reply.text, reply.finish_reason) == ("Half", meant)
+
+
+def test_a_word_that_nobody_knows_is_named_where_the_answer_lacks_something(
+    provider: Provider,
+) -> None:
+    half = {"index": 0, "id": "a", "function": {"name": "shell", "arguments": '{"comma'}}
+    for delta in ({"content": "Whole"}, {"content": ""}, {"tool_calls": [half]}):
+        provider.enqueue(Raw(sse(chunk(delta), chunk({}, "evicted\x1b[2J"), "[DONE]")))
+    whole, empty, torn = (answered(provider, "openai/test") for _ in range(3))
+    assert (whole.finish_reason, empty.finish_reason) == ("stop", "“evicted2j”")
+    assert "ended the answer with “evicted2j”" in torn.tool_calls[0].fault
+    assert "called that “evicted2j”" in str(without_answer("empty", "m", empty.finish_reason))
 
 
 def test_a_prompt_that_gemini_blocks_was_filtered(provider: Provider) -> None:
