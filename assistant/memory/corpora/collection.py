@@ -71,13 +71,21 @@ class Collection:
         self._asked = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
+        self._away = ""
         self._faults: tuple[str, ...] = ()
+        self._told: tuple[str, ...] = ()
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What of it cannot be recalled, and why."""
         unread = f"{self.unread:,} of {self.name} are still being indexed" if self.unread else ""
-        return (*self._faults, *filter(None, [unread]))
+        return tuple(filter(None, [self._away, *self._faults, unread]))
+
+    def news(self) -> tuple[str, ...]:
+        """The same, but of the files that cannot be read only if others were told of before."""
+        known, self._told = set(self._told), self._faults
+        stale = known if known == set(self._faults) else ()
+        return tuple(each for each in self.notices if each not in stale)
 
     def recall(self, query: Query, *, wait: bool = True) -> list[Passage]:
         """The best passages for a query.
@@ -148,8 +156,9 @@ class Collection:
         if away := self._corpus.absence():
             self._left = self.unread = 0
             self._hints.renew()
-            self._faults = (f"{self.name} {away}; what was indexed of it stays searchable",)
+            self._away = f"{self.name} {away}; what was indexed of it stays searchable"
             return
+        self._away = ""
         names: list[str] = []
 
         def seen(found: list[str]) -> Iterable[str]:

@@ -80,7 +80,7 @@ class Library:
             collection = self._notes(source)
             passages = collection.recall(replace(wanted, budget=source.budget), wait=False)
             found += map(_in_notes(source.name), passages)
-            notices += collection.notices
+            notices += collection.news()
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
         both = tuple(merged(facts.passages, found, k, budget))

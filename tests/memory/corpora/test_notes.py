@@ -155,8 +155,15 @@ def test_a_folder_that_cannot_be_looked_into_keeps_what_was_indexed(
 
 def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) -> None:
     (vault / "Odd.md").write_bytes(b"\xff\xfe odd, and all that follows can be read\n")
-    (notice,) = opened().recall(Query("hull", within="vault")).notices
+    memory = opened()
+    (notice,) = memory.recall(Query("hull")).notices
     assert notice.startswith("vault:Odd.md is not UTF-8")
+    assert memory.recall(Query("hull")).notices == ()
+    assert notice in memory.status().notices
+    assert memory.recall(Query("hull", within="vault")).notices == (notice,)
+    (vault / "Odder.md").write_bytes(b"\xff\xfe odder")
+    assert len(memory.recall(Query("hull", within="vault")).notices) == 2
+    assert len(memory.recall(Query("hull")).notices) == 2
 
 
 def _passage(number: int, score: float, source: str = "MEMORY.md") -> Passage:
