@@ -34,8 +34,9 @@ def test_what_only_looks_like_a_secret_stays_as_it_was_given_and_is_told_of(
     assert told[1]["secrets"] == [{"start": 18, "end": 29, "kind": "password", "certain": False}]
     assert "secrets" not in told[2]
     innocent = "CACHE_KEY=build-2024-11-21-linux and sk-8000-wireless-keyboard"
-    assert run("remember", innocent).stderr == ""
-    assert f"- {innocent}\n" in memory(place)
+    card = "My Visa is 4111 1111 1111 1111, valid until 12/29"
+    assert run("remember", "-", stdin=f"{innocent}\n{card}\n").stderr == ""
+    assert f"- {innocent}\n- {card}\n" in memory(place)
 
 
 def test_a_passage_says_a_stored_secret_to_its_owner_alone(place: Path, run: Run) -> None:
