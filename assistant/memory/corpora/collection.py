@@ -1,28 +1,34 @@
 """A corpus beside the memory files: indexed a little at a time, and recalled from meanwhile.
 
-Nobody waits for all of a large corpus: before a question the new files are indexed that hold most
-of its words, and a thread indexes the rest, which lets every question go first.
+Nobody waits for all of a large corpus, nor for a large file: one thread indexes it, small files and
+new ones first, large ones a stretch at a time. A question has it look first at the files that hold
+most of its words, waits a little, and is answered from what is indexed by then.
 """
 
+import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Protocol
 
+from assistant.errors import AssistantError
 from assistant.memory.base import Passage, Progress, Query, no_progress
 from assistant.memory.corpora.hints import Hints
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.index.updating import Order
+from assistant.memory.index.updating import STRETCH, UNFINISHED, Order
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import MemorySettings
+
+logger = logging.getLogger(__name__)
 
 PATIENCE = 5.0
 """Seconds that a question waits for files that are not indexed yet."""
@@ -44,10 +50,7 @@ class Source(Corpus, Protocol):
 
 
 class Collection:
-    """The index of a corpus, and recall from it. Safe to use from several threads.
-
-    `unread` is how many files were never indexed.
-    """
+    """The index of a corpus, and recall from it. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -60,26 +63,40 @@ class Collection:
     ) -> None:
         """`name` is what a person calls it."""
         self.name = name
-        self.unread = 0
-        self._left = 0
         self._corpus = corpus
         self._index = index
         self._progress = progress
         self._recaller = Recaller(index.store, embedder, settings)
         self._hints = Hints(corpus.root)
-        self._lock = threading.RLock()
-        self._asked = threading.Event()
+        self._turn = threading.Lock()
+        self._questions = 0
         self._closing = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._worker = ThreadPoolExecutor(1, "indexing")
+        self._names: Sequence[str] = ()
+        self._left = 0
+        self._late = False
         self._away = ""
         self._faults: tuple[str, ...] = ()
         self._told: tuple[str, ...] = ()
 
     @property
+    def unread(self) -> int:
+        """How many files are not indexed yet, or only their beginning."""
+        return len(self._sizes())
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What of it cannot be recalled, and why."""
-        unread = f"{self.unread:,} of {self.name} are still being indexed" if self.unread else ""
-        return tuple(filter(None, [self._away, *self._faults, unread]))
+        sizes = self._sizes()
+        told = ""
+        if sizes:
+            told = (
+                f"{self.name}: {len(sizes):,} of {len(self._names):,} still being indexed, "
+                f"{sum(sizes.values()) / 1e6:,.1f} MB to go"
+            )
+        elif self._late:
+            told = f"{self.name}: what changed last is still being indexed"
+        return tuple(filter(None, [self._away, *self._faults, told]))
 
     def news(self) -> tuple[str, ...]:
         """The same, but of the files that cannot be read only if others were told of before."""
@@ -94,117 +111,180 @@ class Collection:
         meanwhile.
         """
         words = [word.encode() for word in query.text.lower().split()]
-        with self._first():
+        with self._question():
             if wait:
-                self._refresh(PATIENCE, partial(self._promising, words))
+                self._ask(PATIENCE, partial(self._promising, words))
             else:
-                self.refresh()
-            try:
-                found = self._recaller.recall(query)
-            except CatalogDamaged:
-                self._index.recover()
-                self._refresh(PATIENCE, list)
-                found = self._recaller.recall(query)
-        return list(found.passages)
+                self._see_changes()
+            return self._found(query)
 
     def refresh(self, *, if_hinted: bool = False) -> None:
         """Index what is new, in the background if that takes longer than a slice.
 
         `if_hinted`: look for it only if something has changed, as far as the system tells.
         """
-        with self._first():
-            if if_hinted and not self._hints.hinted:
-                return
-            changed = self._hints.due()
-            if changed is not None or self._corpus.absence():
-                self._refresh(SLICE, partial(sorted, key=lambda name: name not in (changed or ())))
+        if not if_hinted or self._hints.hinted:
+            with self._question():
+                self._see_changes()
 
     def indexed(self) -> tuple[int, int]:
         """How many files and chunks are indexed."""
         catalog = self._index.store.catalog
-        return len(catalog.sources()), catalog.count()
+        with catalog.reading():
+            return len(catalog.sources()), catalog.count()
 
     def scrub(self) -> None:
         """Leave no byte in the index of what the files no longer hold."""
-        with self._lock:
-            self._index.scrub()
+        with self._question():
+            self._worker.submit(self._index.scrub, self._known).result()
 
     def close(self) -> None:
-        """Let go of the index, once the slice that runs is done."""
+        """Let go of the index, once the file or stretch that is on its way is done."""
         self._closing.set()
         self._hints.close()
-        if self._thread is not None:
-            self._thread.join()
-        with self._lock:
-            self._index.close()
+        self._worker.shutdown(cancel_futures=True)
+        self._index.close()
 
     # Parts
 
-    def _refresh(self, seconds: float, order: Order) -> None:
-        self._look(seconds, order)
-        if self._left and (self._thread is None or not self._thread.is_alive()):
-            self._thread = threading.Thread(target=self._go_on, name="indexing", daemon=True)
-            self._thread.start()
+    @contextmanager
+    def _question(self) -> Iterator[None]:
+        """What goes first: the thread leaves off what nobody asked for, and goes on afterwards."""
+        with self._turn:
+            self._questions += 1
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._questions -= 1
+            if not self._disturbed():
+                with suppress(RuntimeError):  # it is being closed
+                    self._worker.submit(self._go_on)
+
+    def _disturbed(self) -> bool:
+        return self._questions > 0 or self._closing.is_set()
+
+    def _see_changes(self) -> None:
+        with self._turn:
+            changed = self._hints.due()
+        if changed is not None or self._corpus.absence():
+            first = partial(sorted, key=lambda name: name not in (changed or ()))
+            self._ask(SLICE, first, drop=False)
+
+    def _ask(self, seconds: float, order: Order, *, drop: bool = True) -> None:
+        """Have files indexed, and wait so long for it. `drop`: if it did not begin, it need not."""
+        look = self._worker.submit(self._look, seconds, order)
+        try:
+            look.result(seconds)
+        except TimeoutError:
+            self._late = not look.done()
+            if drop:
+                look.cancel()
+
+    def _found(self, query: Query) -> list[Passage]:
+        catalog = self._index.store.catalog
+        try:
+            with catalog.reading():
+                return list(self._recaller.recall(query).passages)
+        except CatalogDamaged:
+            self._index.recover(catalog)
+            self._ask(PATIENCE, list)
+            with self._index.store.catalog.reading():
+                return list(self._recaller.recall(query).passages)
 
     def _go_on(self) -> None:
         """Index the rest, as long as nobody asks."""
-        while self._left and not self._closing.wait(SLICE / 10):
-            with self._lock:
+        try:
+            while (self._left or self._late) and not self._disturbed():
                 self._look(SPELL, self._unasked)
+        except AssistantError as error:  # whoever asks is told
+            logger.warning("%s: the rest is not indexed: %s", self.name, error)
 
     def _look(self, seconds: float, order: Order) -> None:
         if away := self._corpus.absence():
-            self._left = self.unread = 0
-            self._hints.renew()
+            self._left = 0
+            with self._turn:
+                self._hints.renew()
             self._away = f"{self.name} {away}; what was indexed of it stays searchable"
             return
         self._away = ""
-        names: list[str] = []
 
-        def seen(found: list[str]) -> Iterable[str]:
-            names.extend(found)
-            return order(found)
+        def seen(found: list[str]) -> Iterator[str]:
+            self._names = found
+            self._left = self._left or len(found)
+            yield from order(found)
 
         done = self._index.refresh(seconds=seconds, order=seen)
-        self._left = done.left
-        self.unread = len({*names} - {*self._index.store.catalog.sources()}) if done.left else 0
+        self._left, self._late = done.left, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
 
-    @contextmanager
-    def _first(self) -> Iterator[None]:
-        """The lock, which the thread that indexes lets go of at the next file."""
-        self._asked.set()
-        with self._lock:
-            self._asked.clear()
-            yield
+    def _sizes(self) -> dict[str, int]:
+        """The files that are not indexed yet, or not all of them: how many bytes are left."""
+        if not self._left:
+            return {}
+        catalog = self._index.store.catalog
+        with catalog.reading():
+            known = catalog.sources()
+        left = {}
+        for name in self._names:
+            if name not in known:
+                left[name] = self._size(name)
+            elif known[name].sha256 == UNFINISHED:
+                left[name] = max(self._size(name) - known[name].stat.size, 0)
+        return left
+
+    def _size(self, name: str) -> int:
+        try:
+            return (self._corpus.root / name).stat().st_size
+        except OSError:
+            return 0
+
+    # In which order files are looked at
+
+    def _known(self, names: list[str]) -> list[str]:
+        known = self._index.store.catalog.sources()
+        return [name for name in names if name in known]
 
     def _unasked(self, names: list[str]) -> Iterator[str]:
-        """Files that were never indexed first, the last of them first, until somebody asks."""
-        known = self._index.store.catalog.sources()
-        ordered = sorted(reversed(names), key=lambda name: name in known)
-        for number, name in enumerate(ordered, start=len(known)):
-            if self._asked.is_set() or self._closing.is_set():
-                return
+        """What was never indexed first, of that the small first, and of those the last; until
+        somebody asks."""
+        known = {*self._known(names)}.difference(self._index.behind())
+
+        def later(name: str) -> tuple[bool, int]:
+            return name in known, (self._size(name) // STRETCH).bit_length()
+
+        for number, name in enumerate(sorted(reversed(names), key=later), start=len(known)):
             self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
-            self.unread = max(len(names) - number, 0)
-            yield name
+            for each in self._whole(name):
+                if self._disturbed():
+                    return
+                yield each
 
     def _promising(self, words: Sequence[bytes], names: list[str]) -> Iterator[str]:
         """The files that a question waits for: those it knows, and of the new ones those first that
         hold most of its words."""
-        known = self._index.store.catalog.sources()
-        yield from (name for name in names if name in known)
+        known, unfinished = {*self._known(names)}, self._index.behind()
+        yield from (name for name in names if name in known and name not in unfinished)
         new = [name for name in reversed(names) if name not in known]
-        held = {name: _held(self._corpus.root / name, words) for name in new}
-        in_files = Counter(chain.from_iterable(held.values()))
-        worth = {name: sum(1 / in_files[word] for word in held[name]) for name in new}
-        best = sorted(new, key=lambda name: -worth[name])
         few = len(new) <= FEW
-        until = time.monotonic() + (PATIENCE if few else SHORTLY)
-        for name in best if few else [each for each in best[:BEST] if worth[each]]:
-            if time.monotonic() > until:
+        began, patience = time.monotonic(), PATIENCE if few else SHORTLY
+        seen = takewhile(lambda _: time.monotonic() < began + patience / 2, new)
+        held = {name: _held(self._corpus.root / name, words) for name in seen}
+        in_files = Counter(chain.from_iterable(held.values()))
+        worth = {name: sum(1 / in_files[word] for word in held[name]) for name in held}
+        best = sorted(held, key=lambda name: -worth[name])
+        wanted = best if few else [each for each in best[:BEST] if worth[each]]
+        for name in chain.from_iterable(map(self._whole, wanted)):
+            if time.monotonic() > began + patience or self._closing.is_set():
                 return
             yield name
+
+    def _whole(self, name: str) -> Iterator[str]:
+        """A file as often as it takes to index all its stretches."""
+        for _ in range(2 + 2 * self._size(name) // STRETCH):
+            yield name
+            if name not in self._index.behind():
+                return
 
 
 def _held(path: Path, words: Sequence[bytes]) -> list[bytes]:

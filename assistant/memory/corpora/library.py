@@ -165,6 +165,7 @@ class Library:
                         redactor=self._redactor,
                         read=read,
                         refine=refine,
+                        piecemeal=True,
                     ),
                     self._embedder,
                     self._settings.memory,

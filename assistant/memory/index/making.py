@@ -38,6 +38,10 @@ AHEAD = 1
 question waits for that comes between."""
 
 
+REPEATED = 8
+"""A text that is understood only as a whole grows by this fraction, lest it be parsed too often."""
+
+
 class Readable(Protocol):
     """A file and its text."""
 
@@ -88,6 +92,10 @@ class Maker:
             update = self._parsed(name, text, catalog, backlog, go_on)
             backlog.work_off(backlog.cut(), partial(progress, f"Indexing {name}"))
         return update
+
+    def stretch(self, indexed: int, least: int) -> int:
+        """Up to which character a long text is indexed next, of which so much is."""
+        return indexed + (max(least, indexed // REPEATED) if self._refine else least)
 
     def updates(
         self, files: Iterable[F], catalog: Catalog, progress: Progress

@@ -65,17 +65,21 @@ class Synchronizer:
         refine: Refine | None = None,
         *,
         aside: bool = False,
+        piecemeal: bool = False,
     ) -> None:
         """Open or make the index; nothing is read of the files yet. Raises StorageError.
 
         What `redactor` knows for a secret is not indexed. `aside`: where there is an index already,
-        nobody waits for a large file, which is indexed in the background.
+        nobody waits for a large file, which is indexed in the background. `piecemeal`: of a large
+        file one stretch is indexed each time that an order names it.
         """
         self._on_change = on_change
         self._lock = threading.RLock()
         self.store = IndexStore(corpus, embedder.fingerprint, settings)
         maker = Maker(embedder, redactor, read, refine)
-        self._files = Updater(corpus, self.store, maker, self._lock, self._observe, aside=aside)
+        self._files = Updater(
+            corpus, self.store, maker, self._lock, self._observe, aside=aside, piecemeal=piecemeal
+        )
 
     def refresh(
         self,
@@ -147,12 +151,12 @@ class Synchronizer:
             self.store.dense.settle(progress)
             return done
 
-    def scrub(self) -> None:
-        """Leave no byte in the index of what the files no longer hold."""
+    def scrub(self, order: Order = list) -> None:
+        """Leave no byte in the index of what the files no longer hold, of those in the order."""
         with self._lock:
             with contextlib.suppress(CatalogDamaged):  # which the refresh mends
                 self.store.examined(wait=True)
-            self.refresh()
+            self.refresh(order=order)
             self.store.catalog.scrub()
             self.store.dense.refill()  # Chroma's files keep the vectors of what was deleted
             self.store.dense.deliver()

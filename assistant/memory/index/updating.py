@@ -20,11 +20,17 @@ from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.alike import DIGESTS
+from assistant.memory.text.markdown.segments import cuts
 
 logger = logging.getLogger(__name__)
 
 Order = Callable[[list[str]], Iterable[str]]
 """In which order files are looked at."""
+STRETCH = 128 << 10
+"""Characters of a large file that are indexed at once where that is done piecemeal; a file is large
+that has grown or shrunk by so many bytes."""
+UNFINISHED = ""
+"""The digest of a file of which only the beginning is indexed."""
 KEPT = "What was indexed of it before stays searchable"
 Changed = tuple[str, str, str]
 """A file that changed: its name, its text, the digest of its bytes in hex; no text if it went."""
@@ -57,8 +63,10 @@ class Updater:
         tell: Callable[[], None],
         *,
         aside: bool,
+        piecemeal: bool,
     ) -> None:
-        """`aside`: large files are indexed in the background, where there is an index already."""
+        """`aside`: large files are indexed in the background, where there is an index already;
+        `piecemeal`: as if they grew, by a stretch each time that an order names them."""
         self._corpus = corpus
         self._store = store
         self._maker = maker
@@ -73,11 +81,16 @@ class Updater:
         self.changes: list[Changed] = []
         self.committing = False
         self.whole = False
-        self._left = 0
+        self._left = set[str]()
+        self._piecemeal = piecemeal
+        self._begun: _Read | None = None
+        """The large file that was indexed last, if not all of it is."""
 
     def behind(self) -> tuple[str, ...]:
         """The files that the catalog does not have as they are, and is about to."""
-        return self._aside.names if self._aside else ()
+        aside = self._aside.names if self._aside else ()
+        unfinished = (name for name, each in self._known.items() if each.sha256 == UNFINISHED)
+        return (*aside, *unfinished)
 
     def faults(self) -> tuple[str, ...]:
         """What is wrong with files now, one line each."""
@@ -105,9 +118,9 @@ class Updater:
             for name, why in survey.odd.items()
         )
         changed: list[str] = []
-        self._left = len(names)
+        self._left = set(names)
         for group in self._maker.updates(
-            self._altered(order(names), deadline), self._store.catalog, progress
+            self._altered(order(names), deadline, progress), self._store.catalog, progress
         ):
             self._commit(group, progress)
             changed += [file.name for file, _ in group]
@@ -119,16 +132,41 @@ class Updater:
         if changed:
             self._known = self._store.catalog.sources()
         self.whole = not self._left
-        return changed, self._left
+        return changed, len(self._left)
 
-    def _altered(self, names: Iterable[str], deadline: float) -> Iterator[_Read]:
+    def _altered(
+        self, names: Iterable[str], deadline: float, progress: Progress
+    ) -> Iterator[_Read]:
         """Those of the files that are to be indexed, as they are now, while there is time."""
         for name in names:
             if time.monotonic() > deadline:
                 return
-            self._left -= 1
-            if (file := self._read(name)) is not None:
+            file = self._read(name)
+            if file and self._piecemeal and _is_large(file.stat, self._known.get(name)):
+                if not self._grown(file, progress):
+                    continue
+            elif file:
                 yield file
+            self._left.discard(name)
+
+    def _grown(self, file: _Read, progress: Progress) -> bool:
+        """Index one more stretch of a large file; whether it was the last."""
+        catalog = self._store.catalog
+        indexed = sum(part.size for part in catalog.parts(file.name))
+        end = next(cuts(file.text, self._maker.stretch(indexed, STRETCH)), len(file.text))
+        whole = end == len(file.text)
+        text = file.text if whole else file.text[:end]
+        update = self._maker.update(file.name, text, catalog, progress)
+        if whole:
+            self._begun = None
+            self._commit([(file, update)], progress)
+        else:
+            self._begun = file
+            so_far = Stat(0, file.stat.size * end // len(file.text), 0, 0)
+            beginning = SourceUpdate(file.name, so_far, UNFINISHED, update)
+            catalog.replace_sources([beginning], self._maker.fingerprint)
+        self._known = catalog.sources()
+        return whole
 
     def _read(self, name: str) -> _Read | None:
         """A file, if what it says is another than it was."""
@@ -142,6 +180,8 @@ class Updater:
                 return None
             if self._aside and self._known and self._aside.takes(name, stat, known):
                 return None
+            if self._begun and (self._begun.name, self._begun.stat) == (name, stat):
+                return self._begun
             stat, data = read_file(path)
         except FileNotFoundError:
             return None  # deleted since it was listed: the next refresh sees it gone
@@ -218,6 +258,13 @@ class Updater:
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
         stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if name in self._known else ""
         self._faults[name] = (stat, f"{name} {what}{stays}")
+
+
+def _is_large(stat: Stat, known: Source | None) -> bool:
+    """Whether a file is to be indexed piecemeal."""
+    if known is None:
+        return stat.size >= STRETCH
+    return known.sha256 == UNFINISHED or abs(stat.size - known.stat.size) >= STRETCH
 
 
 def _odd_above(name: str, odd: Mapping[str, str]) -> str:
