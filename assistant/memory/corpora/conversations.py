@@ -5,14 +5,17 @@ is read as lines of JSON, of whatever version: all that counts is which fields h
 """
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
+from assistant.disk import storage
 from assistant.display import shortened
 from assistant.memory.base import Passage
 from assistant.workspace.folder import Survey, Workspace
@@ -22,6 +25,8 @@ LONGEST = 4000
 """Characters of an attachment that are indexed: it is data, and may be a whole log."""
 UNTITLED = "Conversation"
 TITLE = 80
+CITED = 64
+"""Conversations whose places are kept: to read one of 40 MB again takes half a second."""
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "attachment": "Attached"}
 _MARKUP = re.compile(r"^[#\s]+|[\r\n]+")
 
@@ -54,6 +59,16 @@ class Conversation:
 
     title: str
     said: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the messages of a conversation stand as it is indexed: the line that each begins on,
+    and its turn."""
+
+    title: str
+    lines: Sequence[int]
+    turns: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +141,32 @@ def text(name: str, data: bytes) -> str:
     return rendered(read(data))[0]
 
 
-def cited(passage: Passage, conversation: Conversation) -> Passage:
-    """A passage of an indexed conversation as it is cited: `SESSION:TURN`, under its title."""
-    places = rendered(conversation)[1]
-    at = bisect_right([line for line, _ in places], passage.start_line) - 1
-    turn = places[max(at, 0)][1].turn if places else 0
+def cited(passage: Passage, folder: Path) -> Passage:
+    """A passage of an indexed conversation as it is cited: `SESSION:TURN`, under its title.
+
+    Raises FileNotFoundError if it is gone from the folder.
+    """
+    path = folder / passage.source
+    found = path.stat()
+    places = _places(path, found.st_size, found.st_mtime_ns)
+    at = bisect_right(places.lines, passage.start_line) - 1
+    turn = places.turns[max(at, 0)] if places.turns else 0
     return replace(
         passage,
         source=passage.source.removesuffix(SUFFIX),
-        heading=(conversation.title,),
+        heading=(places.title,),
         start_line=turn,
         end_line=turn,
     )
+
+
+@lru_cache(CITED)
+def _places(path: Path, size: int, mtime_ns: int) -> Places:
+    """The places in a conversation that was written then."""
+    conversation = read(storage.read(path))
+    places = rendered(conversation)[1]
+    lines = array("L", (line for line, _ in places))
+    return Places(conversation.title, lines, array("L", (said.turn for _, said in places)))
 
 
 def _lines(data: bytes) -> Iterator[_Line]:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from assistant.disk import storage
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.base import SESSIONS, Passage, Progress, Query, Recall, no_progress
 from assistant.memory.corpora import conversations, notes, obsidian
@@ -175,9 +174,8 @@ class Library:
 
     def _in_session(self, passage: Passage) -> Passage:
         """A passage as it is cited: by the session and the turn."""
-        path = self._workspace.sessions / passage.source
         try:
-            return conversations.cited(passage, conversations.read(storage.read(path)))
+            return conversations.cited(passage, self._workspace.sessions)
         except FileNotFoundError:  # deleted this very moment
             return passage
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 Order = Callable[[list[str]], Iterable[str]]
 """In which order files are looked at."""
-STRETCH = 128 << 10
+STRETCH = 64 << 10
 """Characters of a large file that are indexed at once where that is done piecemeal; a file is large
 that has grown or shrunk by so many bytes."""
 UNFINISHED = ""
