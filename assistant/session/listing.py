@@ -170,9 +170,12 @@ def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
 
 
 def _left(lines: Sequence[_Line]) -> Left:
-    """How the last turn was left, as `Turn.finished` sees it."""
+    """How the last turn was left, as `Turn.finished` sees it; another program's is whole."""
+    taken_over = lines and lines[0].origin and all(line.type != "recalled" for line in lines)
     for line in reversed(lines):
         match line.type:
+            case "user" if taken_over:
+                return ""
             case "assistant":
                 return "cut off" if line.tool_calls else ""
             case "interrupted":

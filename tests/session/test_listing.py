@@ -150,6 +150,10 @@ def test_how_the_last_turn_was_left_is_listed(tmp_path: Path) -> None:
     for each in sessions(tmp_path):
         turn = group(transcript.read(tmp_path, each.id))[-1]
         assert turn.finished is (each.left == "")
+    imported = transcript.create(tmp_path, "ChatGPT")
+    imported.append(asked)
+    imported.close()
+    assert {each.left for each in sessions(tmp_path) if each.origin} == {""}
 
 
 def test_abandoned_are_those_after_the_last_whole_one_that_nobody_has_open(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ FEW = 200
 """It waits for all that are new if they are so few."""
 BEST, SHORTLY = 20, 1.5
 """Else for so many that hold most of its words, as far as they are indexed in so many seconds."""
+BULKY = 3
+"""Files of more bulk come after all others, whatever they hold."""
 SLICE = 0.2
 """Seconds that a question waits for what has changed, if it is not to wait."""
 SPELL = 30.0
@@ -168,8 +170,9 @@ class Collection:
         with self._turn:
             changed = self._hints.due()
         if changed is not None or self._corpus.absence():
-            first = partial(sorted, key=lambda name: name not in (changed or ()))
-            self._ask(SLICE, first, drop=False)
+            known = changed or ()
+            order = partial(sorted, key=lambda name: (name not in known, self._bulk(name)))
+            self._ask(SLICE, order, drop=False)
 
     def _ask(self, seconds: float, order: Order, *, drop: bool = True) -> None:
         """Have files indexed, and wait so long for it. `drop`: if it did not begin, it need not."""
@@ -239,6 +242,10 @@ class Collection:
         except OSError:
             return 0
 
+    def _bulk(self, name: str) -> int:
+        """How large a file is: 0 if it is indexed at once, one more for twice as much."""
+        return (self._size(name) // STRETCH).bit_length()
+
     # In which order files are looked at
 
     def _known(self, names: list[str]) -> list[str]:
@@ -250,10 +257,8 @@ class Collection:
         somebody asks."""
         known = {*self._known(names)}.difference(self._index.behind())
 
-        def later(name: str) -> tuple[bool, int]:
-            return name in known, (self._size(name) // STRETCH).bit_length()
-
-        for number, name in enumerate(sorted(reversed(names), key=later), start=len(known)):
+        ordered = sorted(reversed(names), key=lambda name: (name in known, self._bulk(name)))
+        for number, name in enumerate(ordered, start=len(known)):
             self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
             for each in self._whole(name):
                 if self._disturbed():
@@ -272,7 +277,7 @@ class Collection:
         held = {name: _held(self._corpus.root / name, words) for name in seen}
         in_files = Counter(chain.from_iterable(held.values()))
         worth = {name: sum(1 / in_files[word] for word in held[name]) for name in held}
-        best = sorted(held, key=lambda name: -worth[name])
+        best = sorted(held, key=lambda name: (self._bulk(name) > BULKY, -worth[name]))
         wanted = best if few else [each for each in best[:BEST] if worth[each]]
         for name in chain.from_iterable(map(self._whole, wanted)):
             if time.monotonic() > began + patience or self._closing.is_set():

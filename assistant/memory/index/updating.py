@@ -119,11 +119,15 @@ class Updater:
         )
         changed: list[str] = []
         self._left = set(names)
-        for group in self._maker.updates(
-            self._altered(order(names), deadline, progress), self._store.catalog, progress
-        ):
-            self._commit(group, progress)
-            changed += [file.name for file, _ in group]
+        rest, large = iter(order(names)), list[_Read]()
+        while True:
+            altered = self._altered(rest, deadline, large)
+            for group in self._maker.updates(altered, self._store.catalog, progress):
+                self._commit(group, progress)
+                changed += [file.name for file, _ in group]
+            if not large:
+                break
+            changed += self._grown(large.pop(), progress)
         for name in missing.difference(unseen):
             self._store.catalog.delete_source(name)
             changed.append(name)
@@ -135,22 +139,23 @@ class Updater:
         return changed, len(self._left)
 
     def _altered(
-        self, names: Iterable[str], deadline: float, progress: Progress
+        self, names: Iterator[str], deadline: float, large: list[_Read]
     ) -> Iterator[_Read]:
-        """Those of the files that are to be indexed, as they are now, while there is time."""
+        """Those of the files that are to be indexed, as they are now, while there is time; up to
+        the first that goes to the `large`."""
         for name in names:
             if time.monotonic() > deadline:
                 return
             file = self._read(name)
             if file and self._piecemeal and _is_large(file.stat, self._known.get(name)):
-                if not self._grown(file, progress):
-                    continue
-            elif file:
-                yield file
+                large.append(file)
+                return
             self._left.discard(name)
+            if file:
+                yield file
 
-    def _grown(self, file: _Read, progress: Progress) -> bool:
-        """Index one more stretch of a large file; whether it was the last."""
+    def _grown(self, file: _Read, progress: Progress) -> list[str]:
+        """Index one more stretch of a large file; its name, if that was the last."""
         catalog = self._store.catalog
         indexed = sum(part.size for part in catalog.parts(file.name))
         end = next(cuts(file.text, self._maker.stretch(indexed, STRETCH)), len(file.text))
@@ -160,13 +165,14 @@ class Updater:
         if whole:
             self._begun = None
             self._commit([(file, update)], progress)
+            self._left.discard(file.name)
         else:
             self._begun = file
             so_far = Stat(0, file.stat.size * end // len(file.text), 0, 0)
             beginning = SourceUpdate(file.name, so_far, UNFINISHED, update)
             catalog.replace_sources([beginning], self._maker.fingerprint)
         self._known = catalog.sources()
-        return whole
+        return [file.name] if whole else []
 
     def _read(self, name: str) -> _Read | None:
         """A file, if what it says is another than it was."""
