@@ -170,7 +170,7 @@ class Updater:
             self._begun = file
             so_far = Stat(0, file.stat.size * end // len(file.text), 0, 0)
             beginning = SourceUpdate(file.name, so_far, UNFINISHED, update)
-            catalog.replace_sources([beginning], self._maker.fingerprint)
+            catalog.replace_sources([beginning], self._maker.fingerprint_of)
         self._known = catalog.sources()
         return [file.name] if whole else []
 
