@@ -246,8 +246,6 @@ class Collection:
         """How large a file is: 0 if it is indexed at once, one more for twice as much."""
         return (self._size(name) // STRETCH).bit_length()
 
-    # In which order files are looked at
-
     def _known(self, names: list[str]) -> list[str]:
         known = self._index.store.catalog.sources()
         return [name for name in names if name in known]
