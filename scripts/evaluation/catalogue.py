@@ -1,7 +1,8 @@
 """Which suites there are: the memory each is asked of, and by what it is measured."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from scripts.evaluation import probes, suites
 from scripts.evaluation.distractors import notes, papers
@@ -56,10 +57,15 @@ FOREIGN = 500
 """Notes in a language beside the 73 that are asked for."""
 
 
-def _language(name: str) -> Plan:
-    """Notes in a language among English ones, asked in that language and in English."""
+def _language(name: str) -> tuple[Plan, Plan]:
+    """Notes in a language among English ones, asked in that language and in English; and messages
+    in it that they have nothing on."""
     suite = f"languages/{name}"
-    return Plan(name, suite, ("facts", suite), (probes.ranked(),), FOREIGN, name)
+    asked = Plan(name, suite, ("facts", suite), (probes.turn(), probes.ranked()), FOREIGN, name)
+    disturbing = replace(
+        asked, name=f"unrelated, {name}", suite=f"unrelated/{name}", probes=(probes.disturbed(),)
+    )
+    return asked, disturbing
 
 
 PLANS = (
@@ -75,7 +81,7 @@ PLANS = (
     Plan("unrelated, many", "unrelated", FACTS, (probes.disturbed(),), distractors=22_000),
     Plan("latest", "latest", ("latest",), (probes.ranked(),)),
     Plan("wordings", "wordings", ("facts", "wordings"), (probes.complete(), probes.ranked())),
-    *map(_language, LANGUAGES),
+    *chain.from_iterable(map(_language, LANGUAGES)),
     Plan(
         "documents",
         "documents",

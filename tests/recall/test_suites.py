@@ -15,7 +15,8 @@ from scripts.evaluation.room import opened
 from scripts.evaluation.suites import HALVES, Asked
 
 BY_NAME = {plan.name: plan for plan in PLANS}
-ONCE = list({plan.suite: plan for plan in PLANS}.values())
+ABROAD = [plan for plan in PLANS if plan.suite.startswith("unrelated/")]
+ONCE = list({plan.suite: plan for plan in PLANS if plan not in ABROAD}.values())
 QUICK = ("facts", "unrelated", "follow-ups", "procedures", "strings")
 SLACK = 0.07
 """Another rounding of the vectors moves a few questions of a hundred across a threshold."""
@@ -55,6 +56,12 @@ def test_what_is_held_out_asks_for_other_facts(plan: Plan) -> None:
     first, second = (suites.questions(plan.suite, half) for half in HALVES)
     assert texts(first) & texts(second) == set()
     assert min(len(first), len(second)) >= 50
+
+
+def test_unrelated_messages_in_other_languages_are_in_one_half_each() -> None:
+    asked = [each.question for plan in ABROAD for each in every(plan)]
+    assert len(asked) == len(set(asked)) >= 300
+    assert min(len(every(plan)) for plan in ABROAD) >= 30
 
 
 @pytest.mark.parametrize("kind", sorted({plan.bulk for plan in PLANS}))

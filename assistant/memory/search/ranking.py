@@ -56,6 +56,13 @@ UNHEARD = 0.05
 """By so much if it is a word or two that memory does not know."""
 WORDS_FOUND = 0.1
 """By so much it may be lower, for each unit of the best BM25: a number or a code has no meaning."""
+LEAST_WORDS = 0.3
+"""The best BM25 below which nothing is relevant, if the model does not know the question's script:
+then its cosine says nothing."""
+GENERAL_WORDS = 0.5
+"""By so much it must be higher if anybody could answer the question."""
+UNKNOWN_SCRIPT = 0.1
+"""So little of a text does the model understand if it takes it for single letters."""
 _FADING_DAYS = 5.0
 """A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
 _YEAR_SHARE = 0.5
@@ -85,6 +92,8 @@ def strength(
     """
     cosine = float(matrix[:, SIGNALS.index("dense")].max(initial=-1.0))
     words = float(matrix[:, SIGNALS.index("bm25")].max(initial=0.0))
+    if understood <= UNKNOWN_SCRIPT:
+        return WORDS_FOUND * (words - LEAST_WORDS - GENERAL_WORDS * general)
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
     least += GENERAL * general + UNHEARD * unheard
     return cosine + WORDS_FOUND * words - understood * least

@@ -18,7 +18,7 @@ from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
-from assistant.memory.search.asked.abroad import from_abroad, is_of_another_script
+from assistant.memory.search.asked.abroad import as_in_english, from_abroad, is_of_another_script
 from assistant.memory.search.asked.eligible import as_of, eligible
 from assistant.memory.search.asked.question import Question, read
 from assistant.memory.search.asked.spelling import Spelling
@@ -170,7 +170,10 @@ class Recaller:
         abstain = self._settings.abstain if query.abstain is None else query.abstain
         if not (abstain and self.means.abstaining):
             return _Listed(_passages(found), [], False, False)
-        strength = _strength(question, ranked, instructed=only is not None)
+        rows, known = ranked.matrix, self._embedder.languages
+        if self.means.abroad and question.language in known:
+            rows = as_in_english(rows, scored, known)
+        strength = _strength(question, ranked, rows, instructed=only is not None)
         weak = strength < 0
         free = query.k is not None or bool(question.periods) or not self.means.floor
         worth = 0 if weak else plausible(found, math.inf if free else strength)
@@ -254,15 +257,17 @@ class Recaller:
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
 
-def _strength(question: Question, ranked: Ranked, *, instructed: bool) -> float:
+def _strength(question: Question, ranked: Ranked, rows: Matrix, *, instructed: bool) -> float:
     """How good the best match is, by what the question asks for; below 0 it is worth nothing.
+
+    `rows` are the signals of the first of the candidates.
 
     Unless it is `instructed` what to do, more is asked of a procedure, as if anybody could answer.
     """
-    told = ranked.instructions() & (not instructed)
+    told = ranked.instructions()[: len(rows)] & (not instructed)
     return max(
         ranking.strength(
-            ranked.matrix[told == general],
+            rows[told == general],
             question.unknown_names,
             known_names=bool(question.names) and not question.unknown_names,
             general=question.general or general,

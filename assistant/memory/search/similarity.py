@@ -18,12 +18,12 @@ from assistant.memory.index.scan import Scan
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.database import Snapshot
 from assistant.memory.index.store import IndexStore
+from assistant.memory.search.ranking import UNKNOWN_SCRIPT
 
 ASIDE = 4
 """Questions that are compared at once."""
 KNOWN_LETTERS = 4.0
 """Letters that a piece of a word has, at the mean, in a language the model knows."""
-LEAST_KNOWN = 0.1
 _WORD = re.compile(r"[^\W_]+")
 Cosines = NDArray[np.float32]
 _Marked = NDArray[np.bool_] | None
@@ -92,13 +92,13 @@ def _among(known: Rows, positions: Rows) -> NDArray[np.bool_]:
 
 
 def understanding(text: str, embedder: Embedder) -> float:
-    """How far a model knows the words of a text, from `LEAST_KNOWN` to 1.
+    """How far a model knows the words of a text, from `UNKNOWN_SCRIPT` to 1.
 
     A model splits words it knows into few pieces, and a script it does not know into letters.
     """
     letters = sum(len(word) for word in _WORD.findall(text))
     pieces = max(1, embedder.count_tokens(text) - embedder.count_tokens(""))
-    return min(1.0, max(LEAST_KNOWN, (letters / pieces - 1) / (KNOWN_LETTERS - 1)))
+    return min(1.0, max(UNKNOWN_SCRIPT, (letters / pieces - 1) / (KNOWN_LETTERS - 1)))
 
 
 class Scanner:

@@ -57,7 +57,14 @@ def test_weakness_is_told_by_absolute_measures(
 
 def test_less_is_asked_of_a_cosine_in_a_language_the_model_hardly_knows() -> None:
     found = matrix(dense=0.03, bm25=0.2)
-    assert ranking.strength(found, 0.0) < 0 < ranking.strength(found, 0.0, understood=0.1)
+    assert ranking.strength(found, 0.0) < 0 < ranking.strength(found, 0.0, understood=0.15)
+
+
+def test_in_a_script_that_the_model_does_not_know_words_speak_alone() -> None:
+    near, said = matrix(dense=0.09, bm25=0.2), matrix(dense=0.0, bm25=0.6)
+    assert ranking.strength(near, 0.0, understood=0.1) < 0
+    assert ranking.strength(said, 0.0, understood=0.1) > 0
+    assert ranking.strength(said, 0.0, understood=0.1, general=True) < 0
 
 
 def test_nothing_found_is_weak() -> None:

@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
-from assistant.memory.search.asked.abroad import MORE, from_abroad, is_of_another_script
+from assistant.memory.search import ranking
+from assistant.memory.search.asked.abroad import (
+    MORE,
+    as_in_english,
+    from_abroad,
+    is_of_another_script,
+)
 from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
+from assistant.memory.search.ranking import SIGNALS
 from assistant.memory.search.selection import FAR, SURE, Scored, arrange, plausible
 from assistant.memory.text.chunks import Chunk, passage
 
@@ -235,6 +242,16 @@ def test_what_is_in_another_language_counts_by_its_meaning_alone() -> None:
     assert is_of_another_script([own, abroad], "until when is our lease")
     assert not is_of_another_script([own], "until when is our lease")
     assert not is_of_another_script([], "租约到什么时候")
+
+
+def test_cosines_of_other_languages_are_compared_as_english_ones() -> None:
+    matrix = np.zeros((3, len(SIGNALS)), dtype=np.float32)
+    matrix[:, SIGNALS.index("dense")] = 0.43
+    found = [scored("The lease of the flat ends in June", 2.0), scored("租约到明年六月", 1.0)]
+    english, chinese = as_in_english(matrix, found, {"chinese"})[:, SIGNALS.index("dense")]
+    assert english == pytest.approx(0.40, abs=0.01)
+    assert chinese < ranking.LEAST_COSINE < english
+    assert matrix[1, SIGNALS.index("dense")] == np.float32(0.43)
 
 
 def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_is_asked() -> None:

@@ -1,4 +1,4 @@
-"""Messages that ask for what anybody could answer: a poem, a joke, what a monad is.
+"""Messages that ask for what anybody could answer: a poem, a joke, what a monad is; and greetings.
 
 Memory is asked for them all the same, since "write a toast for Rupert" leans on it, but of a match
 more is asked. Who speaks of what is theirs asks for nothing general.
@@ -6,17 +6,16 @@ more is asked. Who speaks of what is theirs asks for nothing general.
 
 import re
 
+from assistant.memory.search.asked import forms
+from assistant.memory.text.language import language_of
+
 _MAKE = """
 act as, calculate, come up with, compare, compose, compute, convert, correct, count, create, debug,
 define, describe, design, draft, draw, explain, fix, flip a, generate, guess, help me, imagine,
 invent, list, make me, make up, paraphrase, pick a, play, pretend, proofread, recommend, rephrase,
 rewrite, roll a, set a, set an, show me, sing, solve, spell, suggest, summarise, summarize, tell me,
 translate, write, give me a, give me an, give me some, give me two, give me three, give me five,
-give me ten, name a, name some, name three, name five, name ten,
-berechne, dichte, erfinde, erkläre, erklär, erzähl mir, erzähle mir, schreib, schreibe, übersetze,
-calcula, cuéntame, dibuja, escribe, escríbeme, explica, explícame, inventa, traduce,
-calcule, dessine, écris, écris-moi, explique, explique-moi, invente, raconte, raconte-moi, traduis,
-напиши, нарисуй, объясни, переведи, придумай, расскажи
+give me ten, name a, name some, name three, name five, name ten
 """
 _OF_ALL = """
 answer to, antonym, boiling point, capital, chemical, definition, derivative, difference, distance,
@@ -24,6 +23,11 @@ formula, height, history, meaning, opposite, origin, past tense, plural, point o
 speed, square, symbol, synonym, weather, word for
 """
 _POLITELY = r"^\W*(?:(?:please|can you|could you|would you|will you|bitte|ok|now)[ ,]+)*"
+_ABROAD = (
+    rf"^\W*(?:(?:{forms.POLITE})[ ,،，一]*)*(?:{'|'.join(forms.COMMANDS)})",
+    *forms.QUESTIONS,
+)
+_GREETING = rf"^\W*(?:(?:{'|'.join(forms.GREETINGS)})(?:\W+|$))+$"
 
 
 def _any(listed: str) -> str:
@@ -34,7 +38,6 @@ _FORMS = (
     rf"{_POLITELY}(?:{_any(_MAKE)})\b",
     rf"\bwhat(?:['’]s| is| are| was| were) (?:the )?(?:{_any(_OF_ALL)})s?\b",
     r"^\W*what(?:['’]s| is| are) (?:an? .+|\w+\W*$)",
-    r"^\W*(?:was ist|was sind|qué es|qué son|qu['’]est-ce qu['’]|что такое)\b",
     r"\bwhat does [\"“«'].+ mean\b",
     r"\b(?:difference between|synonyms? (?:for|of)|rhymes? with|how do (?:you|i) (?:say|spell)|"
     r"how do you pronounce)\b",
@@ -44,19 +47,19 @@ _FORMS = (
     r"^\W*who (?:invented|discovered|wrote|painted|composed|founded|directed)\b",
     r"\b(?:in|with|using) (?:python|java|javascript|rust|bash|excel|sql|pandas|css)\b",
 )
-_GENERAL = re.compile("|".join(_FORMS), re.IGNORECASE)
+_GENERAL = re.compile("|".join((*_FORMS, _GREETING)), re.IGNORECASE)
+_GENERAL_ABROAD = re.compile("|".join(_ABROAD), re.IGNORECASE)
 _TO_ME = re.compile(
     r"\b(?:draw|give|help|make|show|sing|teach|tell|with|write|for) me\b"
-    r"|\b(?:do|can|should) (?:i|we)\b",
+    rf"|\b(?:do|can|should) (?:i|we)\b|{forms.TO_ME}|{forms.QUOTED}",
     re.IGNORECASE,
 )
-_THEIRS = re.compile(
-    r"\b(?:i|me|my|mine|we|us|ours?|ich|mein\w*|mir|mich|wir|uns\w*|yo|mis?|nuestr\w+|nos"
-    r"|je|j['’]|mon|ma|mes|nous|notre|я|мне|меня|мо[йяеи]|наш\w*)\b",
-    re.IGNORECASE,
-)
+_THEIRS = re.compile(rf"\b(?:i|me|my|mine|we|us|ours?)\b|{forms.THEIRS}", re.IGNORECASE)
 
 
 def is_general(text: str) -> bool:
     """Whether a message asks for nothing of its owner's, by its form."""
-    return bool(_GENERAL.search(text)) and not _THEIRS.search(_TO_ME.sub(" ", text))
+    found = _GENERAL.search(text)
+    if not found and language_of(text) != "english":
+        found = _GENERAL_ABROAD.search(text)
+    return bool(found) and not _THEIRS.search(_TO_ME.sub(" ", text))

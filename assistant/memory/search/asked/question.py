@@ -106,7 +106,7 @@ def read(
         found = catalog.words.terms(_telling(text, language), language, written(text))
     words = _WORD.findall(text)
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
-    names = [] if language in CAPITALISES_NOUNS else _names(text, catalog)
+    names = [] if language in CAPITALISES_NOUNS else _names(text, language, catalog)
     unknown = _share_unknown(names, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
     times = events.times(text, language, catalog, today) if means.events else ()
@@ -157,7 +157,7 @@ def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, .
     return tuple(terms)
 
 
-def _names(text: str, catalog: Catalog) -> list[Term]:
+def _names(text: str, language: str, catalog: Catalog) -> list[Term]:
     """A name is a capitalised word that does not begin a sentence, nor a month or weekday.
 
     Where most words are capitalised, none is taken for a name.
@@ -165,7 +165,7 @@ def _names(text: str, catalog: Catalog) -> list[Term]:
     names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
     if 2 * len(names) > len(text.split()):
         return []
-    return catalog.words.terms(" ".join(names))
+    return catalog.words.terms(" ".join(names), language)
 
 
 def _share_unknown(names: list[Term], catalog: Catalog) -> float:
