@@ -61,7 +61,8 @@ class Library:
         own = replace(query, within="", own=None, without=())
         if query.within == SESSIONS:
             collection = self._conversations()
-            passages = tuple(map(self._in_session, collection.recall(own)))
+            found = map(self._in_session, collection.recall(own))
+            passages = tuple(each for each in found if each)
         else:
             collection = self._notes(self._source(query.within))
             passages = tuple(map(_in_notes(query.within), collection.recall(own)))
@@ -172,12 +173,13 @@ class Library:
                 )
             return self._open[name]
 
-    def _in_session(self, passage: Passage) -> Passage:
-        """A passage as it is cited: by the session and the turn."""
+    def _in_session(self, passage: Passage) -> Passage | None:
+        """A passage as it is cited: by the session and the turn; None if that is deleted, though
+        the index does not say so yet."""
         try:
             return conversations.cited(passage, self._workspace.sessions)
-        except FileNotFoundError:  # deleted this very moment
-            return passage
+        except FileNotFoundError:
+            return None
 
 
 def _in_notes(name: str) -> Callable[[Passage], Passage]:
