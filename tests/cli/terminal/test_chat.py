@@ -77,7 +77,7 @@ def test_a_block_taller_than_the_screen_shows_its_newest_lines_and_then_stands_w
         pause.until.set()
         tty.wait("That is all.", gone=WORKING)
         stands = tty.whole.splitlines()
-        things = [row.strip() for row in stands if "thing " in row]
+        things = [row.strip() for row in stands if "• thing " in row]
         assert things == [f"• thing {number}" for number in range(60)]
         assert (
             "" not in stands[stands.index("Sixty things:") + 2 : stands.index("That is all.") - 1]
