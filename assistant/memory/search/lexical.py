@@ -138,8 +138,9 @@ def _touched(grains: Grains, score: Scores, above: Scores) -> Rows:
 @dataclass(frozen=True, slots=True)
 class Match:
     """Scores of positions: `window` by the words of a chunk and what belongs to it, `section` by
-    those of its section, `covered` by what the words tell that it or its heading holds at all,
-    `names` by how many of the names it holds."""
+    those of its section, `covered` by what the words tell that it or its heading holds at all (but
+    a heading that holds the only word says it of all below), `names` by how many of the names it
+    holds."""
 
     window: Scores
     section: Scores
@@ -173,7 +174,8 @@ def match(
         held = local[:, REACH] > 0
         found.names[:] += held & (term.text in names)
         headed = _headed(grains, headings[term.text])
-        found.covered[:] += told * (held | (headed[of_section] > 0))
+        covered = held | (headed[of_section] > 0) if len(terms) > 1 else held
+        found.covered[:] += told * covered
         said = headed + np.bincount(grains.section[at], counts, len(headed))
         counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
         weight = idf(int(np.count_nonzero(said)), len(said))
