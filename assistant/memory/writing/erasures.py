@@ -5,12 +5,11 @@ from functools import partial
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, JournalEntry
-from assistant.memory.text.identity import digest, fact_key
+from assistant.memory.text.identity import digest
 from assistant.memory.writing.adding import Adding, Wanted, Written
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.record.writes import Verdict
-from assistant.memory.writing.stale_saves import back_in, verdicts_on
+from assistant.memory.writing.stale_saves import Save, Saying, back_in, verdicts_on
 from assistant.memory.writing.transaction import Commits
 
 _BOM = "\ufeff"
@@ -58,8 +57,8 @@ class Erasures:
             return ()
         draft, sources = Draft(self._commits.workspace), self._commits.workspace.sources()
         readable = filter(draft.is_text, sources)
-        said = set().union(*(fact_keys(draft.text(source)) for source in readable))
-        lost = (write for write in erased if fact_key(write.text) not in said)
+        said = [Saying(Save(draft.text(each)), each, self._journal) for each in readable]
+        lost = (write for write in erased if not any(each.tells(write) for each in said))
         return tuple(map(self._journal.entry, lost))
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:

@@ -96,6 +96,46 @@ class Save:
         return [line_digest(line) for line in self.lines if line]
 
 
+class Saying:
+    """Which facts a text of a file says, struck out or not, in lines but those that have the marks
+    `beside`; a line that we had struck out before a fact was written says nothing of it."""
+
+    def __init__(
+        self, save: Save, source: str, journal: Journal, beside: frozenset[int] = frozenset()
+    ) -> None:
+        self._save = save
+        self._source = source
+        self._journal = journal
+        self._beside = beside
+
+    def tells(self, write: Write) -> bool:
+        """Whether it says the fact of a write."""
+        key = fact_key(write.text)
+        if key not in self._said:
+            return False
+        before = self._journal.place(write.id) if key in self._struck else 0
+        struck = [lines for place, lines in self._struck.get(key, ()) if place < before]
+        return not struck or key in self._save.said_beside(self._beside.union(*struck))
+
+    @cached_property
+    def _said(self) -> set[str]:
+        return self._save.said_beside(self._beside)
+
+    @cached_property
+    def _struck(self) -> dict[str, list[tuple[int, set[int]]]]:
+        """By the key of a fact that we struck out, the marks of its lines, and when that was."""
+        found: dict[str, list[tuple[int, set[int]]]] = {}
+        for place, write in self._journal.of_source(self._source, "supersede"):
+            for edit in write.edits:
+                if edit.source == self._source and edit.removed:
+                    lines = {
+                        mark(line) for each in edit.inserted.split("\n") if (line := each.strip())
+                    }
+                    for key in fact_keys(edit.inserted):
+                        found.setdefault(key, []).append((place, lines))
+        return found
+
+
 def verdicts_on(text: str, state: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """What became of the facts of a file, if somebody else saved this text of it.
 
@@ -119,14 +159,16 @@ def back_in(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
 def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """The verdicts on watched facts that a text which the owner approved no longer holds."""
     save = Save(text)
-    return {write.id: "deleted" for _, write in _absent(save, journal.watched(source), journal)}
+    return {
+        write.id: "deleted" for _, write in _absent(save, source, journal.watched(source), journal)
+    }
 
 
 def _judged(
     save: Save, state: str, source: str, watched: Sequence[Watched], journal: Journal
 ) -> dict[str, Verdict]:
     """What became of watched writes (oldest first) in their file, which somebody else saved."""
-    absent = dict(_absent(save, watched, journal))
+    absent = dict(_absent(save, source, watched, journal))
     verdicts: dict[str, Verdict] = {each.id: "seen" for each in watched if each.id not in absent}
     if not absent:
         return verdicts
@@ -144,15 +186,15 @@ def _judged(
 
 
 def _absent(
-    save: Save, watched: Sequence[Watched], journal: Journal
+    save: Save, source: str, watched: Sequence[Watched], journal: Journal
 ) -> Iterator[tuple[str, Write]]:
     """The watched writes whose facts a save does not hold, by id."""
     known = {each.item for each in watched}
     there = save.holds(known)
     lost = [each for each in watched if each.item not in there]
-    said = save.said_beside(known) if lost else set()
+    saying = Saying(save, source, journal, frozenset(known))
     for write in journal.told(lost):
-        if fact_key(write.text) not in said:
+        if not saying.tells(write):
             yield write.id, write
 
 

@@ -246,6 +246,27 @@ def test_what_comes_back_and_goes_again_is_offered_again(workspace: Workspace) -
         ledger.undo()
 
 
+def test_what_was_struck_out_before_a_fact_was_written_anew_says_nothing_of_it(
+    workspace: Workspace,
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Lives in Lisbon")])
+    where = memory(workspace).split("\n").index("- Lives in Lisbon") + 1
+    ledger.remember([Fact("Lives in Ghent", replaces=f"MEMORY.md:{where}")])
+    copy = memory(workspace)
+    ledger.remember([Fact("Lives in Lisbon"), Fact("Has a tram pass")])
+    where = memory(workspace).split("\n").index("- Has a tram pass") + 1
+    ledger.remember([Fact("Walks", replaces=f"MEMORY.md:{where}")])
+    save(path, memory(workspace) + "typed\n", "in place")
+    ledger.observe("MEMORY.md")
+    assert ledger.erasures.all() == ()
+    save(path, copy, "in place")
+    ledger.observe("MEMORY.md")
+    offered = [entry.text for entry in ledger.erasures.all()]
+    assert offered == ["Lives in Lisbon", "Walks"]
+
+
 @pytest.mark.parametrize("cut", [0.0, 0.4, 0.8])
 def test_a_save_that_was_cut_short_leaves_no_lasting_verdict(
     workspace: Workspace, cut: float

@@ -136,6 +136,11 @@ class Journal:
         """A write by its id."""
         return next(iter(self._found("id = ?", name)), None)
 
+    def place(self, name: str) -> int:
+        """Which of the journal's lines a write is; the later it was made the more. 0: none."""
+        found = self._first("SELECT line FROM writes WHERE id = ?", name)
+        return found[0] if found else 0
+
     def told(self, watched: Sequence[Watched]) -> Iterator[Write]:
         """The writes that are watched."""
         for at in range(0, len(watched), PAGE):
