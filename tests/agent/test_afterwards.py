@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
 from tests.support.daemon import ended
 from tests.support.provider import Answer, Pause, Provider, Raw, Received, chunk, sse
+from tests.support.readings import operations
 
 SAID = "I am allergic to nuts and my sister lives in Porto"
 FACTS = ("The owner is allergic to nuts", "The owner's sister lives in Porto")
@@ -38,18 +38,6 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 def is_reading(request: Received) -> bool:
     return READS in json.dumps(request.body["messages"][0])
-
-
-def operations(*facts: str) -> Callable[[Received], str]:
-    """What a model finds: these facts, in the owner's first message of those it is shown."""
-
-    def answer(request: Received) -> str:
-        shown = str(request.body["messages"][1]["content"])
-        (entry, *_) = re.findall(r"\b(e\d+)\b[^\n]*owner", shown, re.IGNORECASE)
-        added = [{"op": "add", "text": fact, "entries": [entry]} for fact in facts]
-        return json.dumps({"operations": added})
-
-    return answer
 
 
 def answering(reading: Callable[[Received], Answer]) -> Callable[[Received], Answer]:

@@ -1,8 +1,6 @@
 """Reading sessions that are over: what is asked of the model, what of its answer is kept."""
 
-import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -26,6 +24,7 @@ from assistant.session.transcript import Transcript
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Answer, Provider, Received, fails
+from tests.support.readings import operations
 
 SAID = "I am allergic to nuts and my sister lives in Porto"
 FACTS = ("The owner is allergic to nuts", "The owner's sister lives in Porto")
@@ -60,18 +59,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Provider]]:
     yield serve
     for each in servers:
         each.__exit__(None, None, None)
-
-
-def operations(*facts: str) -> Callable[[Received], str]:
-    """What a model finds: these facts, in the owner's first message of those it is shown."""
-
-    def answer(request: Received) -> str:
-        shown = str(request.body["messages"][1]["content"])
-        (entry, *_) = re.findall(r"\b(e\d+)\b[^\n]*owner", shown, re.IGNORECASE)
-        added = [{"op": "add", "text": fact, "entries": [entry]} for fact in facts]
-        return json.dumps({"operations": added})
-
-    return answer
 
 
 def chat(place: Workspace, text: str = SAID) -> Transcript:

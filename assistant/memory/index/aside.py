@@ -70,11 +70,10 @@ class Aside:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Look for no cycles meanwhile, nor ever in what was made: to go through millions of tokens
-    takes seconds, in which no other thread runs."""
+    """Look for no cycles meanwhile: to go through millions of tokens takes seconds, in which no
+    other thread runs, and there are none among them."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         gc.enable()
