@@ -287,7 +287,7 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         tty.say("!echo forty $((1 + 1))")
         tty.wait("forty 2")
         tty.say("/sessions")
-        tty.wait("1 turn")
+        tty.wait(lambda tty: "1 turn" in tty.text and tty.text.endswith("\n›"))
         assert "Ctrl-C stops" not in tty.raw and "\x1b[38" not in tty.raw
         assert leaves(tty) == 0
 
