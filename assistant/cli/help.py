@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.exceptions import Exit
+from typer.exceptions import Exit, TyperException
 
 WIDTH = 80
 """The most columns that help takes: longer lines read badly."""
@@ -137,6 +137,21 @@ class Group(TyperGroup):
             typer.echo(ctx.get_help(), err=True)
             raise Exit(2)
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called; one that stands in a group below is told with its group."""
+        try:
+            return super().resolve_command(ctx, args)
+        except TyperException as error:
+            groups = {name: getattr(each, "commands", {}) for name, each in self.commands.items()}
+            below = [
+                f"`{ctx.command_path} {group} {args[0]}`"
+                for group, names in groups.items()
+                if args[0] in names
+            ]
+            if below:
+                error.message = f"No such command {args[0]!r}. Did you mean {' or '.join(below)}?"
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The commands by their groups, the options, and examples."""

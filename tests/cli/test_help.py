@@ -120,3 +120,9 @@ def test_other_shells_complete_too(shell: str) -> None:
     asked["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
     done = subprocess.run([ASSISTANT], capture_output=True, text=True, env=os.environ | asked)
     assert "memory" in done.stdout and "Look after memory itself" in done.stdout
+
+
+def test_a_command_that_stands_in_a_group_is_told_with_its_group() -> None:
+    told = run_assistant("undo").stderr
+    assert "No such command 'undo'. Did you mean `assistant memory undo`?" in told
+    assert "Did you mean 'remember'" in run_assistant("remembe").stderr
