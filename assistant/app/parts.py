@@ -103,7 +103,9 @@ class Parts:
         chosen = self.settings
         steering = [file for part in parts(chosen.context) for file in part.files]
         further = loading.further(chosen.skills.folders)
-        return Roots(self.place, self.wish.directories, chosen.policy, further, steering)
+        return Roots(
+            self.place, self.wish.directories, chosen.policy, further, steering, self.settings.notes
+        )
 
     @cached_property
     def memory(self) -> VisibleMemory:

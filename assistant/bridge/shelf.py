@@ -94,18 +94,12 @@ class Shelf:
         for each in self._settings.sources if note else ():
             notes = Notes(self.place, each)
             there = spelled_as(note, notes.survey().sources) if each.name == source else None
-            if there:
+            if there and self._may_see(f"{source}:{there}", READING):
                 return notes.root / there
         return None
 
     def _may_see(self, source: str, tool: str) -> bool:
-        if not self._has_rules:
-            return True
-        spelled = self.place.root / source
-        named = self._roots.rules.denied(tool)
-        return not any(
-            named.holds(str(path), directory=False) for path in (spelled, spelled.resolve())
-        )
+        return not (self._has_rules and self._roots.denies(tool, source))
 
     @cached_property
     def _has_rules(self) -> bool:
@@ -122,7 +116,7 @@ class Shelf:
     def _roots(self) -> "Roots":
         from assistant.tools.files.roots import Roots  # behind the first answer
 
-        return Roots(self.place, (), self._settings.policy)
+        return Roots(self.place, (), self._settings.policy, notes=self._settings.notes)
 
 
 def lines_of(place: str) -> tuple[str, int, int | None]:

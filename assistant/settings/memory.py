@@ -1,5 +1,6 @@
 """The settings of memory: recall, embedding, the index, its daemon, notes in place."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import (
@@ -81,10 +82,15 @@ class SourceSettings(Table):
     """The most tokens that its passages may take of a recall; with those of all other sources
     never more than half of it."""
 
+    @property
+    def folder(self) -> Path:
+        """Where the notes lie."""
+        return Path(self.path).expanduser()
+
     @field_validator("name")
     @classmethod
     def _is_free(cls, name: str) -> str:
-        if name in RESERVED:
+        if name.lower() in RESERVED:
             raise ValueError(f"another name than {' and '.join(sorted(RESERVED))}")
         return name
 

@@ -65,6 +65,11 @@ class Settings(Table):
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(as_list)] = ()
 
+    @property
+    def notes(self) -> dict[str, Path]:
+        """The folders of the owner's notes, by what recall cites them as."""
+        return {each.name: each.folder for each in self.sources}
+
     @field_validator("sources")
     @classmethod
     def _are_told_apart(cls, sources: tuple[SourceSettings, ...]) -> tuple[SourceSettings, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -56,9 +55,13 @@ class VisibleMemory:
         hidden: list[str] = []
         if self._roots.rules.denied("recall"):
             sources = self._roots.workspace.sources()
-            hidden = [each for each in sources if is_denied(self._roots, "recall", each)]
+            hidden = [each for each in sources if self._roots.denies("recall", each)]
         without = (*query.without, *self._without, *hidden)
-        return self._memory.recall(replace(query, without=without))
+        found = self._memory.recall(replace(query, without=without))
+        if not self._roots.rules.denied("recall") or query.within == SESSIONS:
+            return found
+        kept = [each for each in found.passages if not self._roots.denies("recall", each.source)]
+        return replace(found, passages=tuple(kept), tokens=sum(each.tokens for each in kept))
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
@@ -79,13 +82,6 @@ class VisibleMemory:
         self._memory.close()
 
 
-def is_denied(roots: Roots, tool: str, source: str) -> bool:
-    """Whether a file of memory is denied to a tool, by its name or where that leads."""
-    spelled = roots.workspace.root / source
-    named = roots.rules.denied(tool)
-    return any(named.holds(str(path), directory=False) for path in (spelled, spelled.resolve()))
-
-
 def memory_tools(
     memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
 ) -> list[Tool]:
@@ -94,8 +90,10 @@ def memory_tools(
     `origin_of` tells who is behind a new fact. What the owner's rules deny
     below the roots is neither recalled nor written to.
     """
-    denied = partial(is_denied, roots)
-    return [*_searching_tools(memory, denied), _remembering_tool(memory, denied, origin_of)]
+    return [
+        *_searching_tools(memory, roots.denies),
+        _remembering_tool(memory, roots.denies, origin_of),
+    ]
 
 
 def _searching_tools(memory: Memory, denied: Callable[[str, str], bool]) -> list[Tool]:

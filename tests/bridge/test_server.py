@@ -238,13 +238,23 @@ def test_a_note_is_read_where_it_lies(
     (tmp_path / "outside.md").write_text("not yours")
     settings = home / ".config" / "assistant" / "config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text(f'[[sources]]\nname = "vault"\npath = "{tmp_path / "vault"}"\n')
+    settings.write_text(
+        f'[[sources]]\nname = "vault"\npath = "{tmp_path / "vault"}"\n'
+        '[policy]\ndeny = ["*:Private/*"]\n'
+    )
+    (tmp_path / "vault" / "Private").mkdir()
+    (tmp_path / "vault" / "Private" / "Diary.md").write_text("The ferry sank\n")
 
     async def scenario() -> None:
         async with connect() as client:
             page = await client.call_tool("read", {"path": "vault:Trips/Porto.md:3"})
             assert "ferry" in said(page)
-            for path in ("vault:../outside.md", "vault:None.md", "other:Trips/Porto.md"):
+            for path in (
+                "vault:../outside.md",
+                "vault:None.md",
+                "vault:Private/Diary.md",
+                "other:Trips/Porto.md",
+            ):
                 assert (await client.call_tool("read", {"path": path})).is_error
 
     asyncio.run(scenario())

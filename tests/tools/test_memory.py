@@ -1,6 +1,7 @@
 """`recall` and `remember` over a memory that keeps facts in a list."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +119,25 @@ def test_what_is_denied_is_left_out_of_every_recall(workspace: Workspace) -> Non
     roots = Roots(workspace, policy=PolicySettings(deny=("*:memory/private/*",)))
     VisibleMemory(Asked(), roots).recall(Query("door", without=("AGENTS.md",)))  # type: ignore[arg-type]
     assert asked[0].without == ("AGENTS.md", "memory/private/diary.md")
+
+
+def test_what_is_denied_among_notes_in_place_is_denied_to_recall(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Away.md").symlink_to(vault / "Work" / "Plan.md")
+    policy = PolicySettings(deny=("*:People/*", f"recall:{vault}/work/*"))
+    roots = Roots(workspace, policy=policy, notes={"vault": vault})
+    named = ("Boat.md", "People/Ada.md", "Trips/People/Ada.md", "Work/Plan.md", "Away.md")
+    cited = [f"vault:{name}" for name in named]
+    seen = [each for each in cited if not roots.denies("recall", each)]
+    assert seen == ["vault:Boat.md", "vault:Trips/People/Ada.md"]
+
+    class Cited(ListMemory):
+        def recall(self, query: Query) -> Recall:
+            passages = [Passage(each, "x", "x", each, 1, 1, 0, 1) for each in cited]
+            return Recall(query.text, 5, tuple(passages))
+
+    visible = VisibleMemory(Cited(), roots).recall(Query("door"))  # type: ignore[arg-type]
+    assert [each.source for each in visible.passages] == seen

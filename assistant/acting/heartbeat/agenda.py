@@ -25,13 +25,12 @@ ASKS = re.compile(
 def given(chat: "Chat", task: str, today: date) -> dict[str, str]:
     """What goes with a task: the days ahead that memory speaks of, if it asks for them."""
     from assistant.tools.files.roots import Roots
-    from assistant.tools.memory import is_denied
 
     if not ASKS.search(task):
         return {}
     roots = Roots(chat.place, (), chat.settings.policy)
     found = coming(chat.memory, today, DAYS)
-    seen = [each for each in found if not is_denied(roots, "recall", each.passage.source)]
+    seen = [each for each in found if not roots.denies("recall", each.passage.source)]
     lines = [
         f"- {when(each, today)} {each.time}".rstrip() + f": {fact(each)} ({each.passage.citation})"
         for each in seen[:MOST]

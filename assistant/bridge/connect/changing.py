@@ -58,7 +58,7 @@ def make(program: Program, changes: Sequence[Change]) -> list[Path]:
 
     Raises ConfigError if one was changed since it was looked at, or may not be, StorageError.
     """
-    _check(changes)
+    check(changes)
     kept = _record(program)
     copies = [_keep(program, change, kept) for change in changes]
     _write_record(program, kept)
@@ -72,7 +72,7 @@ def unmake(program: Program, changes: Sequence[Change]) -> list[Path]:
 
     Raises ConfigError, StorageError.
     """
-    _check(changes)
+    check(changes)
     for change in changes:
         _write(change)
     for path in _folder(program).glob("*"):
@@ -80,7 +80,7 @@ def unmake(program: Program, changes: Sequence[Change]) -> list[Path]:
     return []
 
 
-def _check(changes: Sequence[Change]) -> None:
+def check(changes: Sequence[Change]) -> None:
     """Raise ConfigError if a file is not as it was, or its owner has it for reading alone."""
     for change in changes:
         if held(change.path) != change.before:

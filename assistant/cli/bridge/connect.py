@@ -11,6 +11,7 @@ import typer
 from assistant.cli.options import AsJson, confirmed, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
+from assistant.workspace.folder import default_root
 
 if TYPE_CHECKING:
     from assistant.bridge.connect.changing import Change
@@ -42,17 +43,20 @@ def connect(
     from assistant.bridge.connect import changing
     from assistant.bridge.connect.programs import Launch, named
 
-    launch = Launch(own_command(), context.obj.place().root)
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program is named", f"One of {NAMES}")
-        return _list(launch, as_json=as_json)
+        root = context.obj.directory or default_root()  # which need not be there yet
+        return _list(Launch(own_command(), root.resolve()), as_json=as_json)
+    launch = Launch(own_command(), context.obj.place().root)
     chosen = named(program)
     changes = (changing.unmaking if undo else changing.making)(chosen, launch)
+    made = bool(changes) and not print_only and (yes or not as_json)
+    if made:
+        changing.check(changes)
     if not as_json:
         _show(changes)
     copies: list[Path] = []
-    made = bool(changes) and not print_only and (yes or not as_json)
     if made:
         if not confirmed("Make this change?", yes=yes, cure="Run it again with --yes"):
             typer.echo("Nothing was changed.")

@@ -26,7 +26,7 @@ from assistant.cli.options import (
 )
 from assistant.display import counted
 from assistant.errors import UsageError
-from assistant.memory.base import SESSIONS, Fact, Passage, Query, Remembered
+from assistant.memory.base import FACTS, SESSIONS, Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Keeper
 
 Words = Annotated[
@@ -139,6 +139,7 @@ def recall(
         raise UsageError("--sessions and --in are two places to look", "Give one of them")
     shown = sys.stdout.isatty() and not as_json
     within = SESSIONS if sessions else within
+    within = within.lower() if within.lower() in (FACTS, SESSIONS) else within
     wanted = Query("", k, budget, as_of, everything, why, verbatim=shown, within=within)
     if reads_lines(query):
         with context.obj.memory() as memory:

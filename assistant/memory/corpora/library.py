@@ -4,12 +4,21 @@ Each is a corpus with an index of its own, which is opened when it is first aske
 """
 
 import logging
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-from assistant.errors import AssistantError, UsageError
-from assistant.memory.base import SESSIONS, Passage, Progress, Query, Recall, no_progress
+from assistant.errors import AssistantError, LedgerError, UsageError
+from assistant.memory.base import (
+    SESSIONS,
+    Passage,
+    Progress,
+    Query,
+    Recall,
+    no_progress,
+)
 from assistant.memory.corpora import conversations, notes, obsidian
 from assistant.memory.corpora.collection import Collection, Source
 from assistant.memory.corpora.conversations import Conversations
@@ -28,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 AHEAD_SECONDS = 10.0
 """How long past conversations wait to be indexed, since nobody asks for them yet."""
+_PLACE = re.compile(r"([^:/]+):(?:(.+):)?(\d+)")
+"""How a note is cited, or the turn of a session."""
 
 
 class Library:
@@ -56,7 +67,7 @@ class Library:
     def recall(self, query: Query) -> Recall:
         """The best passages of the corpus that a query is within.
 
-        Raises UsageError if there is none of that name.
+        Raises UsageError if there is none of that name, in capitals or not.
         """
         own = replace(query, within="", own=None, without=())
         if query.within == SESSIONS:
@@ -64,8 +75,9 @@ class Library:
             found = map(self._in_session, collection.recall(own))
             passages = tuple(each for each in found if each)
         else:
-            collection = self._notes(self._source(query.within))
-            passages = tuple(map(_in_notes(query.within), collection.recall(own)))
+            source = self._source(query.within)
+            collection = self._notes(source)
+            passages = tuple(self._in_notes(source, collection.recall(own)))
         tokens = sum(each.tokens for each in passages)
         return Recall(query.text, tokens, passages, notices=collection.notices)
 
@@ -78,8 +90,11 @@ class Library:
         wanted = replace(query, own=None, without=(), before="", why=False)
         for source in self._settings.sources:
             collection = self._notes(source)
-            passages = collection.recall(replace(wanted, budget=source.budget), wait=False)
-            found += map(_in_notes(source.name), passages)
+            own = replace(wanted, budget=source.budget)
+            passages = collection.recall(own, wait=False)
+            if not passages and not facts.passages and collection.unread:
+                passages = collection.recall(own)  # nothing is known on it: better late than wrong
+            found += self._in_notes(source, passages)
             notices += collection.news()
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
@@ -87,6 +102,23 @@ class Library:
         tokens = sum(each.tokens for each in both)
         weak = facts.abstained and not both
         return replace(facts, passages=both, tokens=tokens, abstained=weak, notices=tuple(notices))
+
+    def check_changeable(self, address: str) -> None:
+        """Raise LedgerError, with where it can be changed, for the address of what is recalled and
+        is not memory's to change: a note, or what was said in a past conversation."""
+        place = _PLACE.fullmatch(address)
+        source = self._named(place[1]) if place else None
+        if place and source and place[2]:
+            raise LedgerError(
+                f"{address} is a note, which is read where it lies and never written to",
+                f"Edit line {place[3]} of {source.folder / place[2]}",
+            )
+        if place and not place[2] and (self._workspace.sessions / f"{place[1]}.jsonl").exists():
+            raise LedgerError(
+                f"{address} was said in a past conversation, and is no fact of memory",
+                f"`assistant sessions delete {place[1]}` removes all of it;"
+                " `assistant forget WORDS --purge --sessions` takes some words out",
+            )
 
     def refresh(self) -> None:
         """Index what is new ahead of the next question; past conversations in a while, and from
@@ -136,12 +168,16 @@ class Library:
                 logger.warning("past conversations are not indexed ahead: %s", error)
 
     def _source(self, name: str) -> SourceSettings:
-        for each in self._settings.sources:
-            if each.name == name:
-                return each
+        if source := self._named(name):
+            return source
         names = [each.name for each in self._settings.sources]
         there = f"There are {', '.join(names)}" if names else "Add one to [[sources]]"
         raise UsageError(f"there are no notes called {name!r}", there)
+
+    def _named(self, name: str) -> SourceSettings | None:
+        """The source of this name, written with capitals or without unless two differ in that."""
+        same = [each for each in self._settings.sources if each.name.lower() == name.lower()]
+        return next((each for each in same if each.name == name), same[0] if same else None)
 
     def _notes(self, source: SourceSettings) -> Collection:
         corpus = Notes(self._workspace, source)
@@ -173,6 +209,14 @@ class Library:
                 )
             return self._open[name]
 
+    def _in_notes(self, source: SourceSettings, found: Iterable[Passage]) -> Iterator[Passage]:
+        """Passages as they are cited: by the source and the note; without those of a note that is
+        deleted, though the index does not say so yet."""
+        away = Notes(self._workspace, source).absence()
+        for each in found:
+            if away or not _is_gone(source.folder / each.source):
+                yield replace(each, source=f"{source.name}:{each.source}")
+
     def _in_session(self, passage: Passage) -> Passage | None:
         """A passage as it is cited: by the session and the turn; None if that is deleted, though
         the index does not say so yet."""
@@ -182,6 +226,11 @@ class Library:
             return None
 
 
-def _in_notes(name: str) -> Callable[[Passage], Passage]:
-    """A passage as it is cited: by its source and the note."""
-    return lambda passage: replace(passage, source=f"{name}:{passage.source}")
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

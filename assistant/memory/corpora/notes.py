@@ -38,7 +38,7 @@ class Notes:
     @cached_property
     def root(self) -> Path:
         """The folder of the notes."""
-        return Path(self.source.path).expanduser()
+        return self.source.folder
 
     @property
     def private(self) -> Path:

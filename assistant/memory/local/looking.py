@@ -31,6 +31,7 @@ class Looking:
         return answer if query.within else self.parts.library.beside(query, answer)
 
     def locate(self, target: str) -> Located:
+        self.parts.library.check_changeable(target)
         return self.parts.fresh.read(lambda: self.parts.locator.locate(target))
 
     def waiting(self) -> tuple[Held, ...]:

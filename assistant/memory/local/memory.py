@@ -210,6 +210,8 @@ class LocalMemory(Looking):
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
         """The passages that each `replaces` names; the ledger refuses a fact that names none."""
         targets = {fact.replaces for fact in facts if fact.replaces}
+        for target in targets:
+            self.parts.library.check_changeable(target)
         replaced = {target: self.parts.locator.named(target) for target in targets}
         for passage in chain.from_iterable(replaced.values()):
             self.parts.redaction.check_open(passage)

@@ -1,7 +1,8 @@
 """Where file tools may be: the workspace, the directories added to it, and what is closed there."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
@@ -38,7 +39,8 @@ class Roots:
     """The workspace and the directories the owner added, and what the owner's rules are there.
 
     What is `kept` can be read as they can, and its change always asks: folders of skills.
-    `steering` names more files of the workspace that steer.
+    `steering` names more files of the workspace that steer; `notes` are the folders of the owner's
+    notes by what recall cites them as.
 
     Closed within them are the program's own directories (`.assistant/`, its configuration with
     the secrets, its state with the record of trust, its cache with the models it runs), and the
@@ -52,7 +54,10 @@ class Roots:
         policy: PolicySettings | None = None,
         kept: Sequence[Path] = (),
         steering: Sequence[str] = (),
+        notes: Mapping[str, Path] | None = None,
     ) -> None:
+        self._policy = policy
+        self._notes = notes or {}
         self._steering = tuple(dict.fromkeys((*STEERING, *steering)))
         self.workspace = workspace
         self._kept = tuple(path.resolve() for path in kept)
@@ -92,6 +97,27 @@ class Roots:
     def closed(self, path: str | Path) -> bool:
         """Whether a real path belongs to the program itself, or holds keys."""
         return _within(path, self._closed)
+
+    def denies(self, tool: str, source: str) -> bool:
+        """Whether a file that recall cites is denied to a tool, by its name or where that leads.
+
+        Within notes a rule's relative paths are those of their folder.
+        """
+        name, _, note = source.partition(":")
+        folder = self._notes.get(name) if note else None
+        rules, spelled = (
+            (self._rules_of_notes, folder / note)
+            if folder
+            else (self.rules, self.workspace.root / source)
+        )
+        denied = rules.denied(tool)
+        return any(
+            denied.holds(str(path), directory=False) for path in (spelled, spelled.resolve())
+        )
+
+    @cached_property
+    def _rules_of_notes(self) -> Rules:
+        return Rules(self._policy, tuple(self._notes.values()))
 
     def shown(self, path: str | Path) -> str:
         """A real path as the model is shown it: relative to the workspace where it is inside."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import ConfigError, UsageError
+from assistant.errors import ConfigError, LedgerError, UsageError
 from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
@@ -87,7 +87,11 @@ def test_notes_are_recalled_where_they_lie_and_never_written(opened: Open, vault
     memory.remember([Fact("The boat is insured by Pantaenius")])
     both = found(memory, "who paints the hull of the boat?")
     assert both[0] == "vault:Boat.md:1" and "MEMORY.md:5" in both
-    assert found(memory, "hull", "vault")[0] == "vault:Boat.md:1"
+    assert found(memory, "hull", "VAULT")[0] == "vault:Boat.md:1"
+    for change in (memory.locate, lambda place: memory.remember([Fact("Red", replaces=place)])):
+        with pytest.raises(LedgerError, match="never written to") as refused:
+            change("Vault:Boat.md:1")
+        assert refused.value.cure == f"Edit line 1 of {vault / 'Boat.md'}"
     assert not any("vault" in each for each in found(memory, "hull", "memory"))
     with pytest.raises(UsageError, match="no notes called 'attic'"):
         found(memory, "hull", "attic")
