@@ -31,8 +31,9 @@ none."""
 Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
 """What is indexed of a file's chunks, by its name and text."""
 
-GROUP = 16
-"""Texts of a group, or a few more: so many are embedded as fast as a thousand at once."""
+GROUP, LARGEST_GROUP = 16, 256
+"""Texts of the first group, or a few more; each is twice the one before, up to the largest: what is
+alike in length is embedded together, and of few texts little is."""
 AHEAD = 1
 """Groups whose texts are on their way while the next is parsed. With that one, they are what a
 question waits for that comes between."""
@@ -103,6 +104,7 @@ class Maker:
         """What becomes of these files, in groups whose vectors are cached; each group is to be
         written before the next is asked for."""
         group: Updates[F] = []
+        size = GROUP
         begun: deque[tuple[Updates[F], list[Slice]]] = deque()
 
         def finished() -> Updates[F]:
@@ -113,9 +115,9 @@ class Maker:
         with self._backlog(catalog) as backlog:
             for file in files:
                 group.append((file, self._parsed(file.name, file.text, catalog, backlog)))
-                if backlog.holds(GROUP):
+                if backlog.holds(size):
                     begun.append((group, backlog.cut()))
-                    group = []
+                    group, size = [], min(2 * size, LARGEST_GROUP)
                 if len(begun) > AHEAD:
                     yield finished()
             if group:

@@ -17,7 +17,7 @@ import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.index.making import GROUP
+from assistant.memory.index.making import GROUP, LARGEST_GROUP
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sqlite.examining import AT_ONCE
@@ -467,9 +467,10 @@ def test_small_files_are_embedded_and_written_in_groups(workspace: Workspace, st
     recording = Recording()
     index = start(recording)
     assert len(index.refresh().changed) == 121
-    groups = 1 + 120 * 5 // GROUP  # four facts and the file's name
+    groups = 1 + (120 * 5 // GROUP).bit_length()  # four facts and the file's name
     assert len(recording.batches) <= groups and index.store.catalog.generation <= groups
-    assert max(map(len, recording.batches)) < GROUP + 5
+    assert len(recording.batches[0]) < GROUP + 5
+    assert max(map(len, recording.batches)) < LARGEST_GROUP + 5
     said = [text for batch in recording.batches for text in batch]
     assert len(said) == len({*said}) and recording.embedded == len(said)
     agrees(index, workspace)
@@ -506,7 +507,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
         "from assistant.memory.index.sync import Synchronizer\n"
         "from assistant.settings.memory import IndexSettings\n"
         "from assistant.workspace.folder import Workspace\n"
-        "calls = [2 if sys.argv[2] == '1' else 40]\n"
+        "calls = [2 if sys.argv[2] == '1' else 10]\n"
         "def stop(what, done, total):\n"
         "    calls[0] -= 1\n"
         "    if calls[0] < 0: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -516,7 +517,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
     command = [sys.executable, "-c", script, str(workspace.root), str(parts)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     index = start()
-    total, kept = (2000, 1024) if parts == 1 else (1200, 20 * 16)
+    total, kept = (2000, 1024) if parts == 1 else (1200, 4 * (4 + 7 + 13 + 26 + 52))
     assert index.refresh().embedded == total - kept
     assert index.store.catalog.vectors.embedded_total == total
     agrees(index, workspace)
