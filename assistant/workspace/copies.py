@@ -28,7 +28,8 @@ def original_of(name: str) -> str | None:
         return f"{folder}{slash}{own.rpartition('.')[0]}"
     if own.startswith("MEMORY") and _OF_MEMORY.fullmatch(name):
         return "MEMORY.md"
-    if not any(word in own.lower() for word in _TOLD):
+    lowered = own.lower()
+    if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # asked of each file before a recall
         return None
     found = _COPY.fullmatch(own)
     return f"{folder}{slash}{found['stem'].rstrip()}{found['ending'] or ''}" if found else None

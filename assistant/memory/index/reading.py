@@ -13,10 +13,16 @@ RACY_NS = 2_000_000_000
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
 
 
-def trusted(known: Source, stat: Stat) -> bool:
-    """Whether the stat proves that the file is as it was read."""
-    changed = max(stat.mtime_ns, stat.ctime_ns)
-    return known.stat == stat and known.read_ns - changed > RACY_NS
+def stands(path: str, known: Source) -> bool:
+    """Whether its stat proves that a file is as it was read; asked of each before every recall."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return False
+    size, changed, renamed = found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    if known.stat != (found.st_ino, size, changed, renamed):
+        return False
+    return known.read_ns - max(changed, renamed) > RACY_NS
 
 
 def stat_of(path: str) -> Stat:

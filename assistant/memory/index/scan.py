@@ -20,7 +20,7 @@ EXACT = 20_000
 """Of so many chunks all vectors are compared, and stay at hand: 15 MB."""
 BLOCK = 2048
 """Vectors compared at once, to be widened in the processor's cache."""
-SHORTLIST = 1500
+SHORTLIST = 600
 """So many are compared by their vectors, of those that are nearest by their signs."""
 
 

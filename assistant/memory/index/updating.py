@@ -15,7 +15,7 @@ from assistant.memory.index.aside import Aside, Dropped
 from assistant.memory.index.corpus import Corpus, doubt
 from assistant.memory.index.making import Maker, Updates
 from assistant.memory.index.reading import read as read_file
-from assistant.memory.index.reading import stat_of, trusted
+from assistant.memory.index.reading import stands, stat_of
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.store import IndexStore
@@ -143,10 +143,13 @@ class Updater:
     ) -> Iterator[_Read]:
         """Those of the files that are to be indexed, as they are now, while there is time; up to
         the first that goes to the `large`."""
+        root = str(self._corpus.root)
         for name in names:
             if time.monotonic() > deadline:
                 return
-            file = self._read(name)
+            path = f"{root}/{name}"  # a Path costs as much as the rest for each file
+            known = self._known.get(name)
+            file = None if known and stands(path, known) else self._read(name, path)
             if file and self._piecemeal and _is_large(file.stat, self._known.get(name)):
                 large.append(file)
                 return
@@ -174,14 +177,11 @@ class Updater:
         self._known = catalog.sources()
         return [file.name] if whole else []
 
-    def _read(self, name: str) -> _Read | None:
-        """A file, if what it says is another than it was."""
-        path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
+    def _read(self, name: str, path: str) -> _Read | None:
+        """A file whose stat is another, if what it says is too."""
         known = self._known.get(name)
         try:
             stat = stat_of(path)
-            if known and trusted(known, stat):
-                return None
             if name in self._faults and self._faults[name][0] == stat:
                 return None
             if self._aside and self._known and self._aside.takes(name, stat, known):

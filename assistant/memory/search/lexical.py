@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.sqlite.columns import NOWHERE, Layout, Rows
+from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.postings import Postings, Term
 
 K1 = 1.2
@@ -159,16 +159,18 @@ def match(
     """Score these positions by the words of a question, of which some are names."""
     layout, total = grains.layout, len(grains.layout)
     turn = layout.turn[positions]
+    local = np.zeros((len(positions), 2 * REACH + 1), dtype=np.float32)
     near = grains.around(positions)
     lengths = _weighted(grains.lengths[near], _WEIGHTS)
     average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
     of_section = grains.section[positions]
     found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
-    near_rows = np.append(layout.rowid, NOWHERE)[near]
+    there = near < total
+    near_rows = layout.rowid[near[there]]
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
-        local = _counted(near_rows, rows, counts)
+        local[there] = _counted(near_rows, rows, counts)
         told = idf(len(rows), total)
         found.window[:] += told * saturated(_weighted(local, _WEIGHTS), lengths, average)
         held = local[:, REACH] > 0
@@ -207,7 +209,7 @@ def _weighted(values: Scores, weights: Scores) -> Scores:
 
 
 def _counted(wanted: Rows, rows: Rows, counts: NDArray[np.int32]) -> Scores:
-    """How often a term stands in each of these rows, of any shape, by its postings."""
+    """How often a term stands in each of these rows, by its postings."""
     if not len(rows):
         return np.zeros(wanted.shape, dtype=np.float32)
     at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)

@@ -129,13 +129,12 @@ def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int
 
 def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:
     rows = db.execute(
-        "SELECT id, value FROM vectors WHERE id IN (SELECT value FROM json_each(?))",
+        "SELECT v.value FROM json_each(?) AS n CROSS JOIN vectors v ON v.id = n.value",
         (str(list(numbers)),),
-    )
-    values = dict(rows.fetchall())
-    if not values.keys() >= set(numbers):
+    ).fetchall()
+    if len(rows) != len(numbers):
         raise sqlite3.DatabaseError("vectors are missing")
-    return matrix([values[number] for number in numbers])
+    return matrix([value for (value,) in rows])
 
 
 def matrix(values: Sequence[bytes]) -> Vectors:
