@@ -1,7 +1,8 @@
 """`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md.
 
-`--million SIZE …` measures growth alone, up to a million chunks; `--against COMMIT` the same
-commands on the same facts with the code of another commit. Both write nothing.
+`--million SIZE …` measures growth alone, up to a million chunks, embedded and then with a server;
+what it builds in `--keep FOLDER` is found again by the next run. `--against COMMIT` measures the
+same commands on the same facts with the code of another commit. Both write nothing.
 """
 
 import argparse
@@ -40,17 +41,22 @@ def main() -> None:
     parser.add_argument(
         "--million", nargs="*", type=int, metavar="SIZE", help="growth alone, to a million chunks"
     )
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="where --million builds, to build it once"
+    )
+    parser.add_argument("--embedded", action="store_true", help="--million without a server")
     parser.add_argument("--against", metavar="COMMIT", help="another commit beside this one")
     asked = parser.parse_args()
     sizes = QUICK_SIZES if asked.quick else SIZES
     report = Report()
-    with measure.room() as directory:
+    with measure.room(asked.keep) as directory:
         if asked.against:
             sizes = against.SIZES[:2] if asked.quick else against.SIZES
             against.against(directory, asked.against, sizes)
             return
         if asked.million is not None:
-            _measure_growth(report, directory, asked.million or million.SIZES)
+            sizes = tuple(asked.million) or million.SIZES
+            _measure_growth(report, directory, sizes, served=not asked.embedded)
             return
         _measure(report, directory, sizes)
     print(report.page())
@@ -81,16 +87,20 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
         _measure_growth(report, directory, million.SIZES)
 
 
-def _measure_growth(report: Report, directory: Path, sizes: Sequence[int]) -> None:
+def _measure_growth(
+    report: Report, directory: Path, sizes: Sequence[int], *, served: bool = True
+) -> None:
     encoder = compile.load(EmbeddingSettings())
     items = facts(max(sizes))
     kept = keep(items[:EMBEDDED], encoder, KEPT)
     embedder = KeptEmbedder(encoder, items, kept)
     places = {size: million.prepare(directory, size) for size in sizes}
     steps = [million.step(place, embedder, size, None) for size, place in places.items()]
-    with growth.server(directory / "server") as url:
-        served = [million.step(place, embedder, size, url) for size, place in places.items()]
-    million.tell(report, steps, served)
+    beside = []
+    if served:
+        with growth.server(directory / "server") as url:
+            beside = [million.step(place, embedder, size, url) for size, place in places.items()]
+    million.tell(report, steps, beside)
 
 
 if __name__ == "__main__":

@@ -115,12 +115,17 @@ def write_single(root: Path, items: list[Fact]) -> Path:
 
 def write_many(root: Path, items: list[Fact]) -> Path:
     """A thousand facts a file, in `memory/`; returns the last file."""
-    folder = root / "memory"
-    folder.mkdir()
-    for start in range(0, len(items), PER_FILE):
-        path = folder / f"{start // PER_FILE:04}.md"
-        path.write_text(markdown(items[start : start + PER_FILE], start), encoding="utf-8")
+    (root / "memory").mkdir()
+    for name, start, part in parted(items):
+        path = root / name
+        path.write_text(markdown(part, start), encoding="utf-8")
     return path
+
+
+def parted(items: list[Fact]) -> Iterator[tuple[str, int, list[Fact]]]:
+    """The name of each such file, the place of its first fact, and its facts."""
+    for start in range(0, len(items), PER_FILE):
+        yield f"memory/{start // PER_FILE:04}.md", start, items[start : start + PER_FILE]
 
 
 def queries(items: list[Fact], count: int) -> list[str]:

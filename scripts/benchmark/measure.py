@@ -28,16 +28,22 @@ T = TypeVar("T")
 
 
 @contextlib.contextmanager
-def room() -> Iterator[Path]:
-    """An empty home for this process and those it starts; only compiled models are shared."""
-    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as name:
-        place = Path(name)
+def room(kept: Path | None = None) -> Iterator[Path]:
+    """A home for this process and those it starts; only compiled models are shared. It is empty and
+    goes at the end, or what an earlier run `kept` there."""
+    with contextlib.ExitStack() as stack:
+        temporary = tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True)
+        place = kept.resolve() if kept else Path(stack.enter_context(temporary))
         for variable in [name for name in os.environ if name.startswith(SETTINGS)]:
             del os.environ[variable]
-        (place / "run").mkdir(mode=0o700)
+        (place / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
+        models = place / "cache" / "assistant" / "models"
+        if not models.is_symlink():
+            models.parent.mkdir(parents=True)
+            models.symlink_to(CACHE / "assistant" / "models")
         os.environ |= {
-            "HOME": name,
-            "XDG_CACHE_HOME": str(CACHE),
+            "HOME": str(place),
+            "XDG_CACHE_HOME": str(place / "cache"),
             "XDG_RUNTIME_DIR": str(place / "run"),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }
@@ -49,6 +55,11 @@ def make_workspace(root: Path) -> Workspace:
     run(ASSISTANT, "init", str(root))
     (root / "MEMORY.md").write_text("# Memory\n", encoding="utf-8")
     return workspace.find(root)
+
+
+def workspace_at(root: Path) -> Workspace:
+    """The workspace that is there, or one that is made."""
+    return workspace.find(root) if root.exists() else make_workspace(root)
 
 
 @contextlib.contextmanager
@@ -115,7 +126,12 @@ def latency(work: Callable[[str], object], queries: Sequence[str], warm_up: int 
     """The latency of a call for each query, the first ones not counted."""
     for query in queries[:warm_up]:
         work(query)
-    taken = sorted(1000 * clocked(lambda: work(query))[0] for query in queries[warm_up:])  # noqa: B023
+    return spread([1000 * clocked(lambda: work(query))[0] for query in queries[warm_up:]])  # noqa: B023
+
+
+def spread(milliseconds: Sequence[float]) -> Latency:
+    """What half of them take at most, and nearly all."""
+    taken = sorted(milliseconds)
     return Latency(taken[len(taken) // 2], taken[int(len(taken) * 0.95)])
 
 
@@ -141,6 +157,12 @@ def ticks(pid: int) -> int:
     """The ticks of processors that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
+
+
+def processor(pid: int) -> float:
+    """The seconds of processors that the threads of a process have used."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(each.read_text(encoding="ascii").split()[0]) for each in threads) / 1e9
 
 
 def processor_ticks() -> tuple[int, int]:
