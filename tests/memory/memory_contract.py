@@ -222,7 +222,8 @@ class MemoryContract:
         memory.purge(found.passages)
         memory.close()
         files = [each for each in workspace.root.rglob("*") if each.is_file()]
-        assert [each for each in files if b"zanzibar" in each.read_bytes()] == []
+        left = [each for each in files if b"zanzibar" in each.read_bytes()]
+        assert not left, left
         assert "lisbon" in (workspace.root / "MEMORY.md").read_text("utf-8")
 
     def test_what_a_file_still_says_is_not_purged_as_past(self, memory: Keeper) -> None:

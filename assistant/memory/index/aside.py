@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.precedence import QUESTIONS
 
 LARGE = 256 << 10
 """Bytes by which a file has grown or shrunk from which on it is indexed aside."""
@@ -62,7 +63,7 @@ class Aside:
                 if name is None:
                     self._thread = None
                     return
-            with _no_collection():
+            with QUESTIONS.behind(), _no_collection():
                 self._index(name)
             with self._turn:
                 del self._names[name]

@@ -16,17 +16,19 @@ from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.index.chroma.base import Belongs, VectorsDamaged, VectorStore
+from assistant.memory.index.chroma.base import Belongs, Tellable, VectorsDamaged, VectorStore
 from assistant.memory.index.chroma.embedded import EmbeddedStore
 from assistant.memory.index.chroma.server import ServerStore
 from assistant.memory.index.scan import Scan
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Rows
+from assistant.memory.precedence import QUESTIONS
 from assistant.memory.state import ServerStatus
 from assistant.settings.memory import IndexSettings
 
-BATCH = 1000
-"""Operations told to Chroma between two looks at the catalog."""
+BATCH, FEW = 200, 50
+"""Operations told to Chroma between two looks at the catalog; where an answer beside it waits for
+them."""
 HEAD_START = 0.3
 """Seconds after the first refresh in which questions are answered before Chroma is imported; the
 import keeps Python's lock, and an answer beside it takes as long as the import itself."""
@@ -47,6 +49,7 @@ MOST_COSINE = 1.01
 """Rounding aside, no cosine is larger, or less than its negative."""
 
 STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
+FILLING = "Filling the vector index"
 GONE = "The vector index was gone; it was filled again from the cache"
 
 Nearest = tuple[Rows, NDArray[np.float32]]
@@ -217,7 +220,8 @@ class DenseIndex:
             if self._closing.is_set():
                 return
             try:
-                self.drain()
+                with QUESTIONS.behind():
+                    self.drain()
             except MemoryFailure:
                 self._failures += 1
             except AssistantError:
@@ -250,19 +254,29 @@ class DenseIndex:
             raise VectorsDamaged("The vector index is gone")
         if self._doubted and self._catalog.count() and not self._store.count():
             self._begin_again()
-        done, total = 0, self._catalog.outbox.size
-        while not (self._closing.is_set() or self._emptying.is_set()):
-            told = self._catalog.outbox.pending(BATCH)
-            if not told.mark:
-                break
-            self._store.upsert(told.ids, told.vectors)
-            self._store.delete(told.gone)
-            self._catalog.outbox.done(told.mark)
-            done += len(told)
-            if total > BATCH:
-                progress("Filling the vector index", min(done, total), total)
+        total = self._catalog.outbox.size
+        if total > MAX_OVERLAY:
+            with self._store.in_bulk() as store:
+                self._tell(store, BATCH, lambda done: progress(FILLING, min(done, total), total))
+        self._tell(self._store, FEW)
         if self._doubted and not (self._closing.is_set() or self._emptying.is_set()):
             self._compare()
+
+    def _tell(
+        self, store: Tellable, at_once: int, told: Callable[[int], None] = lambda done: None
+    ) -> None:
+        """Tell all that is pending, so many operations at once."""
+        done = 0
+        while not (self._closing.is_set() or self._emptying.is_set()):
+            pending = self._catalog.outbox.pending(at_once)
+            if not pending.mark:
+                return
+            QUESTIONS.give_way()
+            store.upsert(pending.ids, pending.vectors)
+            store.delete(pending.gone)
+            self._catalog.outbox.done(pending.mark)
+            done += len(pending)
+            told(done)
 
     def _begin_again(self) -> None:
         """Have an empty Chroma told everything at once, what it was told before too."""

@@ -27,9 +27,9 @@ from assistant.settings.memory import IndexSettings
 
 logger = logging.getLogger(__name__)
 
-PATIENCE, SHORTLY = 5.0, 0.02
+PATIENCE = 5.0
 """Seconds that an answer waits for another thread that brings the index up; for one that is writing
-a large file into it."""
+a large file into it, none."""
 OnChange = Callable[[str, str, str], None]
 """Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
 and the digest of its bytes in hex. A file that is gone has no text."""
@@ -100,7 +100,7 @@ class Synchronizer:
 
     def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
         """Do the same; None if another thread is at it and does not come to an end."""
-        if not self._lock.acquire(timeout=SHORTLY if self._files.committing else PATIENCE):
+        if not self._lock.acquire(timeout=0 if self._files.committing else PATIENCE):
             return None
         try:
             done = self._refreshed(progress, math.inf, list)
@@ -193,7 +193,7 @@ class Synchronizer:
         return Refreshed(tuple(changed), embedded, notices, faults, left)
 
     def _embedded(self) -> int:
-        return self.store.catalog.vectors.embedded_total
+        return self.store.catalog.vectors.embedded
 
     def _make_usable(self, error: AssistantError) -> None:
         """Mend what is damaged; where the disk takes no writes, go on in memory."""

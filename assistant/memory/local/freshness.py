@@ -8,6 +8,7 @@ from typing import TypeVar
 from assistant.memory.base import Notify, Progress
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Refreshed, Synchronizer
+from assistant.memory.precedence import QUESTIONS
 
 KEPT_NOTICES = 10
 """The latest events that `status` tells of."""
@@ -95,16 +96,17 @@ class Freshness:
     def look(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
         """The same, and the files that the index does not have as they are: it is being brought up
         to them, and what it said before is read meanwhile."""
-        behind = self._brought_up()
-        catalog = self._index.store.catalog
-        try:
-            with catalog.reading():
-                found = read()
-        except CatalogDamaged:
-            self._index.recover(catalog)
+        with QUESTIONS.answering():
             behind = self._brought_up()
-            with self._index.store.catalog.reading():
-                found = read()
+            catalog = self._index.store.catalog
+            try:
+                with catalog.reading():
+                    found = read()
+            except CatalogDamaged:
+                self._index.recover(catalog)
+                behind = self._brought_up()
+                with self._index.store.catalog.reading():
+                    found = read()
         self._notices.see(self._index.faults())
         return found, behind
 

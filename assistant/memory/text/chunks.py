@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from assistant.memory.base import Passage, Status
+from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.markdown.blocks import Heading, Unit, parse
 from assistant.memory.text.markdown.lines import breaks_in
 from assistant.memory.text.markdown.overlong import MAX_CHARS
@@ -163,6 +164,7 @@ class Chunker:
                 piece = self._once(text[start:end], source, section)
             yield piece
             start, section = end, piece.section
+            QUESTIONS.give_way()
 
     def _once(self, text: str, source: str, section: Section) -> "_Piece":
         """A piece, by one thread at a time: files may be parsed side by side."""

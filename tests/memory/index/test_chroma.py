@@ -63,6 +63,26 @@ def test_upserting_replaces_and_deleting_removes(store: VectorStore) -> None:
     assert sorted(store.ids()) == ["id1", "id2"]
 
 
+def test_very_many_are_put_at_once(store: VectorStore) -> None:
+    store.upsert(IDS[:1], VECTORS[9:10])
+    with store.in_bulk() as bulk:
+        bulk.upsert(IDS[:1500], VECTORS[:1500])
+        bulk.upsert(IDS[1500:], VECTORS[1500:])
+        bulk.delete([*IDS[:3], "never there"])
+        bulk.delete([])
+    assert store.count() == len(IDS) - 3
+    assert store.query(VECTORS[1700], 1)[0] == ["id1700"]
+
+
+def test_what_cannot_be_put_is_told_and_the_rest_stays(tmp_path: Path) -> None:
+    store = embedded(tmp_path)
+    store.upsert(IDS[:5], VECTORS[:5])
+    with pytest.raises(VectorsDamaged), store.in_bulk() as bulk:
+        bulk.upsert(IDS[5:9], VECTORS[5:9, :3])
+    assert sorted(store.ids()) == IDS[:5]
+    store.close()
+
+
 def test_more_is_asked_than_there_is(store: VectorStore) -> None:
     assert store.query(VECTORS[0], 5)[0] == []
     store.upsert(IDS[:2], VECTORS[:2])

@@ -1,5 +1,6 @@
 """Whoever reads waits for no writer, and for no large file."""
 
+import gc
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -23,9 +24,11 @@ class Held(HashingEmbedder):
     def __init__(self) -> None:
         super().__init__()
         self.reached, self.let_go = threading.Event(), threading.Event()
+        self.collected = True
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if any("harbour master" in text for text in texts) and len(texts) > 1:
+            self.collected = gc.isenabled()
             self.reached.set()
             assert self.let_go.wait(PATIENCE)
         return super().embed(texts)
@@ -70,6 +73,8 @@ def test_recall_answers_while_a_large_file_is_indexed_and_says_so(
         time.sleep(0.05)
     assert found.passages[0].text == "- The harbour master is Ole"
     assert not found.notices
+    assert gc.isenabled()
+    assert not embedder.collected, "to look through a large file's tokens for cycles stops all"
 
 
 def test_reading_waits_for_no_write(workspace: Workspace, memory: LocalMemory) -> None:

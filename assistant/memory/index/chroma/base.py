@@ -10,7 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,14 @@ _T = TypeVar("_T")
 
 class VectorsDamaged(MemoryFailure):
     """Chroma's data cannot be used; `reset` and fill it again."""
+
+
+class Tellable(Protocol):
+    """What takes vectors in."""
+
+    def upsert(self, ids: Sequence[str], vectors: Vectors) -> None: ...
+
+    def delete(self, ids: Sequence[str]) -> None: ...
 
 
 class VectorStore(ABC):
@@ -75,6 +83,10 @@ class VectorStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the data, so that another process may open it."""
+
+    def in_bulk(self) -> contextlib.AbstractContextManager[Tellable]:
+        """What takes very many vectors in; until the end of the block it may not be `ready`."""
+        return contextlib.nullcontext(self)
 
     def upsert(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Put vectors under ids, new or not."""

@@ -9,8 +9,15 @@ from pathlib import Path
 
 from assistant.disk import storage
 from assistant.errors import AssistantError, MemoryFailure, StorageError
-from assistant.memory.index.chroma.base import SPACE, Belongs, VectorsDamaged, VectorStore
+from assistant.memory.index.chroma.base import (
+    SPACE,
+    Belongs,
+    Tellable,
+    VectorsDamaged,
+    VectorStore,
+)
 from assistant.memory.index.chroma.clients import embedded_client
+from assistant.memory.index.chroma.filling import filling
 
 PROBE_SECONDS = 60
 MISSING = -1
@@ -50,6 +57,21 @@ class EmbeddedStore(VectorStore):
             self._open()
             self._opened.set()
 
+    @contextlib.contextmanager
+    def in_bulk(self) -> Iterator[Tellable]:
+        self.wait()
+        with self._lock:
+            self._check_open()
+            self._opened.clear()
+            with self._translated():
+                self._client.close()
+            self._client = self._collection = None
+            try:
+                with filling(self._directory, self._name) as process:
+                    yield process
+            finally:
+                self._open_quietly(check=False)
+
     def close(self) -> None:
         with self._lock:
             self._release()
@@ -77,9 +99,9 @@ class EmbeddedStore(VectorStore):
         found = _inode(self._database)
         return found == MISSING or found != self._inode
 
-    def _open_quietly(self) -> None:
+    def _open_quietly(self, *, check: bool = True) -> None:
         try:
-            if self._directory.exists():
+            if check and self._directory.exists():
                 self._check()
             self._open()
         except AssistantError as error:  # told to whoever uses the store first

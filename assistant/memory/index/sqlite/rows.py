@@ -21,6 +21,7 @@ from assistant.memory.index.sqlite.database import searchable
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
 from assistant.memory.index.sqlite.signs import pack_signs
 from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
+from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.chunks import Chunk, placed
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
@@ -79,21 +80,22 @@ class SourceWriter:
         sections = self._sections(source, name, {each.heading for each in chunks}, fingerprint_of)
         known = self._known(update.replaced)
         numbers = replace_parts(self._db, source, update)
-        places = {
-            chunk.id: (number, sections[chunk.heading], *_placed(chunk))
-            for number, part in zip(numbers, update.parts, strict=True)
-            for chunk in part.chunks
-        }
-        wanted = {chunk.id: chunk.plain for chunk in chunks}
+        wanted = {chunk.id: chunk.plain for chunk in chunks if chunk.id in known}
         gone = [
             (row, id_, plain) for id_, (row, plain, _) in known.items() if wanted.get(id_) != plain
         ]
         self._delete_chunks(gone)
         kept = known.keys() - {id_ for _, id_, _ in gone}
-        self._insert_chunks(
-            [each for each in chunks if each.id not in kept], places, fingerprint_of
-        )
-        self._move_chunks([each for each in chunks if each.id in kept], known, places)
+        for number, part in zip(numbers, QUESTIONS.between(update.parts), strict=True):
+            places = {
+                chunk.id: (number, sections[chunk.heading], *_placed(chunk))
+                for chunk in part.chunks
+            }
+            new = [each for each in part.chunks if each.id not in kept]
+            self._insert_chunks(new, places, fingerprint_of)
+            self._move_chunks([each for each in part.chunks if each.id in kept], known, places)
+        said = (each.plain for each in chunks if each.id not in kept)
+        vocabulary.add(self._db, QUESTIONS.between(said))
         self._note_repeats(update)
         left = {place[1] for _, _, place in known.values()}
         self._drop_sections(name, left - set(sections.values()))
@@ -126,7 +128,7 @@ class SourceWriter:
 
     def _known(self, parts: Sequence[KnownPart]) -> Known:
         known: Known = {}
-        for part in parts:
+        for part in QUESTIONS.between(parts):
             rows = self._db.execute(
                 f"SELECT id, rowid, plain, {', '.join(PLACE)} FROM chunks WHERE part = ?",
                 (part.id,),
@@ -193,11 +195,11 @@ class SourceWriter:
     def _delete_chunks(self, gone: Sequence[tuple[int, str, str]]) -> None:
         self._db.executemany(
             "INSERT INTO words (words, rowid, plain) VALUES ('delete', ?, ?)",
-            [(row, searchable(plain)) for row, _, plain in gone],
+            ((row, searchable(plain)) for row, _, plain in QUESTIONS.between(gone)),
         )
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row, _, _ in gone])
         self._db.executemany("DELETE FROM repeats WHERE id = ?", [(id_,) for _, id_, _ in gone])
-        vocabulary.drop(self._db, (plain for _, _, plain in gone))
+        vocabulary.drop(self._db, (plain for _, _, plain in QUESTIONS.between(gone)))
         self._tell_chroma([id_ for _, id_, _ in gone])
 
     def _insert_chunks(
@@ -208,9 +210,8 @@ class SourceWriter:
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
         self._db.executemany(
             "INSERT INTO words (rowid, plain) VALUES (?, ?)",
-            ((first + n, searchable(chunk.plain)) for n, chunk in enumerate(chunks)),
+            ((first + n, searchable(c.plain)) for n, c in enumerate(QUESTIONS.between(chunks))),
         )
-        vocabulary.add(self._db, (chunk.plain for chunk in chunks))
         lengths = self._lengths(first)
         marks = ", ".join("?" * len(COLUMNS))
         self._db.executemany(
@@ -250,7 +251,7 @@ class SourceWriter:
         """Write the packed layout of these parts, which take the place of those before, and the
         signs of its vectors."""
         self._db.executemany("DELETE FROM layouts WHERE part = ?", [(part.id,) for part in before])
-        for part in parts:
+        for part in QUESTIONS.between(parts):
             rows = self._db.execute(
                 "SELECT c.rowid, section, vector, plain, length, status, date, until, v.value"
                 " FROM chunks c JOIN vectors v ON v.id = c.vector WHERE part = ? ORDER BY ordinal",

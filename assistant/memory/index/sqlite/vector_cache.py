@@ -42,10 +42,14 @@ def cache_place(root: Path) -> Path:
 
 
 class VectorCache:
-    """The cached vectors of a workspace. Raises CatalogDamaged and StorageError."""
+    """The cached vectors of a workspace. Raises CatalogDamaged and StorageError.
+
+    `embedded` counts the document texts whose vectors were put into it since it was opened.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.embedded = 0
 
     @property
     def token(self) -> str:
@@ -77,6 +81,7 @@ class VectorCache:
                 " SET value = value + excluded.value",
                 (embedded,),
             )
+        self.embedded += embedded
 
     def read(self, numbers: Sequence[int]) -> Vectors:
         """The vectors of these numbers, in this order; each must be there."""
