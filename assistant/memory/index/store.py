@@ -23,6 +23,7 @@ from assistant.memory.index.sqlite.examining import Examination, are_large, drop
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
 from assistant.memory.index.stand_in import StandIn, sweep, takes_writes
 from assistant.settings.memory import IndexSettings
+from assistant.workspace.anchor import Anchor
 
 LOOK_SECONDS = 30.0
 """How often a disk that took no writes is looked at."""
@@ -49,6 +50,7 @@ class IndexStore:
         self._fingerprint = fingerprint
         self._settings = settings
         self._closed = False
+        self._anchor = Anchor(corpus.private.parent)
         self._stand_in: StandIn | None = None
         self._looked = 0.0
         self._examination: Examination | None = None
@@ -199,6 +201,7 @@ class IndexStore:
 
     def _open(self) -> tuple[Catalog, DenseIndex]:
         if self._stand_in is None:
+            self._anchor.check()  # Chroma may make folders where a workspace was
             storage.private_directory(self._corpus.private)
             storage.private_directory(self._corpus.index)
         self._check_manifest()

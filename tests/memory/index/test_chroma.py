@@ -168,6 +168,20 @@ def test_a_server_that_is_down_names_the_setting(tmp_path: Path) -> None:
     store.close()
 
 
+def test_nothing_is_left_where_the_workspace_was(tmp_path: Path) -> None:
+    """Though Chroma, looked at by a process of its own, has made the folders there anew."""
+    root = tmp_path / "workspace"
+    index = root / ".assistant" / "index"
+    index.mkdir(parents=True)
+    store = embedded(index)
+    root.rename(tmp_path / "moved")
+    (index / "chroma").mkdir(parents=True)
+    with pytest.raises(MemoryFailure, match="gone"):
+        store.upsert(IDS[:1], VECTORS[:1])
+    store.close()
+    assert not root.exists()
+
+
 def test_closing_what_was_deleted_meanwhile_is_no_error(tmp_path: Path) -> None:
     store = embedded(tmp_path / "index")
     store.upsert(IDS[:10], VECTORS[:10])

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.making import GROUP, LARGEST_GROUP
@@ -320,6 +321,18 @@ def test_an_index_from_elsewhere_is_not_used(workspace: Workspace, start: Open, 
     assert "made again" in done.notices[0]
 
 
+def test_no_index_is_made_where_the_workspace_was(workspace: Workspace, start: Open) -> None:
+    """Not even where Chroma, which was just being opened, has made its folder anew."""
+    index = start()
+    index.refresh()
+    index.store.dense.drain()
+    workspace.root.rename(workspace.root.with_name("moved"))
+    (workspace.index / "chroma").mkdir(parents=True)
+    with pytest.raises(StorageError, match="another folder"):
+        index.refresh()
+    assert [path.name for path in workspace.index.iterdir()] == ["chroma"]
+
+
 @pytest.mark.parametrize("alive", [True, False])
 def test_a_deleted_index_comes_back_with_no_embedding(
     workspace: Workspace, start: Open, hashing: HashingEmbedder, alive: bool
@@ -546,8 +559,6 @@ def test_the_index_is_private_and_has_a_size(workspace: Workspace, start: Open) 
 def test_the_index_in_the_way_of_a_file_is_a_storage_error(
     workspace: Workspace, hashing: HashingEmbedder
 ) -> None:
-    from assistant.errors import StorageError
-
     workspace.private.mkdir()
     Path(workspace.index).write_text("in the way")
     with pytest.raises(StorageError) as raised:

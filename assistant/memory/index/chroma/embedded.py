@@ -30,6 +30,7 @@ class EmbeddedStore(VectorStore):
     def __init__(self, directory: Path, belongs: Belongs) -> None:
         super().__init__(belongs)
         self._directory = directory
+        self._home = _inode(directory.parent)
         self._inode = 0
 
     def wait(self) -> None:
@@ -111,18 +112,25 @@ class EmbeddedStore(VectorStore):
 
     def _open(self) -> None:
         with self._translated():
+            self._check_home()
             storage.private_directory(self._directory)
-            place = _inode(self._directory)
             self._marker.touch(mode=storage.PRIVATE_FILE)
             self._client = embedded_client(self._directory)
             self._collection = self._client.get_or_create_collection(
                 self._name, embedding_function=None, configuration=SPACE
             )
-            if _inode(self._directory) != place:  # the workspace was moved meanwhile
-                self._client.close()
-                _unmake(self._directory)
-                raise MemoryFailure("the workspace is gone")
+            self._check_home()
         self._inode = _inode(self._database)
+
+    def _check_home(self) -> None:
+        """Raise MemoryFailure if the workspace was moved, and leave nothing where it was: Chroma
+        makes its folder with all those above."""
+        if _inode(self._directory.parent) == self._home:
+            return
+        if self._client is not None:
+            self._client.close()
+        _unmake(self._directory)
+        raise MemoryFailure("the workspace is gone")
 
     def _check(self) -> None:
         """Raise VectorsDamaged unless the files are as they were left, or at least can be used.
