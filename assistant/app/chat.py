@@ -8,8 +8,9 @@ from pathlib import Path
 from assistant import config
 from assistant.agent.prompt.context import Section
 from assistant.app.parts import Parts
-from assistant.app.wish import ChatWish, record_for
+from assistant.app.wish import ChatWish
 from assistant.conversation import NOTHING, Conversation
+from assistant.errors import SessionError
 from assistant.events import Event
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.door import open_memory
@@ -18,6 +19,8 @@ from assistant.messages import Given
 from assistant.model import catalogue, select
 from assistant.model.base import check_sight
 from assistant.model.provider.litellm_library import warm_up
+from assistant.session import listing, transcript
+from assistant.session.transcript import Transcript
 from assistant.settings import tree as settings
 from assistant.settings.tree import Settings
 from assistant.tools.files.mentions import Mentions
@@ -75,7 +78,7 @@ class Chat:
         before = self.conversation
         wish = replace(self.wish, resume=resume, latest=False, news=False)
         trusted = before.trusted
-        record = record_for(self.place, wish, trusted=trusted)
+        record = _record(self.place, wish, trusted=trusted)
         after = Parts(
             self.place, wish, self.settings, self.memory, record, trusted, untold=[]
         ).joined()
@@ -124,7 +127,7 @@ def open_chat(
     raw = config.load(flags, recipe)
     chosen = settings.validate(raw, recipe)
     with ExitStack() as opened:
-        record = record_for(place, wish, trusted=trusted)
+        record = _record(place, wish, trusted=trusted)
         opened.callback(record.close)
         untold: list[str] = []
         memory = open_memory(
@@ -138,3 +141,22 @@ def open_chat(
             conversation.untold += findings.take(place)
         opened.pop_all()
     return Chat(place, chosen, memory, conversation, wish)
+
+
+def _record(place: Workspace, wish: ChatWish, *, trusted: bool) -> Transcript:
+    """The session to be held: new, reopened, or kept nowhere. Raises SessionError."""
+    if wish.off_the_record:
+        return transcript.off_the_record()
+    if not trusted and (wish.latest or wish.resume):
+        raise SessionError(
+            "the sessions of a workspace that is not trusted may be somebody else's",
+            "Run `assistant trust` if it is yours, or begin a new one",
+        )
+    name = listing.latest(place.sessions) if wish.latest else wish.resume
+    if wish.latest and name is None:
+        raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")
+    return (
+        transcript.reopen(place.sessions, name)
+        if name
+        else transcript.create(place.sessions, wish.purpose)
+    )

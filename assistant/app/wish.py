@@ -1,14 +1,9 @@
-"""What the owner wishes of a conversation, and the session that it goes on with."""
+"""What the owner wishes of a conversation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-from assistant.errors import SessionError
-from assistant.session import listing, transcript
-from assistant.session.transcript import Transcript
-from assistant.workspace.folder import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +24,3 @@ class ChatWish:
     directories: Sequence[Path] = ()
     news: bool = False
     purpose: Literal["", "heartbeat", "event"] = ""
-
-
-def record_for(place: Workspace, wish: ChatWish, *, trusted: bool) -> Transcript:
-    """The session to be held: new, reopened, or kept nowhere. Raises SessionError."""
-    if wish.off_the_record:
-        return transcript.off_the_record()
-    if not trusted and (wish.latest or wish.resume):
-        raise SessionError(
-            "the sessions of a workspace that is not trusted may be somebody else's",
-            "Run `assistant trust` if it is yours, or begin a new one",
-        )
-    name = listing.latest(place.sessions) if wish.latest else wish.resume
-    if wish.latest and name is None:
-        raise SessionError("there is no session to go on with", "Begin one with `assistant chat`")
-    return (
-        transcript.reopen(place.sessions, name)
-        if name
-        else transcript.create(place.sessions, wish.purpose)
-    )

@@ -15,7 +15,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.foreign import servers
 from assistant.tools.foreign.pins import Pins
 from assistant.tools.foreign.tools import Foreign
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.web import offered
 
@@ -50,7 +50,7 @@ def outside(
         *reading_tools(roots),
         *searching_tools(roots),
         *writing_tools(roots, redactor),
-        shell_tool(roots, redactor, interrupt, settings=chosen.shell, jobs=jobs),
+        Shell(roots, redactor, interrupt, settings=chosen.shell, jobs=jobs).as_tool(),
         *job_tools(jobs, interrupt),
         *web.tools,
         *foreign.tools(),

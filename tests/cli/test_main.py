@@ -147,13 +147,16 @@ from types import SimpleNamespace
 from assistant.cli.terminal.converse import converse
 from assistant.workspace.folder import Workspace
 
-class Opening:
-    options = SimpleNamespace(place=lambda: Workspace(Path({root!r})))
-    latest, off_the_record, plain = False, True, False
+class Wish:
+    latest, off_the_record = False, True
 
     @property
     def resume(self):  # asked for once the prompt stands
         print("LOADED", *(name for name in {heavy!r} if name in sys.modules), "and no more")
+
+class Opening:
+    options = SimpleNamespace(place=lambda: Workspace(Path({root!r})))
+    wish, plain = Wish(), False
 
     def open(self, *_, **__):
         raise EOFError

@@ -17,7 +17,7 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 
@@ -55,7 +55,7 @@ def toolbox(roots: Roots, interrupt: threading.Event) -> Toolbox:
             *reading_tools(roots),
             *searching_tools(roots, ripgrep=None),
             *writing_tools(roots, redactor),
-            shell_tool(roots, redactor, interrupt),
+            Shell(roots, redactor, interrupt).as_tool(),
         ]
     )
 

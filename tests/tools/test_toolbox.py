@@ -21,7 +21,7 @@ from assistant.tools.policy import Decision, Policy
 from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
 from assistant.tools.web.browse import browsing_tool
@@ -221,7 +221,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         *reading_tools(place),
         *searching_tools(place),
         *writing_tools(place, Redactor()),
-        shell_tool(place, Redactor(), threading.Event()),
+        Shell(place, Redactor(), threading.Event()).as_tool(),
         *job_tools(Jobs(), threading.Event()),
         *scratch_tools(Scratch()),
         asking_tool(),

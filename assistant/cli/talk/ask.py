@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.app.wish import ChatWish
 from assistant.cli import resident
 from assistant.cli.opening import Opening
 from assistant.cli.options import AsJson, message_and_input
@@ -44,7 +45,7 @@ def ask(
     from assistant.cli.terminal.approval import approver  # the agent: behind `--help`
 
     text, attached = message_and_input(message)
-    opening = Opening(context.obj, resume, continued, otr, model, yes, add_dir or ())
+    opening = Opening(context.obj, ChatWish(resume, continued, otr, model, yes, add_dir or ()))
     with opening.open(approver()) as opened:
         talk = opened.conversation
         earlier = () if talk.asks else (talk.resume(),)  # the message is the answer

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from assistant.app.wish import ChatWish
 from assistant.cli.opening import Opening
 from assistant.cli.options import lines
 from assistant.cli.talk import welcome
@@ -45,9 +46,8 @@ def chat(
     plain: Plain = False,
 ) -> None:
     """Talk with the assistant; from a pipe, each line is a turn."""
-    opening = Opening(
-        context.obj, resume, continued, otr, model, yes, add_dir or (), news=True, plain=plain
-    )
+    wish = ChatWish(resume, continued, otr, model, yes, add_dir or (), news=True)
+    opening = Opening(context.obj, wish, plain)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.terminal import converse  # prompt_toolkit: only for a person
 

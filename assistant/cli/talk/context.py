@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistant.app.wish import ChatWish
 from assistant.cli.opening import Opening
 from assistant.cli.options import AsJson, Globals, message_and_input, print_json
 from assistant.cli.talk.ask import Message
@@ -115,7 +116,7 @@ def _past(
     entries = transcript.read(place.sessions, name)
     asked = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
     if now:
-        with Opening(options, resume=name).open() as opened:
+        with Opening(options, ChatWish(resume=name)).open() as opened:
             return past, None, opened.conversation.preview(asked)
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
     earlier = "\n\n".join(f"{each.role}: {each.content}" for each in render(history(ahead)))

@@ -74,7 +74,7 @@ class _Behind:
     """The chat, opened in a thread once the prompt has been drawn."""
 
     def __init__(self, opening: Opening, screen: Screen, completer: ChatCompleter) -> None:
-        self.goes_on = bool(opening.resume or opening.latest)
+        self.goes_on = bool(opening.wish.resume or opening.wish.latest)
         self._opening = opening
         self._screen = screen
         self._completer = completer
@@ -131,10 +131,10 @@ class _Behind:
 
 
 def _screen(opening: Opening, completer: ChatCompleter) -> LiveScreen | PlainScreen:
-    prompt = OFF_THE_RECORD + PROMPT if opening.off_the_record else PROMPT
+    prompt = OFF_THE_RECORD + PROMPT if opening.wish.off_the_record else PROMPT
     if opening.plain or os.environ.get("TERM", "") in DUMB:
         return PlainScreen(prompt)
-    history = InMemoryHistory() if opening.off_the_record else _history()
+    history = InMemoryHistory() if opening.wish.off_the_record else _history()
     vi = config.load().get("chat", {}).get("keys") == "vi"  # unchecked: that is heavy
     return LiveScreen(prompt, history, completer, vi=vi)
 

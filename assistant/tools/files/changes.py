@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
-from assistant.disk.storage import DISK
+from assistant.disk import storage
 from assistant.display import exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Origin
@@ -80,7 +80,7 @@ def _commit(access: Access, changes: Sequence[Change]) -> None:
             with access.at(str(change.path), made) as place:
                 _put(place, change)
                 done.append(change)
-                DISK.sync(place.directory)
+                storage.DISK.sync(place.directory)
     except BaseException:
         for change in reversed(done):
             with access.at(str(change.path)) as place:
@@ -135,8 +135,8 @@ def _replace(place: Place, name: str, change: Change, after: bytes) -> None:
         try:
             if change.mode is not None:
                 os.fchmod(descriptor, change.mode)
-            DISK.write(descriptor, after)
-            DISK.sync(descriptor)
+            storage.DISK.write(descriptor, after)
+            storage.DISK.sync(descriptor)
         finally:
             os.close(descriptor)
         _check(place, change)

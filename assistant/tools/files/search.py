@@ -39,8 +39,11 @@ DIALECTS = re.compile(r"&&|--|~~|\[\[|\\[^wWdDsSbBntr.*+?()\[\]{}|^$\\/\-]")
 """What Rust's regular expressions read otherwise than Python's."""
 
 
-def searching_tools(roots: Roots, ripgrep: str | None = shutil.which("rg")) -> list[Tool]:
-    """`find_files` and `grep` below these roots, by way of `ripgrep` if that is its path."""
+def searching_tools(
+    roots: Roots, ripgrep: str | None = shutil.which("rg"), seconds: float = SECONDS
+) -> list[Tool]:
+    """`find_files` and `grep` below these roots, by way of `ripgrep` if that is its path; a search
+    may take so many seconds."""
     finding, searching = Access(roots, "find_files"), Access(roots, "grep")
 
     def find_files(
@@ -63,7 +66,7 @@ def searching_tools(roots: Roots, ripgrep: str | None = shutil.which("rg")) -> l
 
         def search(place: Place) -> ToolResult:
             likely = _likely(ripgrep, place, pattern, ignore_case)
-            return _grepped(_Search(Tree(searching, place), compiled, only, likely))
+            return _grepped(_Search(Tree(searching, place), compiled, only, likely, seconds))
 
         return searching.reading(path, search)
 
@@ -87,11 +90,12 @@ class _Search:
     pattern: "regex.Pattern[str]"
     glob: Glob
     likely: set[str] | None
+    seconds: float
     skipped: int = 0
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Each matching line, as its file and `number: text`. Raises ToolError out of time."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + self.seconds
         for path, directory in self.tree.files():
             if path and not self.glob.matches(path):
                 continue
@@ -125,7 +129,9 @@ class _Search:
                 return self.pattern.search(line, timeout=left, concurrent=True) is not None
         except TimeoutError:
             pass
-        raise ToolError(f"the search took over {SECONDS:.0f} s", "Give a simpler pattern or a glob")
+        raise ToolError(
+            f"the search took over {self.seconds:.0f} s", "Give a simpler pattern or a glob"
+        )
 
 
 def _grepped(search: _Search) -> ToolResult:

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -33,27 +33,23 @@ MAX_TIMEOUT = 900
 MEGABYTE = 1_000_000
 
 
+@dataclass(frozen=True)
 class Shell:
     """Runs commands. `interrupt` stops the one that runs; `jobs` are those in the background.
 
     `confinement` gives the sandbox, or None if none works; it is first asked when a command is.
     """
 
-    def __init__(
-        self,
-        roots: Roots,
-        redactor: Redactor,
-        interrupt: threading.Event,
-        confinement: Callable[[], Sandbox | None] = choice.live,
-        settings: ShellSettings | None = None,
-        jobs: Jobs | None = None,
-    ) -> None:
-        self._roots = roots
-        self._redactor = redactor
-        self._interrupt = interrupt
-        self._confinement = confinement
-        self._settings = settings or ShellSettings()
-        self._jobs = jobs or Jobs()
+    roots: Roots
+    redactor: Redactor
+    interrupt: threading.Event
+    confinement: Callable[[], Sandbox | None] = choice.live
+    settings: ShellSettings = field(default_factory=ShellSettings)
+    jobs: Jobs = field(default_factory=Jobs)
+
+    def as_tool(self) -> Tool:
+        """`shell`, as the model is offered it."""
+        return tool(self.shell, writes=True, reveals=True)
 
     def shell(
         self,
@@ -76,7 +72,7 @@ class Shell:
         """
         if unknown := stand_ins(command):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
-        confinement = None if outside else self._confinement()
+        confinement = None if outside else self.confinement()
         unsafe = self._why_unsafe(outside, confinement)
         start = partial(self._start, command, None if unsafe else confinement)
         if background:
@@ -84,7 +80,7 @@ class Shell:
         else:
             run = partial(self._wait, start, timeout or TIMEOUT)
         danger = Danger.DANGEROUS if unsafe else Danger.MODERATE
-        where = f"{unsafe or 'In the sandbox'}, in {self._roots.workspace.root}"
+        where = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
         detail = f"{where}:\n{exactly(command, kept=chr(10))}"
         return Plan(run, danger, (command,), lambda: detail)
 
@@ -93,39 +89,39 @@ class Shell:
             return "Outside the sandbox"
         if confinement is None:
             return "No sandbox works on this machine"
-        linked = [guard for guard in self._roots.guards() if guard.resolve() != guard]
+        linked = [guard for guard in self.roots.guards() if guard.resolve() != guard]
         if linked:
             return f"The sandbox cannot protect {linked[0]}, which is behind a symbolic link"
         try:
-            bounds(self._roots)
+            bounds(self.roots)
         except ToolError as error:
             return f"The sandbox does not hold: {error}"
         return ""
 
     def _start(self, command: str, confinement: Sandbox | None, seconds: float | None) -> Process:
-        memory = self._settings.memory_mb
-        limits = Limits(self._settings.processes, memory * MEGABYTE if memory else default_memory())
+        memory = self.settings.memory_mb
+        limits = Limits(self.settings.processes, memory * MEGABYTE if memory else default_memory())
         launch = Launch(
             [interpreter(), "-c", command],
-            str(self._roots.workspace.root),
+            str(self.roots.workspace.root),
             limits,
             seconds,
         )
         if confinement is not None:
-            held = [(str(path), kind) for path, kind in guards(self._roots)]
-            launch = replace(launch, guards=held, record=str(record(self._roots)))
+            held = [(str(path), kind) for path, kind in guards(self.roots)]
+            launch = replace(launch, guards=held, record=str(record(self.roots)))
             launch = confinement.wrap(launch, self._bounds())
-        return Process(launch, environment(os.environ, self._redactor))
+        return Process(launch, environment(os.environ, self.redactor))
 
     def _bounds(self) -> Bounds:
-        found = bounds(self._roots)
-        more = (Path(each).expanduser() for each in self._settings.readable)
+        found = bounds(self.roots)
+        more = (Path(each).expanduser() for each in self.settings.readable)
         return replace(found, readable=(*found.readable, *(path for path in more if path.exists())))
 
     def _go_on(
         self, command: str, start: Callable[[float | None], Process], timeout: int | None
     ) -> ToolResult:
-        number = self._jobs.add(command, partial(start, timeout), self._told)
+        number = self.jobs.add(command, partial(start, timeout), self._told)
         return ToolResult(
             f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
             compact=f"job {number}",
@@ -137,7 +133,7 @@ class Shell:
         with start(timeout) as process:
             for data in process.arriving():
                 output.add(data)
-                if self._interrupt.is_set() and not stopped:
+                if self.interrupt.is_set() and not stopped:
                     stopped = True
                     process.stop()
             ending = process.close()
@@ -156,7 +152,7 @@ class Shell:
             case "time":
                 return f"[stopped after {timeout} s; give it longer, or run it in the background]"
             case "processes":
-                return f"[stopped: over {self._settings.processes} processes at once]"
+                return f"[stopped: over {self.settings.processes} processes at once]"
             case "memory":
                 return "[stopped: over its limit of memory]"
             case "stopped":
@@ -164,16 +160,3 @@ class Shell:
             case "":
                 return f"[exit {ending.code}]" if ending.code else ""
         return f"[ended: {ending.cause}]"
-
-
-def shell_tool(
-    roots: Roots,
-    redactor: Redactor,
-    interrupt: threading.Event,
-    confinement: Callable[[], Sandbox | None] = choice.live,
-    settings: ShellSettings | None = None,
-    jobs: Jobs | None = None,
-) -> Tool:
-    """`shell` below these roots, in the sandbox that works here."""
-    shell = Shell(roots, redactor, interrupt, confinement, settings, jobs)
-    return tool(shell.shell, writes=True, reveals=True)

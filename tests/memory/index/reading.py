@@ -1,5 +1,6 @@
 """What tests read of an index that the product has no need to."""
 
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.rows import StoredChunk
 
@@ -11,6 +12,11 @@ def of_source(catalog: Catalog, name: str) -> list[StoredChunk]:
         return []
     rows = layout.rowid[layout.source == layout.sources.index(name)]
     return catalog.chunks(rows.tolist())
+
+
+def all_vectors(catalog: Catalog) -> Vectors:
+    """The vector of every row, in the layout's order."""
+    return catalog.vectors.read(catalog.layout().vector.tolist())
 
 
 def headings(catalog: Catalog) -> dict[int, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from assistant.memory.index.ahead import Ahead
 from assistant.memory.index.sync import Synchronizer
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
+from tests.memory.index.reading import all_vectors
 
 FACTS = "".join(f"- fact number {n} of the owner\n" for n in range(1200))
 
@@ -27,5 +28,5 @@ def test_memory_goes_over_to_a_model_without_embedding_anything(workspace: Works
     index = Synchronizer(workspace, new, IndexSettings())
     assert index.refresh().embedded == 0
     assert new.embedded == made
-    assert index.store.catalog.all_vectors()[1].shape == (1200, 32)
+    assert all_vectors(index.store.catalog).shape == (1200, 32)
     index.close()

@@ -27,7 +27,7 @@ from assistant.memory.index.store import DAMAGED, SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
-from tests.memory.index.reading import of_source
+from tests.memory.index.reading import all_vectors, of_source
 
 Open = Callable[..., Synchronizer]
 
@@ -402,7 +402,7 @@ def test_another_model_makes_another_index(workspace: Workspace, start: Open) ->
     index.close()
     index = start(HashingEmbedder(32))
     assert index.refresh().embedded == 1
-    assert index.store.catalog.all_vectors()[1].shape == (1, 32)
+    assert all_vectors(index.store.catalog).shape == (1, 32)
     agrees(index, workspace)
 
 

@@ -243,9 +243,7 @@ def test_all_or_nothing(approved: Call, three: Path, last: str, words: str) -> N
     assert tree(three) == before
 
 
-def test_a_patch_that_fails_half_way_is_rolled_back(
-    approved: Call, three: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_patch_that_fails_half_way_is_rolled_back(approved: Call, three: Path) -> None:
     """The disk fills up at each step in turn."""
 
     class Failing(storage.Disk):
@@ -257,11 +255,11 @@ def test_a_patch_that_fails_half_way_is_rolled_back(
                 raise OSError(5, "Input/output error")
             super().sync(descriptor)
 
-    monkeypatch.setattr("assistant.tools.files.changes.DISK", Failing())
     before = tree(three)
     for step in range(1, 9):
         Failing.left = step
-        assert approved("apply_patch", patch=MANY).error, step
+        with storage.using(Failing()):
+            assert approved("apply_patch", patch=MANY).error, step
         assert tree(three) == before, step
         assert (three / "three").stat().st_mode & 0o777 == 0o700
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from assistant.display import counted
-from assistant.tools.files import search
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.search import searching_tools
 from assistant.tools.globs import within
@@ -137,11 +136,9 @@ def test_a_bad_pattern_is_a_clear_error(call: Call, project: Path) -> None:
     assert "no regular expression" in call("grep", pattern="(").content
 
 
-def test_a_pattern_that_would_take_for_ever_is_stopped(
-    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "SECONDS", 0.3)
+def test_a_pattern_that_would_take_for_ever_is_stopped(roots: Roots, workspace: Workspace) -> None:
     (workspace.root / "a.txt").write_text("a" * 5000 + "!\n")
+    call = calling(Toolbox(searching_tools(roots, None, seconds=0.3)), DenyAll())
     result = call("grep", pattern=r"^(?:a|a|aa)+$")
     assert result.error
     assert "simpler pattern" in result.content

@@ -160,7 +160,7 @@ def test_the_programs_own_files_are_closed(approved: Call, workspace: Workspace)
 
 @pytest.mark.parametrize("failing", [1, 2, 3])
 def test_a_full_disk_leaves_the_old_bytes_and_no_temporary_file(
-    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, failing: int
+    call: Call, workspace: Workspace, failing: int
 ) -> None:
     left = [failing]
 
@@ -178,9 +178,9 @@ def test_a_full_disk_leaves_the_old_bytes_and_no_temporary_file(
             if left[0] == 0:
                 raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("assistant.tools.files.changes.DISK", Full())
     (workspace.root / "a.txt").write_text("old")
-    result = call("write_file", path="a.txt", text="new")
+    with storage.using(Full()):
+        result = call("write_file", path="a.txt", text="new")
     names = sorted(path.name for path in workspace.root.iterdir())
     assert result.error
     assert "No space left" in result.content

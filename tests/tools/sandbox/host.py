@@ -13,14 +13,16 @@ from assistant.secrets.redactor import Redactor
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll
 from assistant.tools.sandbox.choice import SANDBOXES
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling
 
 place, name, command, *background = sys.argv[1:]
 sandbox = next((each for each in SANDBOXES if each.name == name), None)
-shell = shell_tool(Roots(Workspace(Path(place))), Redactor(), threading.Event(), lambda: sandbox)
+shell = Shell(
+    Roots(Workspace(Path(place))), Redactor(), threading.Event(), lambda: sandbox
+).as_tool()
 call = calling(Toolbox([shell]), ApproveAll())
 result = call("shell", command=command, background=bool(background))
 sys.stdout.write(f"{result.content}\n")

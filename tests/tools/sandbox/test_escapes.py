@@ -15,7 +15,7 @@ from assistant.tools.base import ToolResult
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import DenyAll
 from assistant.tools.sandbox.choice import SANDBOXES, Sandbox, works
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
@@ -119,16 +119,16 @@ def place(workspace: Workspace, outside: Path, home: Path) -> Path:
 def escaping(place: Path, live: Sandbox, home: Path) -> Call:
     """A shell in this sandbox. The home is an added directory, so that it can be seen at all."""
     roots = Roots(Workspace(place / "workspace"), [place])
-    tool = shell_tool(roots, Redactor(), threading.Event(), lambda: live)
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: live).as_tool()
     return calling(Toolbox([tool]), DenyAll())
 
 
 @pytest.fixture
 def bounded(place: Path, live: Sandbox) -> Call:
     """A shell in this sandbox that may write to the workspace only."""
-    tool = shell_tool(
+    tool = Shell(
         Roots(Workspace(place / "workspace")), Redactor(), threading.Event(), lambda: live
-    )
+    ).as_tool()
     return calling(Toolbox([tool]), DenyAll())
 
 

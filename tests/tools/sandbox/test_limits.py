@@ -13,7 +13,7 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll
 from assistant.tools.sandbox import filter as calls
 from assistant.tools.sandbox.choice import SANDBOXES, Sandbox, works
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
@@ -80,7 +80,7 @@ def live(request: pytest.FixtureRequest) -> Sandbox:
 def shell(workspace: Workspace, live: Sandbox | None, **settings: int) -> Call:
     roots = Roots(workspace)
     chosen = ShellSettings(**settings)
-    tool = shell_tool(roots, Redactor(), threading.Event(), lambda: live, chosen)
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: live, chosen).as_tool()
     return calling(Toolbox([tool]), ApproveAll())
 
 

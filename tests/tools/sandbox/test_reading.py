@@ -14,7 +14,7 @@ from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import DenyAll, Policy
 from assistant.tools.sandbox.choice import SANDBOXES, Sandbox, works
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
@@ -47,18 +47,19 @@ def live(request: pytest.FixtureRequest) -> Sandbox:
     return request.param
 
 
-Shell = Callable[..., Callable[[str], ToolResult]]
+Running = Callable[..., Callable[[str], ToolResult]]
 
 
 @pytest.fixture
-def shell(workspace: Workspace, live: Sandbox) -> Shell:
+def shell(workspace: Workspace, live: Sandbox) -> Running:
     """Makes a shell of the directories and rules that it is given."""
 
     def make(
-        *added: Path, settings: ShellSettings | None = None, **rules: tuple[str, ...]
+        *added: Path, readable: tuple[str, ...] = (), **rules: tuple[str, ...]
     ) -> Callable[[str], ToolResult]:
         roots = Roots(workspace, added, PolicySettings(**rules))
-        tool = shell_tool(roots, Redactor(), threading.Event(), lambda: live, settings)
+        settings = ShellSettings(readable=readable)
+        tool = Shell(roots, Redactor(), threading.Event(), lambda: live, settings).as_tool()
         call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
         return lambda command: call("shell", command=command)
 
@@ -73,14 +74,14 @@ def planted(home: Path) -> list[Path]:
     return paths
 
 
-def test_nothing_of_a_home_is_read(shell: Shell, home: Path) -> None:
+def test_nothing_of_a_home_is_read(shell: Running, home: Path) -> None:
     paths = planted(home)
     result = shell()("cat " + " ".join(map(str, paths)) + "; find ~ -type f; grep -r crown ~")
     assert JEWELS not in result.content
     assert result.content.count("No such file") == len(paths)
 
 
-def test_an_added_home_is_read_but_for_the_places_of_keys(shell: Shell, home: Path) -> None:
+def test_an_added_home_is_read_but_for_the_places_of_keys(shell: Running, home: Path) -> None:
     paths = planted(home)
     seen = shell(home)("grep -rl crown ~ 2>/dev/null; true").content.split("\n")
     plain = {".gitconfig", ".profile", ".bashrc", "Documents/taxes.txt", "notes.md"}
@@ -101,7 +102,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("way", ELSEWHERE)
-def test_nothing_elsewhere_is_read(shell: Shell, outside: Path, way: str) -> None:
+def test_nothing_elsewhere_is_read(shell: Running, outside: Path, way: str) -> None:
     assert JEWELS not in shell()(ELSEWHERE[way].format(outside=outside)).content
 
 
@@ -112,7 +113,7 @@ SECRETS_OF_THE_SYSTEM = """
 """
 
 
-def test_of_the_system_only_what_programs_need_is_there(shell: Shell) -> None:
+def test_of_the_system_only_what_programs_need_is_there(shell: Running) -> None:
     run = shell()
     listed = run(f"ls -d {' '.join(SECRETS_OF_THE_SYSTEM.split())} 2>/dev/null; true").content
     assert listed == "(no output)"
@@ -120,24 +121,24 @@ def test_of_the_system_only_what_programs_need_is_there(shell: Shell) -> None:
 
 
 def test_what_the_owner_names_is_readable_and_no_more(
-    shell: Shell, home: Path, outside: Path
+    shell: Running, home: Path, outside: Path
 ) -> None:
     (home / "bin").mkdir()
     (home / "bin/hello").write_text("#!/bin/sh\necho hello\n")
     (home / "bin/hello").chmod(0o755)
-    run = shell(settings=ShellSettings(readable=("~/bin", "~/not-there")))
+    run = shell(readable=("~/bin", "~/not-there"))
     assert run("~/bin/hello; echo x > ~/bin/new || echo refused").content.endswith("refused")
     assert not (home / "bin/new").exists()
 
 
-def test_a_home_of_its_own_is_there_for_what_writes_at_home(shell: Shell, home: Path) -> None:
+def test_a_home_of_its_own_is_there_for_what_writes_at_home(shell: Running, home: Path) -> None:
     run = shell()
     assert run("echo x > ~/.cache-of-mine && cat ~/.cache-of-mine").content == "x"
     assert list(home.iterdir()) == [home / ".local"]
     assert run("ls -A ~").content == "(no output)"
 
 
-def test_git_knows_its_owner_without_their_configuration(shell: Shell, home: Path) -> None:
+def test_git_knows_its_owner_without_their_configuration(shell: Running, home: Path) -> None:
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Ada\n\temail = ada@example.org\n[github]\n\ttoken = crown-jewels\n"
     )
@@ -175,7 +176,7 @@ READINGS = (
 @pytest.mark.parametrize("rule", DENIALS)
 @pytest.mark.parametrize("kind", ["deny", "ask"])
 def test_what_the_rules_name_is_hidden_from_commands(
-    shell: Shell, workspace: Workspace, rule: str, kind: str
+    shell: Running, workspace: Workspace, rule: str, kind: str
 ) -> None:
     root = workspace.root
     (root / "secret").mkdir()
@@ -195,7 +196,7 @@ def test_what_the_rules_name_is_hidden_from_commands(
 
 
 def test_files_that_a_pattern_names_are_hidden_one_by_one(
-    shell: Shell, workspace: Workspace
+    shell: Running, workspace: Workspace
 ) -> None:
     for name in ("a.pem", "deep/er/b.pem", "deep/c.txt"):
         (workspace.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +207,7 @@ def test_files_that_a_pattern_names_are_hidden_one_by_one(
 
 @pytest.mark.parametrize("version", ["2", "4"])
 def test_what_git_tracks_of_it_is_hidden_too(
-    shell: Shell, workspace: Workspace, version: str
+    shell: Running, workspace: Workspace, version: str
 ) -> None:
     for name in ("open.txt", "secret/a.txt", "secret/ab.txt"):
         (workspace.root / name).parent.mkdir(exist_ok=True)
@@ -221,7 +222,7 @@ def test_what_git_tracks_of_it_is_hidden_too(
 
 @pytest.mark.parametrize("rule", ["*:secret/*", "*:secret.txt", "*:new/secret.txt"])
 def test_what_is_denied_and_not_there_cannot_be_made(
-    shell: Shell, workspace: Workspace, rule: str
+    shell: Running, workspace: Workspace, rule: str
 ) -> None:
     (workspace.root / "new").mkdir()
     run = shell(deny=(rule,))
@@ -231,7 +232,7 @@ def test_what_is_denied_and_not_there_cannot_be_made(
 
 
 def test_what_no_tool_may_change_is_read_only_to_commands(
-    shell: Shell, workspace: Workspace
+    shell: Running, workspace: Workspace
 ) -> None:
     (workspace.root / "src").mkdir()
     (workspace.root / "src/a.txt").write_text("plain")
@@ -246,7 +247,7 @@ def test_more_denied_places_than_can_be_hidden_make_a_command_ask(
     for number in range(1_100):
         (workspace.root / f"{number}.pem").touch()
     roots = Roots(workspace, (), PolicySettings(deny=("*:*.pem",)))
-    tool = shell_tool(roots, Redactor(), threading.Event(), lambda: live)
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: live).as_tool()
     call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
     assert "nobody is here to approve" in call("shell", command="ls").content
 
@@ -258,7 +259,7 @@ def test_an_added_scratch_directory_is_the_one_that_file_tools_see(
     if not Path(where).is_dir() or Path(where).is_symlink():
         pytest.skip(f"there is no {where}")
     roots = Roots(workspace, [Path(where)])
-    shell = shell_tool(roots, Redactor(), threading.Event(), lambda: live)
+    shell = Shell(roots, Redactor(), threading.Event(), lambda: live).as_tool()
     call: Call = calling(Toolbox([shell, *reading_tools(roots)]), DenyAll())
     name = f"{where}/{tmp_path.name}-{live.name}-{workspace.root.parent.name}"
     try:

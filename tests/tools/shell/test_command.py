@@ -11,8 +11,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.sandbox import choice
-from assistant.tools.schema import tool
-from assistant.tools.shell.command import Shell, shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.shell.environment import environment
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
@@ -24,8 +23,7 @@ confined = pytest.mark.skipif(choice.live() is None, reason="no sandbox works he
 @pytest.fixture
 def unconfined(roots: Roots, interrupt: threading.Event) -> Toolbox:
     """A shell on a machine where no sandbox works."""
-    shell = Shell(roots, Redactor(), interrupt, lambda: None)
-    return Toolbox([tool(shell.shell, writes=True)])
+    return Toolbox([Shell(roots, Redactor(), interrupt, lambda: None).as_tool()])
 
 
 @pytest.fixture(params=["confined", "outside"])
@@ -137,7 +135,7 @@ def test_the_environment_is_a_choice_of_harmless_names() -> None:
 
 def test_a_secret_is_put_into_the_command_and_kept_out_of_the_answer(roots: Roots) -> None:
     redactor = Redactor({"DOOR": "open-sesame"})
-    box = Toolbox([shell_tool(roots, redactor, threading.Event())], redactor=redactor)
+    box = Toolbox([Shell(roots, redactor, threading.Event()).as_tool()], redactor=redactor)
     call = calling(box, ApproveAll())
     result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | rev")
     assert (roots.workspace.root / "there").read_text() == "open-sesame"

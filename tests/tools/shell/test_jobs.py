@@ -9,7 +9,7 @@ import pytest
 from assistant.secrets.redactor import Redactor
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import MOST, Jobs, job_tools
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
@@ -25,7 +25,7 @@ def jobs() -> Iterator[Jobs]:
 
 @pytest.fixture
 def box(roots: Roots, jobs: Jobs, interrupt: threading.Event) -> Toolbox:
-    shell = shell_tool(roots, Redactor({"DOOR": "open-sesame"}), interrupt, jobs=jobs)
+    shell = Shell(roots, Redactor({"DOOR": "open-sesame"}), interrupt, jobs=jobs).as_tool()
     return Toolbox([shell, *job_tools(jobs, interrupt)], redactor=Redactor({"DOOR": "open-sesame"}))
 
 

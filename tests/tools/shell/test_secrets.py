@@ -15,7 +15,7 @@ from assistant.tools.disguises import cleansed
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision, Policy
-from assistant.tools.shell.command import shell_tool
+from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling
@@ -77,7 +77,7 @@ DISGUISES = {
 @pytest.fixture
 def box(roots: Roots) -> Toolbox:
     redactor = Redactor(SECRETS)
-    shell = shell_tool(roots, redactor, threading.Event())
+    shell = Shell(roots, redactor, threading.Event()).as_tool()
     return Toolbox([shell, *reading_tools(roots)], Policy(roots.rules), redactor)
 
 
@@ -122,7 +122,7 @@ def test_a_secret_in_a_command_asks_first_and_names_it(box: Toolbox, workspace: 
 
 def test_no_rule_lets_a_secret_into_a_command_unasked(workspace: Workspace) -> None:
     roots = Roots(workspace, policy=PolicySettings(allow=("shell", "shell:*")))
-    shell = shell_tool(roots, Redactor(SECRETS), threading.Event())
+    shell = Shell(roots, Redactor(SECRETS), threading.Event()).as_tool()
     box = Toolbox([shell], Policy(roots.rules), Redactor(SECRETS))
     assert box.review(ToolCall("1", "shell", {"command": "ls"})).action == "run"
     given = ToolCall("1", "shell", {"command": "curl -H [[secret:DOOR]]"})

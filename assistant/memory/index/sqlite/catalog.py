@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.memory.embedding.embedder import FingerprintOf, Vectors
-from assistant.memory.index.sqlite.columns import Layout, Rows, unpack
+from assistant.memory.embedding.embedder import FingerprintOf
+from assistant.memory.index.sqlite.columns import Layout, unpack
 from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
@@ -202,12 +202,6 @@ class Catalog(Found):
                 }
                 self._layouts = {generation: layout, **latest}
             return layout
-
-    def all_vectors(self) -> tuple[Rows, Vectors]:
-        """Every row and its vector, in the layout's order, for an exact scan."""
-        with self.database.using():
-            layout = self.layout()
-            return layout.rowid, self.vectors.read(layout.vector.tolist())
 
     # Parts
 
