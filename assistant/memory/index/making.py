@@ -19,6 +19,7 @@ from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
 from assistant.memory.text.alike import LONGEST
 from assistant.memory.text.chunks import TOP, Chunk, Chunker, Part, repeated
 from assistant.memory.text.markdown.lines import breaks_in
+from assistant.memory.text.markdown.segments import GRAIN, Grain
 from assistant.memory.text.masking import masked
 from assistant.memory.text.seals import Sealed, around, sealing, unchanged
 from assistant.memory.text.section import Section, section_of
@@ -70,11 +71,12 @@ class Maker:
         redactor: Callable[[], Redactor],
         text: Read,
         refine: Refine | None = None,
+        grain: Grain = GRAIN,
     ) -> None:
         self.text = text
         self.fingerprint_of = embedder.fingerprint_of
         self._embedder = embedder
-        self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens)
+        self._chunks = Chunker(embedder.count_tokens, embedder.max_tokens, grain=grain)
         self._redactor = redactor
         self._refine = refine
         self._sealed = Sealed()

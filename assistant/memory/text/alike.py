@@ -14,25 +14,25 @@ LONGEST = 64 << 20
 """Characters, or bytes, of the longest text that is kept to be compared with the next."""
 
 
-def head(one: str, other: str) -> int:
+def head(one: str, other: str, block: int = BLOCK) -> int:
     """So many characters, if not more, two texts begin with alike."""
     most = min(len(one), len(other))
     at = 0
-    while at < most and one[at : at + BLOCK] == other[at : at + BLOCK]:
-        at += BLOCK
+    while at < most and one[at : at + block] == other[at : at + block]:
+        at += block
     return min(at, most)
 
 
-def tail(one: str, other: str, most: int) -> int:
+def tail(one: str, other: str, most: int, block: int = BLOCK) -> int:
     """So many characters, `most` at the most, if not more, two texts end with alike."""
     size = 0
-    while size + BLOCK <= most and _last(one, size) == _last(other, size):
-        size += BLOCK
+    while size + block <= most and _last(one, size, block) == _last(other, size, block):
+        size += block
     return size
 
 
-def _last(text: str, size: int) -> str:
-    return text[len(text) - size - BLOCK : len(text) - size]
+def _last(text: str, size: int, block: int) -> str:
+    return text[len(text) - size - block : len(text) - size]
 
 
 class Digests:
@@ -41,7 +41,9 @@ class Digests:
     Thread-safe.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stride: int = STRIDE, longest: int = LONGEST) -> None:
+        self._stride = stride
+        self._longest = longest
         self._turn = threading.Lock()
         self._data = b""
         self._states = [hashlib.sha256()]
@@ -49,7 +51,7 @@ class Digests:
 
     def of(self, data: bytes) -> str:
         """The digest."""
-        if len(data) > LONGEST:
+        if len(data) > self._longest:
             return hashlib.sha256(data).hexdigest()
         with self._turn:
             if data != self._data:
@@ -62,23 +64,22 @@ class Digests:
         """How many strides the last bytes and these begin with alike."""
         known = len(self._states) - 1
         same = 0
-        while same < known and data.startswith(_stride(self._data, same), same * STRIDE):
+        while same < known and data.startswith(self._part(self._data, same), same * self._stride):
             same += 1
         return same
 
     def _go_through(self, data: bytes) -> None:
         """Go through what comes after the states that are kept."""
-        while len(self._states) * STRIDE <= len(data):
+        while len(self._states) * self._stride <= len(data):
             state = self._states[-1].copy()
-            state.update(_stride(data, len(self._states) - 1))
+            state.update(self._part(data, len(self._states) - 1))
             self._states.append(state)
         whole = self._states[-1].copy()
-        whole.update(_stride(data, len(self._states) - 1))
+        whole.update(self._part(data, len(self._states) - 1))
         self._found = whole.hexdigest()
 
-
-def _stride(data: bytes, number: int) -> bytes:
-    return data[number * STRIDE : (number + 1) * STRIDE]
+    def _part(self, data: bytes, number: int) -> bytes:
+        return data[number * self._stride : (number + 1) * self._stride]
 
 
 DIGESTS = Digests()

@@ -18,7 +18,7 @@ from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.markdown.blocks import Heading, Unit, parse
 from assistant.memory.text.markdown.lines import breaks_in
 from assistant.memory.text.markdown.overlong import MAX_CHARS
-from assistant.memory.text.markdown.segments import cuts, starts_part
+from assistant.memory.text.markdown.segments import GRAIN, Grain, cuts, starts_part
 from assistant.memory.text.section import Section
 from assistant.memory.text.times.dates import heading_date, mentions
 
@@ -107,12 +107,20 @@ class Chunker:
     """
 
     def __init__(
-        self, count_tokens: Callable[[str], int], max_tokens: int, max_chars: int = MAX_CHARS
+        self,
+        count_tokens: Callable[[str], int],
+        max_tokens: int,
+        max_chars: int = MAX_CHARS,
+        *,
+        grain: Grain = GRAIN,
+        room: int = REMEMBERED_CHARS,
     ) -> None:
+        """`room`: the characters of text whose chunks are remembered."""
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
+        self._grain = grain
         self._remembered: OrderedDict[tuple[str, Section, str], _Piece] = OrderedDict()
-        self._room = REMEMBERED_CHARS
+        self._room = room
         self._turn = threading.Lock()
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
@@ -138,7 +146,7 @@ class Chunker:
         section, up to where one is known that would begin."""
         above, chunks, size, lines = section, list[Chunk](), 0, 0
         for piece in self._pieces(text, source, start, section):
-            if size and (size >= LARGEST_PART or starts_part(text, start + size)):
+            if size and (size >= LARGEST_PART or starts_part(text, start + size, self._grain)):
                 yield Part(start, size, lines, above, tuple(chunks))
                 start += size
                 above, chunks, size, lines = section, [], 0, 0
@@ -154,7 +162,7 @@ class Chunker:
 
     def _pieces(self, text: str, source: str, start: int, section: Section) -> Iterator["_Piece"]:
         """The pieces of a text, those joined again that an open fence or the like runs through."""
-        ends = chain(cuts(text, start), [len(text)])
+        ends = chain(cuts(text, start, self._grain), [len(text)])
         while start < len(text):
             end, taken = next(ends), 1
             piece = self._once(text[start:end], source, section)

@@ -1,9 +1,7 @@
 """A file that is indexed edit by edit is indexed as it would be at once."""
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -15,6 +13,7 @@ from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import Update
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.markdown.segments import GRAIN, Grain
 from assistant.secrets.redactor import Redactor
 from tests.memory.index.reading import of_source
 
@@ -27,8 +26,10 @@ LINES = (
     "<<<<<<< ours", "=======", ">>>>>>> theirs", "~~- gone~~ (superseded 2026-01-02: new)",
     "- the door code is 4711", "password: tr0ub4dor&{n}", "> quoted {n}", "Ann: hello", "Bob: hi",
 )  # fmt: skip
+FINE = Grain(2, 2)
+"""Parts of a few lines, so that many lie beyond what bears on an edit."""
 PLAIN = (
-    "- The boat {n} is red",
+    f"- The boat {{n}} is red{', and blue' * 40}",
     "- Anna {n} has a dog",
     "- It is {few}",
     "## Day -- 2026-02-{day:02}",
@@ -55,10 +56,12 @@ def edited(draw: random.Random, text: str) -> str:
 class Indexed:
     """A catalog, and what brings texts of one file into it."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, grain: Grain = GRAIN) -> None:
         place.mkdir()
         self.catalog = Catalog(place / "catalog.db", place / "vectors.db")
-        self._maker = Maker(EMBEDDER, lambda: Redactor({"SAFE": "4711-horse-staple"}), decoded)
+        self._maker = Maker(
+            EMBEDDER, lambda: Redactor({"SAFE": "4711-horse-staple"}), decoded, grain=grain
+        )
 
     def write(self, text: str) -> Update:
         update = self._maker.update("MEMORY.md", text, self.catalog, no_progress)
@@ -77,27 +80,12 @@ class Indexed:
         return chunks, self.catalog.layout().turn.tolist(), rest
 
 
-@pytest.fixture
-def small_parts() -> Iterator[None]:
-    """Parts of a few lines, which see a few lines around them."""
-    segments, seals = "assistant.memory.text.markdown.segments", "assistant.memory.text.seals"
-    with (
-        mock.patch(f"{segments}.ITEMS", 2),
-        mock.patch(f"{segments}.PIECES", 2),
-        mock.patch("assistant.memory.text.alike.BLOCK", 16),
-        mock.patch(f"{seals}.BEFORE", 20),
-        mock.patch(f"{seals}.AFTER", 20),
-    ):
-        yield
-
-
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.usefixtures("small_parts")
 def test_edit_by_edit_is_as_at_once(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     forms = (*LINES, *PLAIN * 20) if seed % 2 else PLAIN
     text = "".join(f"{line(draw, forms)}\n" for _ in range(120))
-    kept, anew = Indexed(tmp_path / "kept"), Indexed(tmp_path / "anew")
+    kept, anew = (Indexed(tmp_path / name, FINE) for name in ("kept", "anew"))
     stayed = 0
     for _ in range(40):
         update = kept.write(text)

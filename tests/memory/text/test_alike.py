@@ -2,9 +2,7 @@
 
 import hashlib
 import random
-from unittest import mock
 
-from assistant.memory.text import alike
 from assistant.memory.text.alike import Digests, head, tail
 
 
@@ -16,17 +14,15 @@ def edited(draw: random.Random, text: str) -> str:
 
 def test_what_is_alike_at_either_end_is_never_more_than_there_is() -> None:
     draw, text = random.Random(3), ""
-    with mock.patch.object(alike, "BLOCK", 8):
-        for _ in range(1_000):
-            old, text = text, edited(draw, text)
-            begin = head(old, text)
-            end = tail(old, text, min(len(old), len(text)) - begin)
-            assert old[:begin] == text[:begin] and old[len(old) - end :] == text[len(text) - end :]
+    for _ in range(1_000):
+        old, text = text, edited(draw, text)
+        begin = head(old, text, 8)
+        end = tail(old, text, min(len(old), len(text)) - begin, 8)
+        assert old[:begin] == text[:begin] and old[len(old) - end :] == text[len(text) - end :]
 
 
 def test_a_digest_is_that_of_the_whole_whatever_came_before() -> None:
-    draw, digests, text = random.Random(4), Digests(), ""
-    with mock.patch.object(alike, "STRIDE", 8), mock.patch.object(alike, "LONGEST", 150):
-        for _ in range(1_000):
-            text = edited(draw, text)
-            assert digests.of(text.encode()) == hashlib.sha256(text.encode()).hexdigest()
+    draw, digests, text = random.Random(4), Digests(stride=8, longest=150), ""
+    for _ in range(1_000):
+        text = edited(draw, text)
+        assert digests.of(text.encode()) == hashlib.sha256(text.encode()).hexdigest()

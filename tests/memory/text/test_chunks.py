@@ -1,15 +1,18 @@
 """Markdown to chunks: ranges are the file's own, ids survive edits, nothing is cut unseen."""
 
+from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.chunks import Chunk, Chunker, chunk
-from assistant.memory.text.markdown.blocks import parse
+from assistant.memory.text.chunks import TOP, Chunk, Chunker, chunk, repeated
+from assistant.memory.text.markdown import blocks
+from assistant.memory.text.markdown.blocks import Parsed, parse
 from assistant.memory.text.markdown.overlong import MAX_CHARS
+from assistant.memory.text.markdown.segments import Grain
 
 LIMIT = 64
 
@@ -324,17 +327,24 @@ JOINED = st.lists(st.tuples(JOINTS, NEWLINES), max_size=24).map(
 )
 
 
+def uncut(text: str) -> list[Chunk]:
+    """The chunks of a file that is parsed as a whole."""
+    times: Counter[str] = Counter()
+    found = []
+    whole = Chunker(count_tokens, LIMIT)._made(text.removeprefix("\ufeff"), "MEMORY.md", TOP)
+    for ordinal, each in enumerate(whole.chunks):
+        found.append(replace(repeated(each, times[each.id]), ordinal=ordinal))
+        times[each.id] += 1
+    return found
+
+
 @settings(max_examples=1000, deadline=None)
 @given(JOINED)
 def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None:
-    with mock.patch("assistant.memory.text.chunks.cuts", lambda text, start: []):
-        whole = chunks(text)
+    whole = uncut(text)
     for pieces in (1, 32):
-        with (
-            mock.patch("assistant.memory.text.markdown.segments.ITEMS", 1),
-            mock.patch("assistant.memory.text.markdown.segments.PIECES", pieces),
-        ):
-            assert chunks(text) == whole
+        chunker = Chunker(count_tokens, LIMIT, grain=Grain(1, pieces))
+        assert list(chunker(text, "MEMORY.md")) == whole
 
 
 WORDS = st.text(st.characters(exclude_characters="\n\r"), max_size=30) | st.sampled_from(
@@ -357,16 +367,14 @@ def test_a_plain_list_says_without_the_parser_what_it_says_with_it(
     def fits(words: str) -> bool:
         return len(words) < 100
 
-    with mock.patch("assistant.memory.text.markdown.blocks._simple", lambda *_: None):
-        expected = parse(text, fits, max_chars)
+    document = blocks._Document(text, fits, max_chars)
+    expected = Parsed(tuple(blocks._parsed(document)), document.open)
     assert parse(text, fits, max_chars) == expected
 
 
 def test_a_plain_list_is_read_without_the_parser() -> None:
     text = "## Remembered -- 2026-11-21\n\n- Anna is my sister\n- The **door** code is `4711`\n"
-    with mock.patch("assistant.memory.text.markdown.blocks.PARSER") as parser:
-        assert len(parse(text, lambda _: True, MAX_CHARS).blocks) == 3
-    assert not parser.parse.called
+    assert len(blocks._simple(text, lambda _: True, MAX_CHARS) or ()) == 3
 
 
 @settings(max_examples=100, deadline=None)
@@ -374,11 +382,20 @@ def test_a_plain_list_is_read_without_the_parser() -> None:
 def test_what_is_remembered_of_one_text_changes_nothing_in_another(
     one: str, other: str, third: str
 ) -> None:
-    chunker = Chunker(count_tokens, LIMIT)
-    with mock.patch("assistant.memory.text.markdown.segments.ITEMS", 1):
-        for text in (one, one + other, third + one, other + third, one):
-            for source in ("MEMORY.md", "memory/2026-05-08.md"):
-                assert list(chunker(text, source)) == chunks(text, source)
+    chunker = Chunker(count_tokens, LIMIT, grain=Grain(items=1))
+    for text in (one, one + other, third + one, other + third, one):
+        for source in ("MEMORY.md", "memory/2026-05-08.md"):
+            assert list(chunker(text, source)) == chunks(text, source)
+
+
+class Parsing:
+    """Counts the tokens of a text, and how often it is asked: once at each parsing of a fact."""
+
+    facts = 0
+
+    def __call__(self, text: str) -> int:
+        self.facts += 1
+        return 0
 
 
 def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> None:
@@ -387,24 +404,23 @@ def test_of_an_edited_file_only_what_is_around_the_edit_is_parsed_again() -> Non
         + "".join(f"- Fact {n} of {day}.{month}.\n" for n in range(30))
         for month in range(1, 11) for day in range(1, 11)
     )  # fmt: skip
-    chunker = Chunker(count_tokens, LIMIT)
+    parsed = Parsing()
+    chunker = Chunker(parsed, 0)
     list(chunker(f"# Memory\n\n{days}", "MEMORY.md"))
-    with mock.patch("assistant.memory.text.chunks.parse", wraps=parse) as parsed:
-        found = list(chunker(f"# Memory\n\n- New\n\n{days}- Last\n", "MEMORY.md"))
+    before = parsed.facts
+    found = list(chunker(f"# Memory\n\n- New\n\n{days}- Last\n", "MEMORY.md"))
     assert len(found) == 3002
-    assert sum(len(call.args[0]) for call in parsed.call_args_list) < len(days) / 50
+    assert before == 3000 and parsed.facts - before < 3000 / 50
 
 
 def test_no_more_is_remembered_than_there_is_room_for() -> None:
-    with mock.patch("assistant.memory.text.chunks.REMEMBERED_CHARS", 1000):
-        chunker = Chunker(count_tokens, LIMIT)
+    chunker = Chunker(count_tokens, LIMIT, room=1000)
     for number in range(100):
         list(chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md"))
     assert sum(len(text) for _, _, text in chunker._remembered) <= 1000
 
 
 def test_an_open_fence_is_read_in_linear_time() -> None:
-    text = "```\n" + "# comment\n- item\n" * 20_000
-    with mock.patch("assistant.memory.text.chunks.parse", wraps=parse) as parsed:
-        chunks(text)
-    assert sum(len(call.args[0]) for call in parsed.call_args_list) < 4 * len(text)
+    parsed = Parsing()
+    count = len(list(Chunker(parsed, 0)("```\n" + "# comment\n- item\n" * 20_000, "MEMORY.md")))
+    assert parsed.facts < 4 * count

@@ -7,37 +7,45 @@ chunking, as in LBFS, Muthitacharoen et al., 2001): an edit moves no cut but tho
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from zlib import crc32
 
 from assistant.characters.stretches import STRETCH, ends_a_line, stretches
 
 _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\n]|\Z)")
 """A line with a bar may be a table's head, which an item within a list is not."""
-ITEMS = 16
-"""Of so many items one starts a piece, on average."""
-PIECES = 32
-"""Of so many pieces one starts a part, on average."""
 
 
-def cuts(text: str, start: int) -> Iterator[int]:
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """Of so many items one starts a piece, and of so many pieces one starts a part, on average."""
+
+    items: int = 16
+    pieces: int = 32
+
+
+GRAIN = Grain()
+
+
+def cuts(text: str, start: int, grain: Grain = GRAIN) -> Iterator[int]:
     """Where the pieces begin that follow the one at `start`."""
     for first, stop in stretches(text, start):
         for found in _CUT.finditer(text, first, stop):
             whole = found.end() < stop or ends_a_line(text, stop)
-            if found.start() > start and whole and _is_cut(found):
+            if found.start() > start and whole and _is_cut(found, grain):
                 yield found.start()
 
 
-def starts_part(text: str, piece: int) -> bool:
+def starts_part(text: str, piece: int, grain: Grain = GRAIN) -> bool:
     """Whether a part of the text begins with a piece, by the words of its first line."""
     found = _CUT.match(text, piece)
-    return found is not None and _sum(found[0]) // ITEMS % PIECES == 0
+    return found is not None and _sum(found[0]) // grain.items % grain.pieces == 0
 
 
-def _is_cut(found: re.Match[str]) -> bool:
+def _is_cut(found: re.Match[str], grain: Grain) -> bool:
     """Whether a line that may start a piece does; a very long one never."""
     short = len(found[0]) < STRETCH
-    return short and bool(found[1] or _sum(found[0]) % ITEMS == 0)
+    return short and bool(found[1] or _sum(found[0]) % grain.items == 0)
 
 
 def _sum(line: str) -> int:
