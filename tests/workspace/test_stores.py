@@ -64,13 +64,11 @@ def test_a_file_that_nobody_listed_is_found(workspace: Workspace) -> None:
     assert stores.unlisted(workspace) == [stray]
 
 
-def test_a_store_of_words_that_no_purge_reaches_is_refused(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_words_that_no_purge_reaches_is_refused(workspace: Workspace) -> None:
     ledger = AddressedLedger(workspace)
-    purge = Purge(ledger, Review(workspace, ledger), lambda: None)
-    purge.forget([], past=["nothing"])
+    review = Review(workspace, ledger)
+    Purge(ledger, review, lambda: None).forget([], past=["nothing"])
     diary = Store("diary", "workspace", (".assistant/diary.txt",), "a diary", "always")
-    monkeypatch.setattr("assistant.memory.writing.purge.conductor.STORES", (*STORES, diary))
+    purge = Purge(ledger, review, lambda: None, (*STORES, diary))
     with pytest.raises(AssertionError, match="no purge reaches the store 'diary'"):
         purge.forget([], past=["nothing"])

@@ -32,19 +32,26 @@ from assistant.memory.writing.record.writes import Edit, Purging, Write, new_id,
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.workspace.leftovers import killed_writes
-from assistant.workspace.stores import STORES
+from assistant.workspace.stores import STORES, Store
 
 
 class Purge:
     """Forgets facts of one workspace for good."""
 
-    def __init__(self, ledger: Ledger, review: Review, scrub_index: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        review: Review,
+        scrub_index: Callable[[], None],
+        stores: Sequence[Store] = STORES,
+    ) -> None:
         """`scrub_index` leaves no byte in the index of what the files no longer hold."""
         self._commits = ledger.commits
         self._adding = ledger.adding
         self._journal = ledger.commits.journal
         self._review = review
         self._scrub_index = scrub_index
+        self._stores = stores
 
     def forget(
         self,
@@ -67,7 +74,7 @@ class Purge:
                 return Forgotten(done.id, tuple(passages), done.purged)
             purging = self._wanted(passages, past, sessions, request or new_id())
             with ExitStack() as held:
-                plan = _Plan(self._commits, self._review, purging, held)
+                plan = self._plan(purging, held)
                 removals(Draft(self._commits.workspace), passages, self._journal.made)  # or refuse
                 self._journal.begin(purging)
                 self._carry_out(plan)
@@ -83,7 +90,7 @@ class Purge:
             self._tidy_up()
             for purging in self._journal.purges():
                 with ExitStack() as held:
-                    plan = _Plan(self._commits, self._review, purging, held)
+                    plan = self._plan(purging, held)
                     self._commits.attempt(partial(self._take_out, plan, resumed=True))
                     self._destroy(plan)
 
@@ -107,6 +114,9 @@ class Purge:
         words = Words(facts, [passage.text for passage in passages])
         entries = cited(words, self._journal)
         return Purging(name, now(), facts, tuple(passages), entries, sessions)
+
+    def _plan(self, purging: Purging, held: ExitStack) -> "_Plan":
+        return _Plan(self._commits, self._review, self._stores, purging, held)
 
     def _carry_out(self, plan: "_Plan") -> None:
         try:
@@ -149,13 +159,21 @@ class Purge:
 class _Plan:
     """What a purge will do to the stores, none of which it has touched."""
 
-    def __init__(self, commits: Commits, review: Review, purging: Purging, held: ExitStack) -> None:
+    def __init__(
+        self,
+        commits: Commits,
+        review: Review,
+        stores: Sequence[Store],
+        purging: Purging,
+        held: ExitStack,
+    ) -> None:
         """`held` keeps sessions closed and lets temporary files go."""
         self.purging = purging
         self.words = Words(purging.facts, [passage.text for passage in purging.passages])
         self.taken_out = False
         self._commits = commits
         self._review = review
+        self._stores = stores
         images = commits.images
         self.images = [name for name in images.names() if self._is_said(images, name)]
         writes = commits.journal.acknowledged()
@@ -163,7 +181,7 @@ class _Plan:
         wanted = ("always", "sessions") if purging.sessions else ("always",)
         files = {
             store.name: list(self._rewritten(store.name, held))
-            for store in STORES
+            for store in stores
             if store.words in wanted
         }
         self._held = {name for name, changed in files.items() if changed}
@@ -216,7 +234,9 @@ class _Plan:
             "history": bool(self.images),
         }
         return tuple(
-            store.name for store in STORES if steps.get(store.name) or store.name in self._held
+            store.name
+            for store in self._stores
+            if steps.get(store.name) or store.name in self._held
         )
 
     def _says(self, edit: Edit) -> bool:
