@@ -191,7 +191,7 @@ class LitellmModel:
                 raise error
         except (ModelError, GeneratorExit):
             raise
-        except Exception as error:
+        except Exception as error:  # what any provider's library raises
             raise self._ended_by(watch) or classify(error, self._endpoint) from error
         finally:
             close(response)
@@ -207,7 +207,7 @@ class LitellmModel:
     def _provider(self) -> str:
         try:
             provider: str = preload().get_llm_provider(self.name)[1]
-        except Exception as error:
+        except Exception as error:  # it raises a bare Exception for a name it does not know
             raise classify(error, Endpoint(self.name, self._settings.api_base)) from error
         return provider
 

@@ -81,14 +81,23 @@ def _commit(access: Access, changes: Sequence[Change]) -> None:
                 _put(place, change)
                 done.append(change)
                 storage.DISK.sync(place.directory)
-    except BaseException:
-        for change in reversed(done):
-            with access.at(str(change.path)) as place:
-                _put(place, replace(change, before=change.after, after=change.before))
+    except BaseException as error:
+        left = [change.shown for change in reversed(done) if not _put_back(access, change)]
         for directory in reversed(made):
             with suppress(OSError):
                 directory.rmdir()
+        if left:
+            raise ToolError(f"{error}; {', '.join(left)} cannot be put back as before") from error
         raise
+
+
+def _put_back(access: Access, change: Change) -> bool:
+    try:
+        with access.at(str(change.path)) as place:
+            _put(place, replace(change, before=change.after, after=change.before))
+    except (ToolError, OSError):
+        return False
+    return True
 
 
 def diff(changes: Sequence[Change]) -> str:

@@ -126,7 +126,7 @@ class Connection:
             async with self._connected() as self._client:
                 self._ready.set_result(None)
                 await anyio.sleep_forever()
-        except BaseException as error:
+        except BaseException as error:  # carried to whoever waits for it to begin
             if not self._ready.done():
                 self._ready.set_exception(ToolError(self._why(error)))
             if not isinstance(error, Exception):
@@ -197,7 +197,7 @@ class Connection:
                     break
             except ToolError:
                 raise
-            except Exception as error:
+            except Exception as error:  # what a server of anybody's answers
                 if getattr(error, "code", None) in (None, CLOSED):
                     self.close()
                 raise ToolError(self._why(error)) from error

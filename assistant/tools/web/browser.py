@@ -140,7 +140,7 @@ class Browser:
                 context = browser.new_context(accept_downloads=False)
                 context.set_default_timeout(self._seconds * 1000)
                 context.new_page()
-                while (wanted := self._steps.get()) is not None:
+                while browser.is_connected() and (wanted := self._steps.get()) is not None:
                     step, done = wanted
                     try:
                         step(_page(context))
@@ -149,6 +149,8 @@ class Browser:
                         done.set_exception(error)
                     except Error as error:
                         told = proxy.refused[-1:] or [one_line(error.message)[:300]]
+                        if not browser.is_connected():
+                            self._thread = None  # the next step begins another
                         done.set_exception(ToolError(told[0]))
                     proxy.refused.clear()
                 browser.close()

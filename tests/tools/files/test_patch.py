@@ -10,6 +10,7 @@ from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.patch import FilePatch, Hunk, apply, parse
 from assistant.workspace.folder import Workspace
+from tests.support.faults import FailingDisk
 from tests.tools.conftest import Call
 
 POEM = "".join(f"line {number}\n" for number in range(1, 21))
@@ -262,6 +263,12 @@ def test_a_patch_that_fails_half_way_is_rolled_back(approved: Call, three: Path)
             assert approved("apply_patch", patch=MANY).error, step
         assert tree(three) == before, step
         assert (three / "three").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_disk_that_fails_for_good_is_told_with_what_it_left(approved: Call, three: Path) -> None:
+    with storage.using(FailingDisk(4, for_good=True)):
+        result = approved("apply_patch", patch=MANY)
+    assert result.error and "cannot be put back as before" in result.content
 
 
 def test_a_hunk_knows_its_two_sides() -> None:

@@ -1,8 +1,11 @@
 """`browse` in the system's own Chromium, on pages of this machine."""
 
+import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,7 +14,7 @@ from assistant.settings.tools import WebSettings
 from assistant.tools.policy import ApproveAll, DenyAll
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard
-from assistant.tools.web.browser import missing
+from assistant.tools.web.browser import executable, missing
 from assistant.tools.web.offered import web
 from assistant.tools.web.proxy import Proxy
 from tests.support.site import Site, page, redirect
@@ -36,8 +39,13 @@ def site() -> Iterator[Site]:
 
 
 @pytest.mark.skipif(bool(WHY), reason=WHY)
-def test_a_page_is_opened_typed_into_clicked_and_read(site: Site) -> None:
-    settings = WebSettings(browse=True, allow_private=("127.0.0.1",), timeout_seconds=20)
+def test_a_page_is_opened_typed_into_clicked_and_read(site: Site, tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho $$ > {tmp_path}/number\nexec {executable(None)} "$@"\n')
+    browser.chmod(0o755)
+    settings = WebSettings(
+        browse=True, browser=str(browser), allow_private=("127.0.0.1",), timeout_seconds=20
+    )
     offered = web(settings, threading.Event())
     try:
         call = calling(Toolbox(offered.tools), ApproveAll())
@@ -61,6 +69,9 @@ def test_a_page_is_opened_typed_into_clicked_and_read(site: Site) -> None:
         assert calling(Toolbox(offered.tools), DenyAll())(
             "browse", action="click", target="1"
         ).error
+        os.kill(int((tmp_path / "number").read_text()), signal.SIGKILL)
+        assert "closed" in call("browse", action="read").content
+        assert call("browse", action="open", target=f"{site.url}/").content.startswith("# Harbour")
     finally:
         offered.close()
 

@@ -159,7 +159,7 @@ class ServerStore(VectorStore):
             yield
         except (AssistantError, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:
+        except BaseException as error:  # a panic of Chroma's native part is no Exception
             if clients.says_unusable(error):
                 raise VectorsDamaged(f"the Chroma server at {self.url} lost the vectors") from error
             raise MemoryFailure(
@@ -180,5 +180,5 @@ def _complaint(error: BaseException) -> str:
 def _answer(call: Callable[[], Any], answered: "SimpleQueue[_Outcome]") -> None:
     try:
         answered.put((call(), None))
-    except BaseException as error:
+    except BaseException as error:  # carried to the thread that waits
         answered.put((None, error))
