@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from assistant.agent.interruption import Interruption
-from assistant.agent.listening import listen
 from assistant.agent.pacing import MAX_ROUNDS
+from assistant.agent.streaming import listen
 from assistant.errors import ModelError, ModelFailure
 from assistant.events import Event, Notice, ReasoningDelta, Retrying, TextDelta
 from assistant.messages import Message, Reply, ToolCall

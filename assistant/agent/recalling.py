@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from assistant.agent.answering import notice
-from assistant.agent.prompt.asking import recalled
+from assistant.agent.prompt.query import recalled
 from assistant.errors import MemoryFailure
 from assistant.events import Event, Recalled
 from assistant.memory.base import Passage, Recall

@@ -8,13 +8,13 @@ from assistant.cli.bridge import connect, hook
 from assistant.cli.bridge import server as mcp_server
 from assistant.cli.doctor import command as doctor
 from assistant.cli.memory import (
+    capture,
     collections,
     evaluation,
     facts,
     merging,
     model,
     overview,
-    reading,
     state,
     upkeep,
 )
@@ -35,7 +35,7 @@ cli = root.tree(
         overview,
         upkeep,
         merging,
-        reading,
+        capture,
         collections,
         model,
         evaluation,

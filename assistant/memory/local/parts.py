@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 
 from assistant import config
-from assistant.disk import storage
+from assistant.disk import ownership
 from assistant.errors import AssistantError
 from assistant.memory.base import (
     Notify,
@@ -76,7 +76,7 @@ class Parts:
     def _give_back(self) -> None:
         """Leave nothing that belongs to root, if root works in another's workspace."""
         for place in self._places:
-            storage.give_to_owner(place)
+            ownership.give_to_owner(place)
 
     def _wait_for(self, what: str) -> None:
         self.progress(what, 0, 0)

@@ -23,7 +23,7 @@ from assistant.tools.sandbox.choice import Sandbox
 from assistant.tools.sandbox.plan import Launch, Limits, default_memory
 from assistant.tools.sandbox.process import Ending, Process
 from assistant.tools.schema import tool
-from assistant.tools.shell.bounds import bounds, guards, record
+from assistant.tools.shell.allowed import bounds, guards, record
 from assistant.tools.shell.environment import environment, interpreter
 from assistant.tools.shell.jobs import Jobs
 from assistant.tools.shell.output import Output

@@ -13,7 +13,7 @@ from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown.superseding import successor
 from assistant.memory.text.markdown.words import plain
-from assistant.session.remembering import Asked
+from assistant.session.recall_counts import Asked
 from assistant.upkeep.tidy import propose
 
 Json = dict[str, Any]

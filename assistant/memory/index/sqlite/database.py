@@ -12,13 +12,11 @@ from pathlib import Path
 from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
-from assistant.memory.text.language import comparable, language_of
-from assistant.memory.text.strings import signed, variants
 
 SCHEMA_VERSION = 11
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
-_TOKENIZER = "porter unicode61 remove_diacritics 2"
+TOKENIZER = "porter unicode61 remove_diacritics 2"
 _SCHEMA = f"""
 CREATE TABLE sources (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER NOT NULL,
@@ -52,10 +50,10 @@ CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, texts INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}');
+CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance');
 CREATE VIRTUAL TABLE words_in USING fts5vocab(words, 'row');
-CREATE VIRTUAL TABLE headings USING fts5(plain, content='', tokenize='{_TOKENIZER}');
+CREATE VIRTUAL TABLE headings USING fts5(plain, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE headings_at USING fts5vocab(headings, 'instance');
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
@@ -317,22 +315,3 @@ def _read_through(db: sqlite3.Connection) -> None:
     verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
         raise sqlite3.DatabaseError(verdict)
-
-
-def tokenizing_database() -> sqlite3.Connection:
-    """A database in memory whose FTS5 table splits queries as the index splits chunks."""
-    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    db.execute(f"CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{_TOKENIZER}')")
-    db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
-    return db
-
-
-def searchable(text: str, language: str | None = None) -> str:
-    """A chunk as FTS5 shall see it: its words, and other ways of writing the strings in it."""
-    return "\n".join([plainly(text, language), *variants(text)])
-
-
-def plainly(text: str, language: str | None = None) -> str:
-    """The words of a text as FTS5 shall see them: stemmed by its language, which is told from it if
-    not given."""
-    return comparable(signed(text), language or language_of(text))

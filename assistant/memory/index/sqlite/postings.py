@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.index.sqlite.columns import Rows
-from assistant.memory.index.sqlite.database import Database, plainly, tokenizing_database
+from assistant.memory.index.sqlite.database import TOKENIZER, Database
 from assistant.memory.index.sqlite.kept import Kept
+from assistant.memory.text.language import comparable, language_of
+from assistant.memory.text.strings import signed, variants
 
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
@@ -44,7 +46,7 @@ class InvertedIndex:
     def __init__(self, database: Database, generation: Callable[[], int]) -> None:
         """`generation` names the state that the calling thread sees."""
         self._database = database
-        self._tokenizing = tokenizing_database()
+        self._tokenizing = _tokenizing_database()
         self._turn = threading.Lock()
         self._frequencies: Kept[str, int] = Kept(generation, KEPT_FREQUENCIES)
         self._read = {
@@ -64,7 +66,7 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        said = self._tokens(plainly(query, language))
+        said = self._tokens(_plainly(query, language))
         written = self._tokens("\n".join(variants)) if variants else []
         others = sorted(set(written).difference(said))
         stands = self._standing([*said[:MAX_QUERY_TERMS], *others])
@@ -127,3 +129,22 @@ def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
     occurrences = np.fromstring(joined or "", dtype=np.int64, sep=",")
     rows, counts = np.unique(occurrences, return_counts=True)
     return rows, counts.astype(np.int32)
+
+
+def _tokenizing_database() -> sqlite3.Connection:
+    """A database in memory whose FTS5 table splits queries as the index splits chunks."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    db.execute(f"CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{TOKENIZER}')")
+    db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
+    return db
+
+
+def searchable(text: str, language: str | None = None) -> str:
+    """A chunk as FTS5 shall see it: its words, and other ways of writing the strings in it."""
+    return "\n".join([_plainly(text, language), *variants(text)])
+
+
+def _plainly(text: str, language: str | None = None) -> str:
+    """The words of a text as FTS5 shall see them: stemmed by its language, which is told from it if
+    not given."""
+    return comparable(signed(text), language or language_of(text))

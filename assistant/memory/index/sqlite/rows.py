@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from assistant.memory.embedding.embedder import FingerprintOf
 from assistant.memory.index.sqlite import vocabulary
 from assistant.memory.index.sqlite.columns import pack
-from assistant.memory.index.sqlite.database import searchable
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
+from assistant.memory.index.sqlite.postings import searchable
 from assistant.memory.index.sqlite.signs import pack_signs
 from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
 from assistant.memory.precedence import QUESTIONS

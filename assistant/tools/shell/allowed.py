@@ -11,8 +11,8 @@ from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox.bounds import Bounds, system
+from assistant.tools.shell.committed import stores
 from assistant.tools.shell.hiding import named_below
-from assistant.tools.shell.history import stores
 
 MOST_HIDDEN = 1_000
 """Denied places that a sandbox can hide; each is a mount of its own."""
