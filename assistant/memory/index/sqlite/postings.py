@@ -66,7 +66,7 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        said = self._tokens(_plainly(query, language))
+        said = self._tokens(_plainly(query, language or language_of(query)))
         written = self._tokens("\n".join(variants)) if variants else []
         others = sorted(set(written).difference(said))
         stands = self._standing([*said[:MAX_QUERY_TERMS], *others])
@@ -139,12 +139,11 @@ def _tokenizing_database() -> sqlite3.Connection:
     return db
 
 
-def searchable(text: str, language: str | None = None) -> str:
+def searchable(text: str) -> str:
     """A chunk as FTS5 shall see it: its words, and other ways of writing the strings in it."""
-    return "\n".join([_plainly(text, language), *variants(text)])
+    return "\n".join([_plainly(text, language_of(text)), *variants(text)])
 
 
-def _plainly(text: str, language: str | None = None) -> str:
-    """The words of a text as FTS5 shall see them: stemmed by its language, which is told from it if
-    not given."""
-    return comparable(signed(text), language or language_of(text))
+def _plainly(text: str, language: str) -> str:
+    """The words of a text as FTS5 shall see them: stemmed by its language."""
+    return comparable(signed(text), language)
