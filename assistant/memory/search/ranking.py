@@ -8,12 +8,15 @@ tells on what, how well they hold elsewhere, and what each signal earns.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.text.times.period import Period
+from assistant.workspace.folder import PROCEDURE_FILES
 
 Weights = Mapping[str, float]
 
@@ -50,8 +53,14 @@ UNKNOWN_NAMES = 0.37
 """By so much the best cosine must be higher, if memory knows none of the names in the question."""
 KNOWN_NAMES = 0.06
 """By so much it may be lower if memory knows all the names in the question."""
-GENERAL = 0.15
+GENERAL = 0.2
 """By so much it must be higher if anybody could answer the question."""
+CROWD = 0.05
+"""By so much more for each standard deviation by which the nearest of so many chunks, with which
+the question has nothing to do, lies farther out than that of `FEW`."""
+FEW = 400
+INSTRUCTION = 0.15
+"""By so much if it is an instruction, which says nothing of its owner."""
 UNHEARD = 0.05
 """By so much if it is a word or two that memory does not know."""
 WORDS_FOUND = 0.1
@@ -69,6 +78,28 @@ _YEAR_SHARE = 0.5
 """A year says half as much as a day or a month."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates, best first: where they stand in the layout, their scores and signals; how far
+    the question was understood, and how probably anybody could answer it."""
+
+    layout: Layout
+    positions: Rows
+    scores: NDArray[np.float32]
+    matrix: Matrix
+    understood: float
+    general: float
+
+    def turns(self) -> NDArray[np.bool_]:
+        """Which of them are turns of a conversation."""
+        return self.layout.turn[self.positions]
+
+    def instructions(self) -> NDArray[np.bool_]:
+        """Which of them say what to do, and nothing of whom they are asked of."""
+        told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
+        return told[self.layout.source[self.positions]]
+
+
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:
     """The score of each row; a signal without a weight counts nothing."""
     vector = np.array([weights.get(name, 0.0) for name in SIGNALS], dtype=np.float32)
@@ -80,11 +111,16 @@ def strength(
     unknown_names: float,
     *,
     known_names: bool = False,
-    general: bool = False,
+    general: float = 0.0,
+    instruction: bool = False,
+    chunks: int = 0,
     unheard: bool = False,
     understood: float = 1.0,
 ) -> float:
     """How good the best match is: 0 and more is worth something.
+
+    `general`: how probably anybody could answer the question; of so many `chunks` as there are one
+    lies near by chance.
 
     What is asked of a cosine is less by as much as its language is `understood` less, as it is.
 
@@ -95,8 +131,15 @@ def strength(
     if understood <= UNKNOWN_SCRIPT:
         return WORDS_FOUND * (words - LEAST_WORDS - GENERAL_WORDS * general)
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
-    least += GENERAL * general + UNHEARD * unheard
+    of_general = (GENERAL + CROWD * _farther(chunks)) * general
+    least += max(of_general, INSTRUCTION * instruction) + UNHEARD * unheard
     return cosine + WORDS_FOUND * words - understood * least
+
+
+def _farther(chunks: int) -> float:
+    """By how many standard deviations the greatest of so many numbers drawn at random exceeds that
+    of `FEW`: the greatest of n lies near sqrt(2 ln n) (Fisher and Tippett, 1928)."""
+    return math.sqrt(2 * math.log(max(chunks, FEW))) - math.sqrt(2 * math.log(FEW))
 
 
 def shares(matrix: Matrix, weights: Weights = WEIGHTS) -> list[dict[str, float]]:

@@ -18,14 +18,20 @@ from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
-from assistant.memory.search.asked.abroad import as_in_english, from_abroad, is_of_another_script
+from assistant.memory.search.asked.abroad import (
+    as_in_english,
+    from_abroad,
+    is_of_another_language,
+    is_of_another_script,
+)
 from assistant.memory.search.asked.eligible import as_of, eligible
+from assistant.memory.search.asked.general import generality
 from assistant.memory.search.asked.question import Question, read
 from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.letters import LOOKED_AT, by_letters
 from assistant.memory.search.means import ALL
 from assistant.memory.search.novelty import with_room
-from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
+from assistant.memory.search.ranking import SIGNALS, Matrix, Ranked, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
 from assistant.memory.search.signals import (
     View,
@@ -38,7 +44,6 @@ from assistant.memory.search.signals import (
 from assistant.memory.search.similarity import Scanner, understanding
 from assistant.memory.text.chunks import passage
 from assistant.settings.memory import MemorySettings
-from assistant.workspace.folder import PROCEDURE_FILES
 
 NEAREST = 100
 """Candidates asked of Chroma."""
@@ -59,30 +64,11 @@ OF_FACTS = {
 }
 """The signals of facts that means of recall stand for."""
 UNHEARD = 3
-"""So many passages are listed for words that memory does not know."""
+"""So many passages are listed for words that memory does not know, and of what anybody could
+answer, if it were not for them."""
 NEARBY = "Memory says nothing of “{}”; this lies nearest to it"
 LED = 8
 """So many passages lead the list; then come those that what was said before leads to."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Candidates, best first: where they stand in the layout, their scores and signals."""
-
-    layout: Layout
-    positions: Rows
-    scores: NDArray[np.float32]
-    matrix: Matrix
-    understood: float
-
-    def turns(self) -> NDArray[np.bool_]:
-        """Which of them are turns of a conversation."""
-        return self.layout.turn[self.positions]
-
-    def instructions(self) -> NDArray[np.bool_]:
-        """Which of them say what to do, and nothing of whom they are asked of."""
-        told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
-        return told[self.layout.source[self.positions]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +163,11 @@ class Recaller:
         weak = strength < 0
         free = query.k is not None or bool(question.periods) or not self.means.floor
         worth = 0 if weak else plausible(found, math.inf if free else strength)
-        if question.unheard:
+        unheard = question.unheard and not is_of_another_language(scored, question.language)
+        if unheard or ranked.general > 0.5:
             worth = min(worth, UNHEARD)
         rest = _passages(found[worth:]) if query.why else []
-        return _Listed(_passages(found[:worth]), rest, weak and bool(found), question.unheard)
+        return _Listed(_passages(found[:worth]), rest, weak and bool(found), unheard)
 
     def _vectors(
         self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]
@@ -198,7 +185,8 @@ class Recaller:
         understood = self._understood(question)
         answers = eligible(view.layout, query, only)
         if not answers.any():
-            return self._ranked(view.layout, np.empty(0, dtype=np.int64), empty(0), understood)
+            none = np.empty(0, dtype=np.int64)
+            return self._ranked(view.layout, none, empty(0), understood, 0.0)
         among = None if query.as_of is None and only is None else answers
         asked = self._scanner.compare(question.embedded, view.layout, NEAREST, among)
         with asked as similarity:
@@ -206,6 +194,7 @@ class Recaller:
             headings = catalog.words.in_headings(question.searched)
             worded = lexical.likeliest(view.grains, question.searched, postings, headings, WORDED)
             similarity.include(worded)
+            general = self._generality(question, similarity.question())
             below = view.above.nearest(similarity.question())
             positions = np.union1d(similarity.known(), below)
         positions = positions[answers[positions]]
@@ -221,7 +210,7 @@ class Recaller:
         for means, signals in OF_FACTS.items():
             if not getattr(self.means, means):
                 matrix[:, signals] *= view.layout.turn[positions][:, None]
-        return self._ranked(view.layout, positions, matrix, understood)
+        return self._ranked(view.layout, positions, matrix, understood, general)
 
     def _understood(self, question: Question) -> float:
         """How far the model knows the question's language; it is taken to know English."""
@@ -231,6 +220,17 @@ class Recaller:
             return 1.0
         return understanding(question.text, self._embedder)
 
+    def _generality(self, question: Question, vector: NDArray[np.float32]) -> float:
+        """How probably anybody could answer a question. A vector tells it in the default model's
+        space alone, which other languages are mapped to."""
+        languages = self._embedder.languages
+        if not self.means.general or (question.heard and not question.greeting):
+            return 0.0
+        if languages and not question.greeting and question.language in ("english", *languages):
+            mapped = question.language != "english"
+            return generality(vector, mapped=mapped, owners=question.owners)
+        return float(question.general or question.greeting)
+
     def _current_view(self) -> View:
         catalog = self.store.catalog
         layout = catalog.layout()
@@ -238,10 +238,12 @@ class Recaller:
             self._view = View.of(catalog, layout)
         return self._view
 
-    def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix, understood: float) -> Ranked:
+    def _ranked(
+        self, layout: Layout, positions: Rows, matrix: Matrix, understood: float, general: float
+    ) -> Ranked:
         scores = self._scores(matrix, layout.turn[positions])
         order = np.argsort(-scores, kind="stable")
-        return Ranked(layout, positions[order], scores[order], matrix[order], understood)
+        return Ranked(layout, positions[order], scores[order], matrix[order], understood, general)
 
     def _scores(self, matrix: Matrix, turn: NDArray[np.bool_]) -> NDArray[np.float32]:
         talk, alone = (ranking.score(matrix, each) for each in self._both)
@@ -262,19 +264,21 @@ def _strength(question: Question, ranked: Ranked, rows: Matrix, *, instructed: b
 
     `rows` are the signals of the first of the candidates.
 
-    Unless it is `instructed` what to do, more is asked of a procedure, as if anybody could answer.
+    Unless it is `instructed` what to do, more is asked of a procedure.
     """
     told = ranked.instructions()[: len(rows)] & (not instructed)
     return max(
         ranking.strength(
-            rows[told == general],
+            rows[told == instruction],
             question.unknown_names,
             known_names=bool(question.names) and not question.unknown_names,
-            general=question.general or general,
+            general=ranked.general,
+            instruction=instruction,
+            chunks=len(ranked.layout),
             unheard=question.unheard,
             understood=ranked.understood,
         )
-        for general in (False, True)
+        for instruction in (False, True)
     )
 
 

@@ -319,3 +319,26 @@ def test_what_is_found_can_be_sent(facts: Recaller) -> None:
     for asked in ("Wie heißt mein Zahnarzt?", "who is my dentist?", "¿Cómo se llama mi dentista?"):
         for each in facts.recall(Query(asked, abstain=False)).passages:
             assert {type(value) for value in (each.score, *each.signals.values())} == {float}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("钥匙在哪里", "The spare key hangs in the shed behind the watering can"),
+        ("where's mum's birthday", "妈妈的生日是五月三号"),
+    ],
+)
+def test_memory_says_something_that_it_says_in_another_language(
+    question: str, answer: str, remember: Remember, embedder: PolyglotEmbedder
+) -> None:
+    facts = ["Lena plays the cello on Mondays", "The car is due for inspection in May", answer]
+    memory = remember("# Facts\n\n" + "".join(f"- {each}\n" for each in facts), embedder)
+    found = memory.recall(Query(question))
+    assert found.passages[0].text.strip("- \n") == answer
+    assert found.notices == ()
+
+
+def test_of_a_word_that_it_lacks_memory_says_what_lies_nearest(facts: Recaller) -> None:
+    found = facts.recall(Query("physician"))
+    assert found.notices == ("Memory says nothing of “physician”; this lies nearest to it",)
+    assert texts(found)[0].startswith("- Dr Weiss is the GP") and len(found.passages) == 3

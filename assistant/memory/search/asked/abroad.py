@@ -40,6 +40,12 @@ def is_of_another_script(found: Sequence[Scored], question: str) -> bool:
     return nearest is not None and language_of_script(nearest.chunk.plain) != own
 
 
+def is_of_another_language(found: Sequence[Scored], language: str) -> bool:
+    """Whether the nearest of them by meaning is in another language than the question."""
+    nearest = max(found, key=_meaning, default=None)
+    return nearest is not None and language_of(nearest.chunk.plain) != language
+
+
 def as_in_english(matrix: Matrix, found: Sequence[Scored], read: Collection[str]) -> Matrix:
     """The rows of the candidates found, their cosines with a question in a language that is `read`
     as English texts as near would have them."""

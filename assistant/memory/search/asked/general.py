@@ -1,13 +1,20 @@
 """Messages that ask for what anybody could answer: a poem, a joke, what a monad is; and greetings.
 
 Memory is asked for them all the same, since "write a toast for Rupert" leans on it, but of a match
-more is asked. Who speaks of what is theirs asks for nothing general.
+more is asked. A message's own vector tells, in every language that has one in the default model's
+space: a logistic regression, fitted on English texts alone (`scripts/fit-generality`). Where no
+such vector is to be had, its form tells.
 """
 
+import functools
+import math
 import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assistant.memory.search.asked import forms
-from assistant.memory.text.language import language_of
 
 _MAKE = """
 act as, calculate, come up with, compare, compose, compute, convert, correct, count, create, debug,
@@ -22,11 +29,7 @@ answer to, antonym, boiling point, capital, chemical, definition, derivative, di
 formula, height, history, meaning, opposite, origin, past tense, plural, point of, population,
 speed, square, symbol, synonym, weather, word for
 """
-_POLITELY = r"^\W*(?:(?:please|can you|could you|would you|will you|bitte|ok|now)[ ,]+)*"
-_ABROAD = (
-    rf"^\W*(?:(?:{forms.POLITE})[ ,،，一]*)*(?:{'|'.join(forms.COMMANDS)})",
-    *forms.QUESTIONS,
-)
+_POLITELY = r"^\W*(?:(?:please|can you|could you|would you|will you|ok|now)[ ,]+)*"
 _GREETING = rf"^\W*(?:(?:{'|'.join(forms.GREETINGS)})(?:\W+|$))+$"
 
 
@@ -47,8 +50,8 @@ _FORMS = (
     r"^\W*who (?:invented|discovered|wrote|painted|composed|founded|directed)\b",
     r"\b(?:in|with|using) (?:python|java|javascript|rust|bash|excel|sql|pandas|css)\b",
 )
-_GENERAL = re.compile("|".join((*_FORMS, _GREETING)), re.IGNORECASE)
-_GENERAL_ABROAD = re.compile("|".join(_ABROAD), re.IGNORECASE)
+_GENERAL = re.compile("|".join((*_FORMS, *forms.QUESTIONS)), re.IGNORECASE)
+_GREETINGS = re.compile(_GREETING, re.IGNORECASE)
 _TO_ME = re.compile(
     r"\b(?:draw|give|help|make|show|sing|teach|tell|with|write|for) me\b"
     rf"|\b(?:do|can|should) (?:i|we)\b|{forms.TO_ME}|{forms.QUOTED}",
@@ -57,9 +60,41 @@ _TO_ME = re.compile(
 _THEIRS = re.compile(rf"\b(?:i|me|my|mine|we|us|ours?)\b|{forms.THEIRS}", re.IGNORECASE)
 
 
+WEIGHTS = Path(__file__).with_name("general.npy")
+"""Shape (2, 385): of a vector of the default model's own and of one that was mapped to its space
+the 384 weights and a constant."""
+OWNERS = 2.0
+"""So much less are the log-odds of what speaks of its owner, or of a name that memory knows."""
+DOUBT = 0.3, 0.0
+"""So probable what anybody could answer must be for it to count; less sure of a mapped vector."""
+
+
+def is_greeting(text: str) -> bool:
+    """Whether a message is a greeting, thanks, or assent, and nothing else."""
+    return bool(_GREETINGS.search(text))
+
+
 def is_general(text: str) -> bool:
     """Whether a message asks for nothing of its owner's, by its form."""
-    found = _GENERAL.search(text)
-    if not found and language_of(text) != "english":
-        found = _GENERAL_ABROAD.search(text)
-    return bool(found) and not _THEIRS.search(_TO_ME.sub(" ", text))
+    return bool(_GENERAL.search(text)) and not speaks_of_owner(text)
+
+
+def speaks_of_owner(text: str) -> bool:
+    """Whether a message says "my", "we", … other than as whom to answer."""
+    return bool(_THEIRS.search(_TO_ME.sub(" ", text)))
+
+
+def generality(vector: NDArray[np.float32], *, mapped: bool, owners: bool) -> float:
+    """How far a message asks for what anybody could answer, by its vector: from 0 to 1.
+
+    `mapped`: the encoder of other languages read it. `owners`: it speaks of what is its owner's.
+    """
+    weights = _weights()[int(mapped)]
+    log_odds = float(vector @ weights[:-1] + weights[-1]) - OWNERS * owners
+    doubt = DOUBT[int(mapped)]
+    return max(0.0, (1 / (1 + math.exp(-log_odds)) - doubt) / (1 - doubt))
+
+
+@functools.cache
+def _weights() -> NDArray[np.float32]:
+    return np.asarray(np.load(WEIGHTS), dtype=np.float32)

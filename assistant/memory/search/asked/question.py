@@ -14,7 +14,7 @@ from datetime import date
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.search.asked import events
-from assistant.memory.search.asked.general import is_general
+from assistant.memory.search.asked.general import is_general, is_greeting, speaks_of_owner
 from assistant.memory.search.asked.naming import named
 from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.means import ALL, Means
@@ -69,7 +69,9 @@ class Question:
     whose postings are read. `words` are all its words, folded. `names` are the terms of the names
     in it; `unknown_names` is the share of them that no chunk holds. `telling` are the words that
     are about something, folded. `latest`: how it is now, or was last, is asked for.
-    `general`: so is what anybody could answer. `unheard`: it is a word or two that memory has not.
+    `owners`: it speaks of its owner, or of a name that memory knows. `general`: it asks for what
+    anybody could answer, by its form; `greeting`: for nothing. `heard`: it is a word or two that
+    memory has; `unheard`: that it has not.
     """
 
     text: str
@@ -80,7 +82,10 @@ class Question:
     words: frozenset[str]
     telling: frozenset[str]
     latest: bool
+    owners: bool
     general: bool
+    greeting: bool
+    heard: bool
     unheard: bool
     names: frozenset[str]
     unknown_names: float
@@ -95,10 +100,10 @@ def read(
     means: Means = ALL,
 ) -> Question:
     """Understand a query of any content and length; `spelling` corrects it if it must be."""
-    text = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
+    said = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
     chunks = len(catalog.layout())
-    language = language_of(text)
-    text = named(text, language, catalog) if means.naming else text
+    language = language_of(said)
+    text = named(said, language, catalog) if means.naming else said
     written = variants if means.strings else _as_written
     found = catalog.words.terms(_telling(text, language), language, written(text))
     if spelling and not all(term.document_frequency for term in found):
@@ -121,7 +126,11 @@ def read(
         words=frozenset(word.casefold() for word in words),
         telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
         latest=means.later and bool(_LATEST.search(text)),
-        general=means.general and is_general(query) and not (names and unknown < 1),
+        owners=speaks_of_owner(said) or bool(names and unknown < 1),
+        general=is_general(said) and not (names and unknown < 1),
+        greeting=is_greeting(said),
+        heard=max(len(words), len(terms)) <= BARE
+        and all(each.document_frequency for each in terms),
         unheard=len(words) <= BARE and not catalog.words.holds_any(terms),
         names=frozenset(term.text for term in names),
         unknown_names=unknown,
@@ -140,6 +149,11 @@ def _telling(text: str, language: str) -> str:
         words = _WORD.findall(text)
         return " ".join(word for word in words if word.casefold() not in _STOP_WORDS)
     return without_function_words(text, language)
+
+
+def _is_heard(words: Sequence[str], terms: Sequence[Term]) -> bool:
+    few = max(len(words), len(terms)) <= BARE
+    return few and all(each.document_frequency for each in terms)
 
 
 def is_common(term: Term, chunks: int) -> bool:
