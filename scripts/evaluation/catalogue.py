@@ -73,6 +73,7 @@ PLANS = (
     Plan("typos", "typos", FACTS, (probes.ranked(),)),
     Plan("new topic", "facts", FACTS, (probes.turn(UNRELATED_TALK),)),
     Plan("unrelated", "unrelated", FACTS, (probes.disturbed(),)),
+    Plan("unrelated, english", "unrelated/english", FACTS, (probes.disturbed(),)),
     Plan("follow-ups", "followups", FACTS, (probes.turn(),)),
     Plan("procedures", "procedures", ("facts", "procedures"), (probes.whole(),)),
     Plan("strings", "strings", ("strings",), (probes.ranked(),)),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.search.asked.question import Question
 from assistant.memory.text.times.period import Period
 from assistant.workspace.folder import PROCEDURE_FILES
 
@@ -98,6 +99,34 @@ class Ranked:
         """Which of them say what to do, and nothing of whom they are asked of."""
         told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
         return told[self.layout.source[self.positions]]
+
+    def strength(self, question: Question, rows: Matrix, *, instructed: bool) -> float:
+        """How good the best match is, by what the question asks for; below 0 it is worth nothing.
+
+        `rows` are the signals of the first of the candidates. Unless it is `instructed` what to do,
+        more is asked of a procedure.
+        """
+        told = self.instructions()[: len(rows)] & (not instructed)
+        best = (self._strength(question, rows[told == each], each) for each in (False, True))
+        return max(best)
+
+    def idle(self, question: Question, rows: Matrix) -> frozenset[int]:
+        """Which of these candidates are instructions that the question is not about."""
+        told = np.flatnonzero(self.instructions()[: len(rows)]).tolist()
+        near = (self._strength(question, rows[n : n + 1], instruction=True) for n in told)
+        return frozenset(n for n, strength in zip(told, near, strict=True) if strength < 0)
+
+    def _strength(self, question: Question, rows: Matrix, instruction: bool) -> float:
+        return strength(
+            rows,
+            question.unknown_names,
+            known_names=bool(question.names) and not question.unknown_names,
+            general=self.general,
+            instruction=instruction,
+            unheard=question.unheard,
+            understood=self.understood,
+            chunks=len(self.layout),
+        )
 
 
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:

@@ -66,6 +66,8 @@ OF_FACTS = {
 UNHEARD = 3
 """So many passages are listed for words that memory does not know, and of what anybody could
 answer, if it were not for them."""
+GENERAL_AT = 0.5
+"""So far anybody could answer what is taken for general here."""
 NEARBY = "Memory says nothing of “{}”; this lies nearest to it"
 LED = 8
 """So many passages lead the list; then come those that what was said before leads to."""
@@ -156,18 +158,35 @@ class Recaller:
         abstain = self._settings.abstain if query.abstain is None else query.abstain
         if not (abstain and self.means.abstaining):
             return _Listed(_passages(found), [], False, False)
+        return self._judged(question, query, ranked, scored, found, only)
+
+    def _judged(
+        self,
+        question: Question,
+        query: Query,
+        ranked: Ranked,
+        scored: Sequence[Scored],
+        found: Sequence[Scored],
+        only: str | None,
+    ) -> _Listed:
+        """What of the candidates found, in order, is worth its tokens."""
         rows, known = ranked.matrix, self._embedder.languages
         if self.means.abroad and question.language in known:
             rows = as_in_english(rows, scored, known)
-        strength = _strength(question, ranked, rows, instructed=only is not None)
-        weak = strength < 0
+        found_at = [each.chunk.id for each in scored]
+        idle = ranked.idle(question, rows[: len(scored)]) if only is None else ()
+        unasked = {found_at[place] for place in idle}
+        of_use = [each for each in found if each.chunk.id not in unasked]
+        strength = ranked.strength(question, rows, instructed=only is not None)
         free = query.k is not None or bool(question.periods) or not self.means.floor
-        worth = 0 if weak else plausible(found, math.inf if free else strength)
+        worth = plausible(of_use, math.inf if free else strength) if strength >= 0 else 0
         unheard = question.unheard and not is_of_another_language(scored, question.language)
-        if unheard or ranked.general > 0.5:
+        if unheard or ranked.general > GENERAL_AT:
             worth = min(worth, UNHEARD)
-        rest = _passages(found[worth:]) if query.why else []
-        return _Listed(_passages(found[:worth]), rest, weak and bool(found), unheard)
+        listed = of_use[:worth]
+        rest = [each for each in found if each not in listed] if query.why else []
+        weak = strength < 0 and bool(found)
+        return _Listed(_passages(listed), _passages(rest), weak, unheard)
 
     def _vectors(
         self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]
@@ -257,29 +276,6 @@ class Recaller:
         shares = [talk[n] if turn else alone[n] for n, turn in enumerate(turns)]
         chunks = [as_of(each.chunk, day) for each in stored]
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
-
-
-def _strength(question: Question, ranked: Ranked, rows: Matrix, *, instructed: bool) -> float:
-    """How good the best match is, by what the question asks for; below 0 it is worth nothing.
-
-    `rows` are the signals of the first of the candidates.
-
-    Unless it is `instructed` what to do, more is asked of a procedure.
-    """
-    told = ranked.instructions()[: len(rows)] & (not instructed)
-    return max(
-        ranking.strength(
-            rows[told == instruction],
-            question.unknown_names,
-            known_names=bool(question.names) and not question.unknown_names,
-            general=ranked.general,
-            instruction=instruction,
-            chunks=len(ranked.layout),
-            unheard=question.unheard,
-            understood=ranked.understood,
-        )
-        for instruction in (False, True)
-    )
 
 
 def _passages(found: Sequence[Scored]) -> list[Passage]:

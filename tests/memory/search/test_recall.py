@@ -289,6 +289,10 @@ def test_a_procedure_is_no_answer_to_what_is_asked_of_the_owner(
     recaller = remember("- The cat sleeps on the radiator.\n", embedder)
     assert recaller.recall(Query("what is my name")).abstained
     assert "dates first" in best(recaller, "plan a trip")
+    named = remember("- The cat sleeps on the radiator.\n- My name is Jutta.\n", embedder)
+    for question in ("what is my name", "name"):
+        assert [text for text in texts(named.recall(Query(question))) if "owner" in text] == []
+        assert "Jutta" in best(named, question)
 
 
 def test_a_passage_is_found_by_where_it_stands(
