@@ -8,16 +8,12 @@ tells on what, how well they hold elsewhere, and what each signal earns.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.search.asked.question import Question
 from assistant.memory.text.times.period import Period
-from assistant.workspace.folder import PROCEDURE_FILES
 
 Weights = Mapping[str, float]
 
@@ -77,56 +73,6 @@ _FADING_DAYS = 5.0
 """A thing is often told some days after it was: what was recorded d days later counts e^(-d/5)."""
 _YEAR_SHARE = 0.5
 """A year says half as much as a day or a month."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Candidates, best first: where they stand in the layout, their scores and signals; how far
-    the question was understood, and how probably anybody could answer it."""
-
-    layout: Layout
-    positions: Rows
-    scores: NDArray[np.float32]
-    matrix: Matrix
-    understood: float
-    general: float
-
-    def turns(self) -> NDArray[np.bool_]:
-        """Which of them are turns of a conversation."""
-        return self.layout.turn[self.positions]
-
-    def instructions(self) -> NDArray[np.bool_]:
-        """Which of them say what to do, and nothing of whom they are asked of."""
-        told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
-        return told[self.layout.source[self.positions]]
-
-    def strength(self, question: Question, rows: Matrix, *, instructed: bool) -> float:
-        """How good the best match is, by what the question asks for; below 0 it is worth nothing.
-
-        `rows` are the signals of the first of the candidates. Unless it is `instructed` what to do,
-        more is asked of a procedure.
-        """
-        told = self.instructions()[: len(rows)] & (not instructed)
-        best = (self._strength(question, rows[told == each], each) for each in (False, True))
-        return max(best)
-
-    def idle(self, question: Question, rows: Matrix) -> frozenset[int]:
-        """Which of these candidates are instructions that the question is not about."""
-        told = np.flatnonzero(self.instructions()[: len(rows)]).tolist()
-        near = (self._strength(question, rows[n : n + 1], instruction=True) for n in told)
-        return frozenset(n for n, strength in zip(told, near, strict=True) if strength < 0)
-
-    def _strength(self, question: Question, rows: Matrix, instruction: bool) -> float:
-        return strength(
-            rows,
-            question.unknown_names,
-            known_names=bool(question.names) and not question.unknown_names,
-            general=self.general,
-            instruction=instruction,
-            unheard=question.unheard,
-            understood=self.understood,
-            chunks=len(self.layout),
-        )
 
 
 def score(matrix: Matrix, weights: Weights = WEIGHTS) -> NDArray[np.float32]:

@@ -31,9 +31,10 @@ from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.letters import LOOKED_AT, by_letters
 from assistant.memory.search.means import ALL
 from assistant.memory.search.novelty import with_room
-from assistant.memory.search.ranking import SIGNALS, Matrix, Ranked, Weights
+from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, plausible
 from assistant.memory.search.signals import (
+    Ranked,
     View,
     empty,
     match_section,

@@ -1,4 +1,4 @@
-"""Each signal of `ranking` for the candidates of one question."""
+"""Each signal of `ranking` for the candidates of one question, and how good the best of them is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.postings import Postings
-from assistant.memory.search import lexical
+from assistant.memory.search import lexical, ranking
 from assistant.memory.search.above import Above
 from assistant.memory.search.asked.question import Question
 from assistant.memory.search.lexical import Grains
 from assistant.memory.search.ranking import SIGNALS, Matrix
 from assistant.memory.search.similarity import Similarity
 from assistant.memory.search.traits import TraitColumns
+from assistant.workspace.folder import PROCEDURE_FILES
 
 UNTITLED = 0.4
 """What stands under no telling heading counts as under one that is so near, of its own cosine."""
@@ -35,6 +36,56 @@ class View:
         """Of a layout; read further as questions need it."""
         grains = Grains.of(layout)
         return cls(layout, grains, TraitColumns(catalog, layout), Above(catalog, grains))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates, best first: where they stand in the layout, their scores and signals; how far
+    the question was understood, and how probably anybody could answer it."""
+
+    layout: Layout
+    positions: Rows
+    scores: NDArray[np.float32]
+    matrix: Matrix
+    understood: float
+    general: float
+
+    def turns(self) -> NDArray[np.bool_]:
+        """Which of them are turns of a conversation."""
+        return self.layout.turn[self.positions]
+
+    def instructions(self) -> NDArray[np.bool_]:
+        """Which of them say what to do, and nothing of whom they are asked of."""
+        told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
+        return told[self.layout.source[self.positions]]
+
+    def strength(self, question: Question, rows: Matrix, *, instructed: bool) -> float:
+        """How good the best match is, by what the question asks for; below 0 it is worth nothing.
+
+        `rows` are the signals of the first of the candidates. Unless it is `instructed` what to do,
+        more is asked of a procedure.
+        """
+        told = self.instructions()[: len(rows)] & (not instructed)
+        best = (self._strength(question, rows[told == each], each) for each in (False, True))
+        return max(best)
+
+    def idle(self, question: Question, rows: Matrix) -> frozenset[int]:
+        """Which of these candidates are instructions that the question is not about."""
+        told = np.flatnonzero(self.instructions()[: len(rows)]).tolist()
+        near = (self._strength(question, rows[n : n + 1], instruction=True) for n in told)
+        return frozenset(n for n, strength in zip(told, near, strict=True) if strength < 0)
+
+    def _strength(self, question: Question, rows: Matrix, instruction: bool) -> float:
+        return ranking.strength(
+            rows,
+            question.unknown_names,
+            known_names=bool(question.names) and not question.unknown_names,
+            general=self.general,
+            instruction=instruction,
+            unheard=question.unheard,
+            understood=self.understood,
+            chunks=len(self.layout),
+        )
 
 
 def match_words(
