@@ -1,13 +1,15 @@
 """The language a text is written in, and its words as they are compared: folded and stemmed.
 
-A language is told by its script, and one in Latin letters by its function words. Stems are
-Snowball's (Porter, 2001). English is left to FTS5, whose stemmer is Porter's own.
+A language is told by its script, and one in Latin letters by its function words, its days and
+months, and its letters; a name, like Zoë's, tells none. Stems are Snowball's (Porter, 2001).
+English is left to FTS5, whose stemmer is Porter's own.
 """
 
 import functools
 import re
 import threading
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 _FUNCTION_WORDS = {
@@ -112,11 +114,45 @@ _SHARED = frozenset(
 
 
 _WORD_WITH_SIGNS = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0d7f])*")
+_TELLING = {
+    "english": "after again always because before every never since until while",
+    "german": """dezember dienstag donnerstag drei freitag februar fünf geburtstag januar märz
+        mittwoch montag oktober samstag sechs sieben sonntag uhr vier zahnarzt zehn zwei""",
+    "spanish": """cinco cuatro cumpleaños diciembre enero febrero jueves julio junio lunes marzo
+        miércoles noviembre octubre septiembre sábado tres viernes""",
+    "french": """anniversaire août avril cinq décembre deux dimanche février janvier jeudi juillet
+        juin lundi mardi mercredi octobre quatre samedi trois vendredi""",
+    "italian": """compleanno dicembre domenica febbraio gennaio giovedì luglio lunedì martedì
+        mercoledì ottobre sabato settembre venerdì""",
+    "portuguese": """aniversário dezembro domingo fevereiro janeiro julho junho outubro quinta
+        segunda setembro sexta sábado terça""",
+    "dutch": """dinsdag donderdag januari maandag maart vrijdag verjaardag woensdag zaterdag
+        zondag""",
+}
+"""Words that say something, and in which language: most name a day or a month."""
+_NAMES_TOO = frozenset(["elle", "mia", "uma"])
+"""Of these words one that stands before a capital is a given name."""
 _OWN_LETTERS = (
-    ("german", re.compile(r"[äöüß]")),
-    ("spanish", re.compile(r"[ñ¿¡]")),
-    ("french", re.compile(r"[çèêëîôùûœ]|qu'|[cdjlmnst][’'](?=[aeéèêiouyh])")),
+    ("german", frozenset("äöüß")),
+    ("spanish", frozenset("ñ")),
+    ("french", frozenset("çèêîôùûœ")),
 )
+"""What only that language writes, in words without a capital: names keep their letters anywhere."""
+_OWN_MARKS = (
+    ("spanish", re.compile("[¿¡]")),
+    ("french", re.compile(r"(?:\b[CDJLMNSTcdjlmnst]|[Qq]u)['’][aeàéèêiouyh]")),
+    (
+        "german",
+        re.compile(
+            "ß|tür|schlüssel|kühl|müll(?!er)|büro|gäst|küche|früh|über|übung|prüf|rück|gebühr|wäsche"
+            "|möbel|führ(?!er\\b)|ärzt|häus|geschäft|gemüse|brötchen|käse|lösung|öffn|länge|höhe"
+            "|gärten|flüge|züge|plätze|brüder|mütter|töchter|getränk|gerät|räder|märkte|bücher"
+            "|verträge|vorschläge|vögel|zähne|mädchen|männ",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""What tells a language with a capital, too; of German the stems of nouns."""
 _stemming = threading.Lock()
 
 
@@ -130,11 +166,13 @@ def _function_words() -> dict[str, frozenset[str]]:
 
 @functools.cache
 def _told_by() -> dict[str, list[str]]:
-    """By each function word of a language in Latin letters, whose it is."""
+    """By each word that tells a language in Latin letters, whose it is."""
     told: dict[str, list[str]] = {}
     for language in ("english", *_LATIN):
-        for word in _function_words()[language] - _SHARED:
-            told.setdefault(word, []).append(language)
+        words = _function_words()[language].union(_TELLING[language].split())
+        for word in words - _SHARED:
+            if len(word) > 1:
+                told.setdefault(word, []).append(language)
     return told
 
 
@@ -151,16 +189,23 @@ def language_of(text: str) -> str:
     """The Snowball name of the language of a text, or its script's; English if nothing tells."""
     if told := language_of_script(text):
         return told
-    folded = text.casefold()
     counts = dict.fromkeys(("english", *_LATIN), 0)
-    told_by = _told_by()
-    for word in _WORD.findall(folded):
-        if len(word) > 1 and word in told_by:
-            for name in told_by[word]:
+    words, told_by = _WORD.findall(text), _told_by()
+    for word, after in zip(words, [*words[1:], ""], strict=False):
+        folded = word.casefold()
+        if not (folded in _NAMES_TOO and after[:1].isupper()):
+            for name in told_by.get(folded, ()):
                 counts[name] += 1
-    for name, letters in _OWN_LETTERS:
-        counts[name] += bool(letters.search(folded))
+    for name in () if text.isascii() and "'" not in text else _written_by(text, words):
+        counts[name] += 1
     return max(counts, key=lambda name: counts[name])
+
+
+def _written_by(text: str, words: Sequence[str]) -> set[str]:
+    """The languages in Latin letters of which a text has letters or marks."""
+    small = "".join(word for word in words if not word[0].isupper())
+    lettered = {name for name, letters in _OWN_LETTERS if not letters.isdisjoint(small)}
+    return lettered.union(name for name, marks in _OWN_MARKS if marks.search(text))
 
 
 def is_function_word(word: str, language: str) -> bool:
