@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.search.selection import KEPT, Scored
 
@@ -23,17 +25,30 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     """
     if any(each.chunk.status == "superseded" for each in found):
         return list(found)
-    near = (vectors @ vectors.T >= ALIKE).tolist()
-    read = [_read(each.chunk.plain) for each in found]
-    kept: list[int] = []
+    near = _nearer_the_top(vectors)
+    kept: set[int] = set()
     placed = list(found)
     for number, each in enumerate(found):
-        (told, _), alike = read[number], near[number]
-        if not each.turn and any(alike[place] and told <= read[place][1] for place in kept):
+        better = kept.intersection(near.get(number, ()))
+        if better and not each.turn and _is_told(each, [found[place] for place in better]):
             placed[number] = each.moved("said", each.score - GIVES_WAY)
         else:
-            kept.append(number)
+            kept.add(number)
     return sorted(placed, key=lambda each: -each.score)
+
+
+def _nearer_the_top(vectors: Vectors) -> dict[int, list[int]]:
+    """By the number of each: those before it whose meaning is alike."""
+    near: dict[int, list[int]] = {}
+    for number, place in np.argwhere(np.tril(vectors @ vectors.T >= ALIKE, -1)).tolist():
+        near.setdefault(number, []).append(place)
+    return near
+
+
+def _is_told(each: Scored, better: Sequence[Scored]) -> bool:
+    """Whether one of the better has every number and name of it."""
+    told = _read(each.chunk.plain)[0]
+    return any(told <= _read(other.chunk.plain)[1] for other in better)
 
 
 @lru_cache(KEPT)

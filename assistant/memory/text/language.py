@@ -10,6 +10,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 _FUNCTION_WORDS = {
@@ -91,6 +92,7 @@ _SCRIPTS = (
     ("korean", re.compile(r"[\uac00-\ud7af]")),
     ("chinese", re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")),
 )
+_LAST_LATIN = "\u024f"
 _STEMMED = frozenset(_FUNCTION_WORDS) - {"english"}
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]"
@@ -138,21 +140,15 @@ _OWN_LETTERS = (
     ("french", frozenset("çèêîôùûœ")),
 )
 """What only that language writes, in words without a capital: names keep their letters anywhere."""
-_OWN_MARKS = (
-    ("spanish", re.compile("[¿¡]")),
-    ("french", re.compile(r"(?:\b[CDJLMNSTcdjlmnst]|[Qq]u)['’][aeàéèêiouyh]")),
-    (
-        "german",
-        re.compile(
-            "ß|tür|schlüssel|kühl|müll(?!er)|büro|gäst|küche|früh|über|übung|prüf|rück|gebühr|wäsche"
-            "|möbel|führ(?!er\\b)|ärzt|häus|geschäft|gemüse|brötchen|käse|lösung|öffn|länge|höhe"
-            "|gärten|flüge|züge|plätze|brüder|mütter|töchter|getränk|gerät|räder|märkte|bücher"
-            "|verträge|vorschläge|vögel|zähne|mädchen|männ",
-            re.IGNORECASE,
-        ),
-    ),
+_GERMAN_NOUN = re.compile(
+    "ß|tür|schlüssel|kühl|müll(?!er)|büro|gäst|küche|früh|über|übung|prüf|rück|gebühr|wäsche|möbel"
+    "|führ(?!er\\b)|ärzt|häus|geschäft|gemüse|brötchen|käse|lösung|öffn|länge|höhe|gärten|flüge|züge"
+    "|plätze|brüder|mütter|töchter|getränk|gerät|räder|märkte|bücher|verträge|vorschläge|vögel|zähne"
+    "|mädchen|männ",
+    re.IGNORECASE,
 )
-"""What tells a language with a capital, too; of German the stems of nouns."""
+"""Parts of words with a capital that are no names."""
+_ELISION = re.compile(r"(?:\b[CDJLMNSTcdjlmnst]|[Qq]u)['’][aeàéèêiouyh]")
 _stemming = threading.Lock()
 
 
@@ -178,7 +174,7 @@ def _told_by() -> dict[str, list[str]]:
 
 def language_of_script(text: str) -> str:
     """The language that a text's script tells; none, if it is in Latin letters."""
-    for language, letters in () if text.isascii() else _SCRIPTS:
+    for language, letters in () if text.isascii() or max(text) <= _LAST_LATIN else _SCRIPTS:
         if 3 * len(letters.findall(text)) > len(text):
             return language
     return ""
@@ -189,23 +185,41 @@ def language_of(text: str) -> str:
     """The Snowball name of the language of a text, or its script's; English if nothing tells."""
     if told := language_of_script(text):
         return told
+    words, told_by = _WORD.findall(text.casefold()), _told_by()
+    if not _NAMES_TOO.isdisjoint(words):
+        words = _without_names(_WORD.findall(text))
+    told = [told_by[word] for word in words if word in told_by]
+    written = () if text.isascii() and "'" not in text else _written_by(text)
+    if not written and all("english" in languages for languages in told):
+        return "english"
     counts = dict.fromkeys(("english", *_LATIN), 0)
-    words, told_by = _WORD.findall(text), _told_by()
-    for word, after in zip(words, [*words[1:], ""], strict=False):
-        folded = word.casefold()
-        if not (folded in _NAMES_TOO and after[:1].isupper()):
-            for name in told_by.get(folded, ()):
-                counts[name] += 1
-    for name in () if text.isascii() and "'" not in text else _written_by(text, words):
+    for name in chain(*told, written):
         counts[name] += 1
     return max(counts, key=lambda name: counts[name])
 
 
-def _written_by(text: str, words: Sequence[str]) -> set[str]:
+def _without_names(words: Sequence[str]) -> list[str]:
+    """The words, folded, but those that name somebody."""
+    pairs = zip(words, [*words[1:], ""], strict=False)
+    return [
+        folded
+        for word, after in pairs
+        if (folded := word.casefold()) not in _NAMES_TOO or not after[:1].isupper()
+    ]
+
+
+def _written_by(text: str) -> set[str]:
     """The languages in Latin letters of which a text has letters or marks."""
-    small = "".join(word for word in words if not word[0].isupper())
-    lettered = {name for name, letters in _OWN_LETTERS if not letters.isdisjoint(small)}
-    return lettered.union(name for name, marks in _OWN_MARKS if marks.search(text))
+    odd = [word for word in _WORD.findall(text) if not word.isascii()]
+    small = "".join(word for word in odd if not word[0].isupper())
+    found = {name for name, letters in _OWN_LETTERS if not letters.isdisjoint(small)}
+    if _GERMAN_NOUN.search(" ".join(odd)):
+        found.add("german")
+    if _ELISION.search(text):
+        found.add("french")
+    if not {"¿", "¡"}.isdisjoint(text):
+        found.add("spanish")
+    return found
 
 
 def is_function_word(word: str, language: str) -> bool:

@@ -111,6 +111,8 @@ class InvertedIndex:
 
     def _tokens(self, text: str) -> list[str]:
         """The distinct tokens of a text, in order."""
+        if not text.strip():
+            return []
         with self._turn:
             tokenizing = self._tokenizing
             tokenizing.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (text,))

@@ -49,17 +49,15 @@ class Spelling:
         odd = [
             word
             for word in dict.fromkeys(_WORD.findall(text))
-            if not is_function_word(word, language) and not self._is_a_word(word, language)
+            if not is_function_word(word, language) and not self._is_whole(word)
         ]
         meant = {word: self._meant(word, language) for word in odd[:WORDS]}
         return _WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
 
-    def _is_a_word(self, word: str, language: str) -> bool:
-        """Whether the model knows it, or what it is the plural of, as a whole, or it is listed."""
+    def _is_whole(self, word: str) -> bool:
+        """Whether the model knows it, or what it is the plural of, as a whole."""
         shortest = min(self._embedder.count_tokens(each) for each in (word, word.rstrip("s")))
-        if shortest - self._embedder.count_tokens("") <= 1:
-            return True
-        return f'"{word.casefold()}":'.encode() in _words(language)
+        return shortest - self._embedder.count_tokens("") <= 1
 
     def _meant(self, word: str, language: str) -> str:
         """What a word that memory does not know stands for, if anything."""
@@ -71,11 +69,17 @@ class Spelling:
             if _may_be(word, other, distance, changed := _is_changed(folded(word), other), language)
             and self._is_known(other, language)
         }
+        if not odds or _is_listed(word, language):
+            return word
         best = sorted(other for other in odds if odds[other] == min(odds.values()))
         return " ".join(each.capitalize() if word[0].isupper() else each for each in best[:MEANT])
 
     def _is_known(self, word: str, language: str) -> bool:
         return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
+
+
+def _is_listed(word: str, language: str) -> bool:
+    return f'"{word.casefold()}":'.encode() in _words(language)
 
 
 @lru_cache(2)
