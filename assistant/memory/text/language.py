@@ -183,13 +183,13 @@ def language_of_script(text: str) -> str:
 @functools.lru_cache(4096)
 def language_of(text: str) -> str:
     """The Snowball name of the language of a text, or its script's; English if nothing tells."""
-    if told := language_of_script(text):
-        return told
+    if script := language_of_script(text):
+        return script
     words, told_by = _WORD.findall(text.casefold()), _told_by()
     if not _NAMES_TOO.isdisjoint(words):
         words = _without_names(_WORD.findall(text))
     told = [told_by[word] for word in words if word in told_by]
-    written = () if text.isascii() and "'" not in text else _written_by(text)
+    written = set() if text.isascii() and "'" not in text else _written_by(text)
     if not written and all("english" in languages for languages in told):
         return "english"
     counts = dict.fromkeys(("english", *_LATIN), 0)
