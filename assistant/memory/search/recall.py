@@ -32,7 +32,7 @@ from assistant.memory.search.letters import LOOKED_AT, by_letters
 from assistant.memory.search.means import ALL
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
-from assistant.memory.search.selection import Scored, arrange, plausible
+from assistant.memory.search.selection import Scored, arrange, behind, plausible
 from assistant.memory.search.signals import (
     Ranked,
     View,
@@ -153,6 +153,7 @@ class Recaller:
             lettered = from_abroad(lettered, question.language)
             if is_of_another_script(scored, question.text):
                 question = replace(question, unknown_names=0.0)
+        lettered = behind(lettered, question.dating)
         found = arrange(lettered, question.telling, latest=question.latest, later=self.means.later)
         if self.means.room and not question.latest and ranked.understood >= KNOWN:
             found = with_room(found, self._vectors(ranked, found, scored))

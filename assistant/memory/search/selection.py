@@ -20,7 +20,7 @@ CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
 LATEST_SCORES = 4.0
 """So if the latest is asked for."""
-SAME_SUBJECT = 2.0
+SAME_SUBJECT = 3.0
 """So if the latest is asked for of what both hold, whatever their words."""
 OPENING = 3
 """Texts that begin with so many of the same words, and half of their words, say two things of the
@@ -36,8 +36,10 @@ SURE = 8
 """So many are listed if they are plausible at all."""
 FAR = 7.0
 """The others must not lie so far below the best."""
-MORE = 130
+MORE = 180
 """So many others there are for each unit of the strength of the best match."""
+NOT_ASKED = 4.0
+"""By so much less counts what a question mentions only to name a time."""
 KEPT = 4096
 """Of so many texts the words are kept from one question to the next."""
 STEP = 0.001
@@ -72,6 +74,14 @@ def arrange(
     """
     placed = _successors_above(_once(found))
     return _later_first(placed, asked, latest) if later else placed
+
+
+def behind(found: Iterable[Scored], dating: Set[str]) -> list[Scored]:
+    """What tells when an event was, behind: "before the move" asks for what was so before it."""
+    return [
+        each.moved("event", each.score - NOT_ASKED) if each.chunk.id in dating else each
+        for each in found
+    ]
 
 
 def plausible(found: Sequence[Scored], strength: float = math.inf) -> int:

@@ -156,6 +156,7 @@ def test_an_event_with_one_known_day_is_a_time(
     asked = read(index.store.catalog, text)
     index.close()
     assert [each.iso for each in asked.periods] == expected
+    assert bool(asked.dating) == bool(expected)
 
 
 OURS = """# Memory
@@ -165,6 +166,10 @@ OURS = """# Memory
 - Сын Матвей ходит к логопеду.
 - Lady Pelham's dog bites men with hats.
 - The plumber is Ada. Another plumber is called Bo.
+- The landlord is Herr Weiss.
+- Cat: Schnurri, grey.
+- The tunnel is closed on Fridays, the tunnel Friday shuttle runs.
+- The client for Harbour Meadows is the Canal & River Trust.
 """
 
 
@@ -177,6 +182,10 @@ OURS = """# Memory
         ("what does my husband Tomasz do", "what does my husband Tomasz do"),
         ("how do I thank the lady next door", "how do I thank the lady next door"),
         ("when does my wife come", "when does my wife come"),
+        ("when can I call the landlord", "when can I call the landlord Weiss"),
+        ("what does our cat eat", "what does our cat Schnurri eat"),
+        ("is the tunnel open", "is the tunnel open"),
+        ("how many trees are by the canal", "how many trees are by the canal"),
     ],
 )
 def test_whom_the_owner_means_is_called_by_name(

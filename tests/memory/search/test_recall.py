@@ -190,6 +190,23 @@ def test_a_time_in_the_question_is_matched_with_dates(facts: Recaller) -> None:
     assert "Jenůfa" in best(facts, "what did Ina see last May?")
 
 
+def test_what_tells_when_an_event_was_is_no_answer_to_what_was_before_it(
+    remember: Remember, embedder: PolyglotEmbedder
+) -> None:
+    recaller = remember(
+        "# Memory\n\n## Remembered -- 2024-03-02\n\n- Joined the Riverside gym.\n"
+        "\n## Remembered -- 2023-01-05\n\n- I train at the Old Baths every Monday.\n",
+        embedder,
+    )
+    assert "Old Baths" in best(recaller, "where did I train before the Riverside gym?")
+
+
+def test_to_hold_the_only_word_of_a_question_is_not_to_cover_it(facts: Recaller) -> None:
+    (alone,) = (each.signals["covered"] for each in happened(facts, "Jenůfa?")[:1])
+    whole = happened(facts, "the opera was Jenůfa and Ina cried")[0].signals["covered"]
+    assert 0 < alone < whole / 2
+
+
 def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: PolyglotEmbedder) -> None:
     twice = remember("# Memory\n\n- Drinks tea.\n\n## Later\n\n- drinks TEA\n", embedder)
     assert len(twice.recall(Query("what do I drink")).passages) == 1

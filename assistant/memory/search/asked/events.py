@@ -23,6 +23,8 @@ OPENING = 4
 """Words that a fact begins with."""
 LONGEST_FACT = 240
 """A longer text speaks of more than its event."""
+_Days = dict[date, str]
+"""The day of an event, if it is known, and the id of the fact that tells it."""
 _DAY = len("2026-05-08")
 _A_DAY = timedelta(days=1)
 _WORD = re.compile(r"[^\W\d_]+")
@@ -68,63 +70,60 @@ _TO_COME = re.compile(
 )
 
 
-def times(text: str, language: str, catalog: Catalog, today: date) -> Iterator[Period]:
-    """The times that a question names by events of which memory knows the day."""
+def times(text: str, language: str, catalog: Catalog, today: date) -> Iterator[tuple[Period, str]]:
+    """The times that a question names by events of which memory knows the day, and by which fact
+    (its id)."""
     for asked in chain.from_iterable(form.finditer(text) for form in _ASKED):
-        day = _day_of(asked["event"], language, catalog, today)
-        if day is None:
-            continue
-        if asked["before"]:
-            yield Period(date.min, day - _A_DAY)
-        elif day < today:
-            yield Period(day if asked["since"] else day + _A_DAY, today)
+        for day, fact in _day_of(asked["event"], language, catalog, today).items():
+            if asked["before"]:
+                yield Period(date.min, day - _A_DAY), fact
+            elif day < today:
+                yield Period(day if asked["since"] else day + _A_DAY, today), fact
 
 
-def _day_of(event: str, language: str, catalog: Catalog, today: date) -> date | None:
+def _day_of(event: str, language: str, catalog: Catalog, today: date) -> _Days:
     """The one day that memory has for an event, by both of its words or by the first."""
     words = [word for word in _WORD.findall(event) if not is_function_word(word, language)]
     if not words or event.split()[0] not in (words[0], f"{words[0]}'s", f"{words[0]}’s"):
-        return None
-    days = _days(" ".join(words), language, catalog) or _days(words[0], language, catalog)
-    if len(days) != 1:
-        return None
-    day = days.pop()
-    return _latest(day, today) if _YEARLY.search(words[0]) else day
+        return {}
+    found = _days(" ".join(words), language, catalog) or _days(words[0], language, catalog)
+    yearly = _YEARLY.search(words[0])
+    return {_latest(day, today) if yearly else day: fact for day, fact in found.items()}
 
 
-def _days(words: str, language: str, catalog: Catalog) -> set[date]:
-    """The days of the facts that hold all of these words; what tells several days has none.
+def _days(words: str, language: str, catalog: Catalog) -> _Days:
+    """The day of the fact that holds all of these words; what tells several days has none.
 
     A fact that names no day, and speaks of nothing to come, was recorded when it was so.
     """
     terms = catalog.words.terms(words, language)
     if not terms or not all(0 < term.document_frequency <= MOST_FACTS for term in terms):
-        return set()
+        return {}
     rows = [found for found, _ in catalog.words.in_chunks(terms).values()]
     shared = functools.reduce(np.intersect1d, rows)
     layout = catalog.layout()
     if np.isin(shared, layout.rowid[layout.turn]).any():  # a talk dates what is said, not what was
-        return set()
+        return {}
     chunks = [stored.chunk for stored in catalog.chunks(shared.tolist())]
     current = [each for each in chunks if each.status == "current"]
     dated = [each for each in current if each.mentions]
     told = {mention for each in dated for mention in each.mentions}
     if any(len(each.plain) > LONGEST_FACT for each in dated):
-        return set()
+        return {}
     if not dated:
         return _recorded(current, words, language)
     sure = len(dated) == 1 and len(told) == 1 and len(min(told)) == _DAY
-    return {period(min(told)).start} if sure else set()
+    return {period(min(told)).start: dated[0].id} if sure else {}
 
 
-def _recorded(facts: Sequence[Chunk], words: str, language: str) -> set[date]:
+def _recorded(facts: Sequence[Chunk], words: str, language: str) -> _Days:
     """The day on which the one fact was recorded that tells of an event; of several the one that
     begins with it."""
     past = [each for each in facts if each.date and not _TO_COME.search(each.plain)]
     event = stem(words.split()[0].casefold(), language)
     begin = [each for each in past if event in _stems(each.plain, language)]
     telling = past if len(past) == 1 else begin
-    return {date.fromisoformat(telling[0].date or "")} if len(telling) == 1 else set()
+    return {date.fromisoformat(each.date or ""): each.id for each in telling if len(telling) == 1}
 
 
 def _stems(text: str, language: str) -> list[str]:

@@ -4,6 +4,7 @@ Most facts about a person, a pet or a place say the name alone. So the name is p
 that stand for it, where memory tells exactly whose it is.
 """
 
+import calendar
 import re
 
 from assistant.memory.index.sqlite.catalog import Catalog
@@ -21,16 +22,23 @@ _OURS = (
 )
 _THE = r"the|der|die|das|dem|den|el|la|le"
 _MEANT = re.compile(rf"\b(?:{_OURS}|{_THE})\s+([^\W\d_]{{3,}})", re.IGNORECASE)
-_NAME = r"[A-ZÀ-ÞА-ЯЁ][a-zß-ÿа-яё]\w+"
-_OWNERS = rf"(?i:{_OURS}|{_THE}|the owner['’]s|the user['’]s)"
-_CALLED = r"(?i:is called|is|heißt|se llama|s['’]appelle|зовут)"
-_OURS_AND_NAME = re.compile(
-    rf"(?:\b{_OWNERS}\s+|^(?=[А-Я]))(?P<word>[^\W\d_]+),?\s+(?:{_CALLED}\s+)?(?P<name>{_NAME})"
+_TITLES = r"(?:(?:Mrs|Ms|Mr|Miss|Dr|Prof|Herr|Frau|Señora?|Madame|Monsieur)\b\.?\s+)?"
+_NAME = rf"{_TITLES}(?!{'|'.join(calendar.day_name)})(?P<name>[A-ZÀ-ÞА-ЯЁ][a-zß-ÿа-яё]\w+)"
+_MINE = rf"(?i:{_OURS}|the owner['’]s|the user['’]s)"
+_CALLED = r"\s+(?i:is called|is|heißt|se llama|s['’]appelle|зовут)\s+"
+_WORD = r"(?P<word>[^\W\d_]+)"
+_FORMS = tuple(
+    map(
+        re.compile,
+        (
+            rf"(?:\b{_MINE}\s+|^(?=[А-Я])){_WORD}(?:,?\s+|{_CALLED}){_NAME}",
+            rf"\b(?i:{_THE})\s+{_WORD}(?:,\s+|{_CALLED}){_NAME}",
+            rf"^{_WORD}:\s+{_NAME}",
+            rf"\b{_NAME}(?:,| (?i:is|ist|es|est))\s+{_MINE}\s+{_WORD}",
+            rf"\b{_NAME}(?:,| (?i:is|ist|es|est))\s+(?i:{_THE})\s+{_WORD}(?=[.,;:)]|$)",
+        ),
+    )
 )
-_NAME_AND_OURS = re.compile(
-    rf"\b(?P<name>{_NAME})(?:,| (?i:is|ist|es|est))\s+{_OWNERS}\s+(?P<word>[^\W\d_]+)"
-)
-_FORMS = (_OURS_AND_NAME, _NAME_AND_OURS)
 
 
 def named(text: str, language: str, catalog: Catalog) -> str:

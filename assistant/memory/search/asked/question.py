@@ -72,6 +72,7 @@ class Question:
     `owners`: it speaks of its owner, or of a name that memory knows. `general`: it asks for what
     anybody could answer, by its form; `greeting`: for nothing. `heard`: it is a word or two that
     memory has; `unheard`: that it has not.
+    `dating` are the ids of the facts that tell when the events were that it names a time by.
     """
 
     text: str
@@ -90,6 +91,7 @@ class Question:
     names: frozenset[str]
     unknown_names: float
     periods: tuple[Period, ...]
+    dating: frozenset[str]
 
 
 def read(
@@ -114,7 +116,7 @@ def read(
     names = [] if language in CAPITALISES_NOUNS else _names(text, language, catalog)
     unknown = _share_unknown(names, catalog)
     common = {term.text for term in terms if is_common(term, chunks)}
-    times = events.times(text, language, catalog, today) if means.events else ()
+    times = dict(events.times(text, language, catalog, today)) if means.events else {}
     return Question(
         text=text,
         language=language,
@@ -135,6 +137,7 @@ def read(
         names=frozenset(term.text for term in names),
         unknown_names=unknown,
         periods=(*periods(text, today), *times),
+        dating=frozenset(times.values()),
     )
 
 
