@@ -21,9 +21,6 @@ from assistant.workspace.folder import PROCEDURE_FILES
 UNTITLED = 0.4
 """What stands under no telling heading counts as under one that is so near, of its own cosine."""
 
-ENOUGH = 3
-"""Of a question of fewer words some fact holds most by chance, and covering it counts less."""
-
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -105,8 +102,7 @@ def match_words(
     put(matrix, "bm25", found.window / whole)
     put(matrix, "bm25_section", found.section / whole)
     alone = ~grains.layout.turn[positions]
-    told = min(1.0, len(question.terms) / ENOUGH)
-    put(matrix, "covered", told * (found.covered / whole) ** 2 * alone)
+    put(matrix, "covered", (found.covered / whole) ** 2 * alone)
     put(matrix, "name", found.names / np.float32(len(question.names) or 1))
 
 

@@ -201,12 +201,6 @@ def test_what_tells_when_an_event_was_is_no_answer_to_what_was_before_it(
     assert "Old Baths" in best(recaller, "where did I train before the Riverside gym?")
 
 
-def test_to_hold_the_only_word_of_a_question_is_not_to_cover_it(facts: Recaller) -> None:
-    (alone,) = (each.signals["covered"] for each in happened(facts, "Jenůfa?")[:1])
-    whole = happened(facts, "the opera was Jenůfa and Ina cried")[0].signals["covered"]
-    assert 0 < alone < whole / 2
-
-
 def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: PolyglotEmbedder) -> None:
     twice = remember("# Memory\n\n- Drinks tea.\n\n## Later\n\n- drinks TEA\n", embedder)
     assert len(twice.recall(Query("what do I drink")).passages) == 1
