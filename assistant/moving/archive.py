@@ -1,4 +1,4 @@
-"""One archive with all that a workspace is: its markdown, its sessions, its journal.
+"""One archive with all that a workspace is: its files, its sessions, its journal.
 
 What is derived is left out, since it is made again. `restore` makes the same files again, byte for
 byte, or none.
@@ -14,26 +14,28 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import assistant
 from assistant.disk import locking, storage
-from assistant.errors import ImportFailure, UsageError, WorkspaceError
-from assistant.moving.package import check_member
+from assistant.errors import ImportFailure, StorageError, UsageError, WorkspaceError
+from assistant.moving.package import LARGE, check_member
 from assistant.workspace.folder import Workspace
 from assistant.workspace.stores import STORES
 
 MANIFEST = "assistant-export.json"
 VERSION = 1
-EXPORTED = ("memory", "profile", "journal", "history", "review", "sessions", "reading", "imported",
-            "evaluations")  # fmt: skip
-"""The stores that are exported; others are derived, or another machine's."""
+EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sessions", "bootstrap",
+            "reading", "imported", "heartbeat", "evaluations")  # fmt: skip
+"""The program's own stores that are exported; others are derived, or another machine's."""
+BLOCK = 1 << 20
+"""Bytes of a file that are held at once."""
 
 
-def export(place: Workspace, to: Path) -> list[str]:
-    """Write the archive; returns the names of what is in it. Raises UsageError, StorageError.
+def export(place: Workspace, to: Path) -> tuple[list[str], list[str]]:
+    """Write the archive; returns the names of what is in it, and of the links that are left out.
 
-    Memory is not written meanwhile.
+    Memory is not written meanwhile. Raises UsageError, StorageError.
     """
     if to.exists():
         raise UsageError(f"{to} is there already", "Name another file")
@@ -43,10 +45,11 @@ def export(place: Workspace, to: Path) -> list[str]:
     with ExitStack() as held, storage.reported("written", to):
         storage.private_directory(place.locks)
         held.enter_context(locking.lock(place.ledger_lock))
+        names = {path.relative_to(place.root).as_posix(): path for path in _files(place)}
+        left = [path for path in _others(place) if path.is_symlink()]
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
         fresh = Path(name)
         held.callback(fresh.unlink, missing_ok=True)
-        names = {path.relative_to(place.root).as_posix(): path for path in _files(place)}
         with os.fdopen(descriptor, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 digests = {each: _add(archive, each, path) for each, path in sorted(names.items())}
@@ -57,7 +60,8 @@ def export(place: Workspace, to: Path) -> list[str]:
             file.flush()
             os.fsync(file.fileno())
         os.link(fresh, to)
-    return sorted(names)
+    links = {path.relative_to(place.root).as_posix() for path in left}
+    return sorted(names), sorted(links - names.keys())
 
 
 def restore(archive: Path, root: Path) -> list[str]:
@@ -89,15 +93,50 @@ def _files(place: Workspace) -> Iterator[Path]:
     for store in STORES:
         if store.name in EXPORTED:
             yield from store.files(place)
+    yield from (path for path in _others(place) if not path.is_symlink() and path.is_file())
+
+
+def _others(place: Workspace) -> Iterator[Path]:
+    """What else lies in the workspace, less git's store and archives like this one."""
+    for folder, folders, names in os.walk(place.root):
+        here = Path(folder)
+        yield from (path for name in names if not _is_ours(path := here / name))
+        yield from (path for name in folders if (path := here / name).is_symlink())
+        folders[:] = [each for each in folders if each != ".git" and here / each != place.private]
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is an archive of `export`."""
+    if path.suffix != ".zip":
+        return False
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return MANIFEST in packed.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
     """Put a file into the archive; its digest. One that grows meanwhile is taken as it was read."""
-    data = storage.read(path)
-    info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(info, data)
-    return hashlib.sha256(data).hexdigest()
+    try:
+        file = storage.open_file(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
+    with file:
+        info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+        small = info.file_size <= LARGE  # what is large and packed well looks like a bomb
+        info.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
+        with archive.open(info, "w", force_zip64=True) as packed:
+            return _copied(file, packed)
+
+
+def _copied(source: IO[bytes], to: IO[bytes]) -> str:
+    """Write all of a file to another; its digest."""
+    digest = hashlib.sha256()
+    while data := source.read(BLOCK):
+        digest.update(data)
+        to.write(data)
+    return digest.hexdigest()
 
 
 def _unpack(archive: Path, to: Path) -> list[str]:
@@ -107,12 +146,12 @@ def _unpack(archive: Path, to: Path) -> list[str]:
                 check_member(archive, member)
             files = _manifest(archive, packed)
             for name, digest in files.items():
-                data = packed.read(name)
-                if hashlib.sha256(data).hexdigest() != digest:
-                    raise ImportFailure(f"{name} in {archive} is damaged", "Copy it again")
                 path = to / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+                with packed.open(name) as source, path.open("wb") as file:
+                    found = _copied(source, file)
+                if found != digest:
+                    raise ImportFailure(f"{name} in {archive} is damaged", "Copy it again")
                 path.chmod((packed.getinfo(name).external_attr >> 16) & 0o777 or 0o600)
         return sorted(files)
     except FileNotFoundError as error:

@@ -175,10 +175,16 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
 ) -> None:
     memory.remember([Fact("Ada has the key"), Fact("Maybe", waits=True)])
     take(workspace, zipped(tmp_path / "1.zip", {"conversations.json": [simple("a", "Hi")]}), memory)
-    folder(workspace.root, {"memory/Tee ü.md": "grün\n", "skills/x/SKILL.md": "do\n"})
-    to = tmp_path / "all.zip"
-    names = archive.export(workspace, to)
-    assert "MEMORY.md" in names and ".assistant/review.jsonl" in names
+    files = ("memory/Tee ü.md", "skills/x/SKILL.md", ".gitignore", "MEMORY.md.orig", "plans/a.pdf")
+    folder(workspace.root, {name: f"{name}\n" for name in files})
+    folder(workspace.root, {".git/config": "", ".assistant/heartbeat.json": "{}"})
+    (workspace.root / "link.md").symlink_to(tmp_path)
+    to = workspace.root / "all.zip"
+    names, links = archive.export(workspace, to)
+    own = {"MEMORY.md", ".assistant/review.jsonl", ".assistant/heartbeat.json", *files}
+    assert links == ["link.md"] and own <= {*names}
+    assert not {"all.zip", ".git/config"} & {*names}
+    assert archive.export(workspace, tmp_path / "again.zip")[0] == names
     assert not any("index" in name or name.endswith(".lock") for name in names)
     with pytest.raises(UsageError, match="is there already"):
         archive.export(workspace, to)

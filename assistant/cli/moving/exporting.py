@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from assistant.cli.options import AsJson, print_json
-from assistant.display import counted
+from assistant.display import counted, spelled
 
 
 def register(cli: typer.Typer) -> None:
@@ -19,12 +19,14 @@ def export(
     path: Annotated[Path, typer.Argument(help="The zip archive to write.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write one archive of markdown, sessions and journal; `init --from` restores it."""
+    """Write one archive of all files, sessions and journal; `init --from` restores it."""
     from assistant.moving import archive  # behind `--help`
 
-    names = archive.export(context.obj.place(), path)
+    names, links = archive.export(context.obj.place(), path)
     if as_json:
-        print_json({"path": str(path), "files": list(names)})
+        print_json({"path": str(path), "files": names, "links_left_out": links})
         return
+    for link in links:
+        typer.echo(f"left out: {spelled(link)}, a link", err=True)
     typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
     typer.echo(f"`assistant init --from {path} DIR` makes the same workspace again.")
