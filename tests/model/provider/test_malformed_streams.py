@@ -338,7 +338,17 @@ CASES = [
         "a reply that was not streamed, as one event",
         bare([{"index": 0, "message": {"content": "Whole"}, "finish_reason": "stop"}]),
         "[DONE]",
+        text="Whole",
     ),
+    case(
+        "several answers, though one was asked for",
+        chunk({"content": "Hel"}),
+        bare([{"index": 1, "delta": {"content": "Another"}, "finish_reason": None}]),
+        chunk({"content": "lo"}),
+        *STOP,
+        text="Hello",
+    ),
+    case("a refusal", chunk({"refusal": "I will not"}), *STOP, text="I will not"),
     case(
         "text as a list of parts",
         chunk({"content": [{"type": "text", "text": "Hello"}, {"type": "image_url"}]}),

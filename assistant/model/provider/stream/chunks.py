@@ -35,15 +35,30 @@ class _Tap:
     def __init__(self, chunks: Iterator[Any], finish: Finish) -> None:
         self._chunks = chunks
         self._finish = finish
+        self._numbered = False
+        """Whether something of the first answer came, so that others are told from it."""
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
         chunk = next(self._chunks)
+        self._keep_to_one(chunk)
         self._finish.hear(chunk)
+        _take_message(chunk)
         _join_parts(chunk)
         return chunk
+
+    def _keep_to_one(self, chunk: Any) -> None:
+        """Leave only the answer that was begun first: nobody asked for others."""
+        choices = getattr(chunk, "choices", None)
+        if not choices:
+            return
+        numbers = [getattr(each, "index", None) or 0 for each in choices]
+        self._numbered = self._numbered or 0 in numbers
+        if self._numbered:
+            numbered = zip(numbers, choices, strict=True)
+            chunk.choices = [each for number, each in numbered if number == 0]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chunks, name)
@@ -60,21 +75,41 @@ def tapped(response: Any, finish: Finish) -> Any:
     return response
 
 
+def _take_message(chunk: Any) -> None:
+    """Make a delta of the message that some send whole as the one event of a stream."""
+    first = _first(chunk)
+    message = getattr(first, "message", None)
+    if not isinstance(message, dict) or getattr(first, "delta", None) is not None:
+        return
+    from openai.types.chat.chat_completion_chunk import ChoiceDelta  # litellm has loaded it
+
+    calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    numbered = [call | {"index": number} for number, call in enumerate(calls)]
+    first.delta = ChoiceDelta.construct(**message | {"tool_calls": numbered or None})
+
+
 def _join_parts(chunk: Any) -> None:
-    """Make a text of content that comes as a list of parts, which litellm would drop."""
-    choices = getattr(chunk, "choices", None)
-    delta: Any = getattr(choices[0], "delta", None) if choices else None
+    """Make a text of content that comes as a list of parts, or as a refusal, which litellm would
+    drop."""
+    delta: Any = getattr(_first(chunk), "delta", None)
     parts = getattr(delta, "content", None)
     if isinstance(parts, list):
         texts = (part.get("text") for part in parts if isinstance(part, dict))
         delta.content = "".join(text for text in texts if isinstance(text, str))
+    elif not parts and isinstance(refusal := getattr(delta, "refusal", None), str):
+        delta.content = refusal
 
 
 def _reason(chunk: Any) -> str | None:
     if isinstance(chunk, dict):
         return chunk.get("finish_reason") or None
+    return getattr(_first(chunk), "finish_reason", None)
+
+
+def _first(chunk: Any) -> Any:
+    """The answer in an adapter's chunk; None in one that is about usage alone."""
     choices = getattr(chunk, "choices", None)
-    return getattr(choices[0], "finish_reason", None) if choices else None
+    return choices[0] if choices else None
 
 
 def delta_of(chunk: Any) -> Delta:
