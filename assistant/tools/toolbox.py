@@ -175,7 +175,9 @@ class Toolbox:
         if not chosen.restores:
             return chosen.plan(in_all(self._redactor.redact, given))
         plan = chosen.plan(in_all(self._redactor.restore, given))
-        named = stand_ins(json.dumps(given, default=str)) if chosen.reveals else set()
+        named = stand_ins(json.dumps(given, default=str))
+        if not chosen.reveals:
+            named &= set(plan.secrets)
         return replace(plan, secrets=tuple(sorted(named)))
 
     def _available(self) -> dict[str, Tool]:

@@ -185,6 +185,7 @@ def _planned(access: Access, redactor: Redactor, changes: list[Change], done: st
     guarded = [change for change in changes if access.roots.guarded(change.path)]
     for change in changes:
         _check_secrets(redactor, change, guarded=change in guarded)
+    brought = {each for change in changes for each in _brought(redactor, change)}
     deletes = any(change.after is None for change in changes)
 
     def run() -> ToolResult:
@@ -195,6 +196,7 @@ def _planned(access: Access, redactor: Redactor, changes: list[Change], done: st
         run,
         Danger.DANGEROUS if guarded or deletes else Danger.MODERATE,
         detail=partial(diff, changes),
+        secrets=tuple(sorted(brought)),
         guarded=bool(guarded),
         places=tuple(str(change.path) for change in changes),
     )
@@ -202,9 +204,7 @@ def _planned(access: Access, redactor: Redactor, changes: list[Change], done: st
 
 def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> None:
     """Refuse a stand-in that stands for nothing here, and a secret new to a guarded file."""
-    before, after = (
-        (data or b"").decode("utf-8", "replace") for data in (change.before, change.after)
-    )
+    before, after = _texts(change)
     unknown = stand_ins(after) - stand_ins(before)
     if unknown:
         raise ToolError(f"{', '.join(sorted(unknown))} is not known here", "Read the file again")
@@ -212,6 +212,21 @@ def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> None
     if exposed:
         names = ", ".join(sorted(exposed))
         raise ToolError(f"{change.shown} would come to hold {names}", "Leave the secret out")
+
+
+def _brought(redactor: Redactor, change: Change) -> set[str]:
+    """The known secrets that a file holds after a change alone: any command can read them there."""
+    before, after = _texts(change)
+    known = redactor.known().items()
+    return {each for each, secret in known if secret in after and secret not in before}
+
+
+def _texts(change: Change) -> tuple[str, str]:
+    """What the file says before and after."""
+    before, after = (
+        (data or b"").decode("utf-8", "replace") for data in (change.before, change.after)
+    )
+    return before, after
 
 
 def _verb(change: Change) -> str:

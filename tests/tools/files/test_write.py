@@ -195,9 +195,15 @@ def test_a_secret_new_to_memory_is_refused(roots: Roots, workspace: Workspace) -
     verdict = box.review(ToolCall("1", "write_file", arguments))
     assert verdict.action == "deny"
     assert "would come to hold [[secret:DOOR]]" in verdict.reason
-    elsewhere = box.review(ToolCall("1", "write_file", {**arguments, "path": ".env"}))
-    assert not box.run(elsewhere).error
+    elsewhere = ToolCall("1", "write_file", {**arguments, "path": ".env"})
+    asked = box.review(elsewhere)
+    assert (asked.action, asked.detail.partition("\n")[0]) == (
+        "ask",
+        "It is given [[secret:DOOR]].",
+    )
+    assert not box.run(box.settle(asked, Decision("once"))).error
     assert (workspace.root / ".env").read_text() == "The door: open-sesame\n"
+    assert box.review(elsewhere).action == "run"  # it is there already
 
 
 def test_a_stand_in_for_nothing_known_is_not_written(call: Call, workspace: Workspace) -> None:
