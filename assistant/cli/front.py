@@ -3,6 +3,7 @@ at once if it is called plainly; `recall` and its like load a tree of their own 
 is for the whole tree, whose import alone takes longer than a hook's answer.
 """
 
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,10 +29,14 @@ def run() -> None:
         case ["mcp"] if _is_served(options):
             return
     if _command(sys.argv[1:]) in FACTS:
+        gc.disable()  # a tenth of what it takes to load these, and they stay until the end
         from assistant.cli import root
         from assistant.cli.memory import facts
 
-        return root.run(root.tree([facts]))
+        tree = root.tree([facts])
+        gc.freeze()
+        gc.enable()
+        return root.run(tree)
     from assistant.cli.main import run as by_the_tree
 
     by_the_tree()

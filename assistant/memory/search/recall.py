@@ -274,8 +274,11 @@ class Recaller:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
         stored = self.store.catalog.chunks(rows)
         turns = ranked.turns()[:limit].tolist()
-        talk, alone = (ranking.shares(ranked.matrix[:limit], each) for each in self._both)
-        shares = [talk[n] if turn else alone[n] for n, turn in enumerate(turns)]
+        talk, alone = self._both
+        shares = ranking.shares(ranked.matrix[:limit], alone)
+        if any(turns):
+            said = ranking.shares(ranked.matrix[:limit], talk)
+            shares = [said[n] if turn else shares[n] for n, turn in enumerate(turns)]
         chunks = [as_of(each.chunk, day) for each in stored]
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
