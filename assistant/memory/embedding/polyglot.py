@@ -38,7 +38,7 @@ _reading = threading.Lock()
 class PolyglotEmbedder:
     """An embedder that knows English, and reads other languages by the encoder. Thread-safe.
 
-    The encoder takes 110 MB and is loaded for the first text that needs it.
+    The encoder takes 120 MB and is loaded for the first text that needs it.
     """
 
     languages = LANGUAGES
