@@ -173,8 +173,8 @@ def _opened(text: str, forged: tuple["re.Pattern[str]", ...]) -> str:
     return "".join(chars)
 
 
-def quoted(text: str, indent: str = "  | ") -> str:
-    """The neutralised text without HTML comments, every line after the first behind `indent`.
+def quoted(text: str) -> str:
+    """The neutralised text without HTML comments, every line after the first behind a bar.
 
     No line of it begins where the prompt's own lines do, so none can pass for a heading, a list
     item or a speaker of the prompt.
@@ -182,7 +182,7 @@ def quoted(text: str, indent: str = "  | ") -> str:
     lines = re.split(
         r"[\n\v\f\x1c-\x1e\x85\u2028\u2029]", neutralised(uncommented(visible(text))).strip()
     )
-    return f"\n{indent}".join(lines)
+    return "\n  | ".join(lines)
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ workspace; what no process was there to see is found by the next.
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -77,13 +77,11 @@ class Read:
     failed: str = ""
 
 
-def read_ended(
-    place: Workspace, *, wait: bool = False, pause: Callable[[float], None] = time.sleep
-) -> Iterator[Read]:
+def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
     """Read the sessions that have ended, as each does if `wait`, until none is open or unread.
 
     Nothing is done if another process is at it, without a model, without trust, or if
-    `memory.capture` says so. `pause` waits so many seconds. Raises ConfigError, StorageError.
+    `memory.capture` says so. Raises ConfigError, StorageError.
     """
     held = _alone(place)
     if held is None:
@@ -96,7 +94,7 @@ def read_ended(
                     yield done
             if not wait or not any(each.open for each in coming):
                 return
-            pause(LOOK_SECONDS)
+            time.sleep(LOOK_SECONDS)
     finally:
         held.release()
 

@@ -3,16 +3,14 @@
 `.assistant/heartbeat.json` holds digests, numbers and the ids of sessions, never a word of a task.
 """
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from assistant.disk import locking, storage
 from assistant.display import shortened
 from assistant.errors import AssistantError
+from assistant.session import notebook
 from assistant.session.entries import AssistantEntry, InterruptedEntry
 from assistant.session.transcript import read
 from assistant.workspace.folder import Workspace
@@ -53,21 +51,12 @@ def path(place: Workspace) -> Path:
 
 def load(place: Workspace) -> Beats:
     """What is kept; nothing if it cannot be read."""
-    try:
-        raw = json.loads(storage.held(path(place)))
-        return Beats(raw["seen"], raw["tokens"], [News(**each) for each in raw["untold"]])
-    except (ValueError, KeyError, TypeError):
-        return Beats()
+    return notebook.load(path(place), Beats)
 
 
-@contextmanager
-def changing(place: Workspace) -> Iterator[Beats]:
+def changing(place: Workspace) -> AbstractContextManager[Beats]:
     """It, to be changed by this process alone; written at the end."""
-    storage.private_directory(place.private)
-    with locking.lock(path(place).with_suffix(".json.lock")):
-        known = load(place)
-        yield known
-        storage.replace(path(place), json.dumps(asdict(known)).encode())
+    return notebook.changing(path(place), Beats)
 
 
 def take_news(place: Workspace) -> list[str]:

@@ -9,13 +9,13 @@ import time
 
 LOOK_SECONDS = 1.0
 """How often its files are looked at, at the most: half a millisecond each time."""
+PACKAGE = "assistant"
 
 
 class Code:
-    """The files of a package that were loaded until now."""
+    """The files of the program that were loaded until now."""
 
-    def __init__(self, package: str = "assistant") -> None:
-        self._package = package
+    def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int] | None] = {}
         self._looked = 0.0
         self.look()
@@ -35,7 +35,7 @@ class Code:
         files = (
             getattr(module, "__file__", None)
             for name, module in modules
-            if name == self._package or name.startswith(f"{self._package}.")
+            if name == PACKAGE or name.startswith(f"{PACKAGE}.")
         )
         return [each for each in files if each]
 

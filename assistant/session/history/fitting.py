@@ -77,12 +77,12 @@ def measure(said: Sequence[Message]) -> int:
     )
 
 
-def render(history: History, *, left_out: int = 0, first_limit: int | None = None) -> list[Message]:
+def render(history: History, *, left_out: int = 0) -> list[Message]:
     """The history as messages: the first request, the summary of what followed, the turns.
 
     The summary is the assistant's, so that nothing in it speaks with the owner's voice.
     """
-    return messages(history.turns, _head(history, left_out, first_limit))
+    return messages(history.turns, _head(history, left_out, None))
 
 
 def fit(history: History, room: int, measured: Measure = measure) -> Fitted:

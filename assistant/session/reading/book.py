@@ -5,15 +5,13 @@ is nothing in it for a purge. Whoever loses it loses nothing but the count of th
 captured of a session is noted in its transcript.
 """
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from assistant.disk import locking, storage
 from assistant.display import counted
+from assistant.session import notebook
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """After a provider's failure a session is tried again so much later, and then given up."""
@@ -82,16 +80,7 @@ class Book:
 
 def load(path: Path) -> Book:
     """The book at `path`; a new one if there is none that can be read."""
-    try:
-        raw = json.loads(storage.held(path))
-        return Book(
-            raw["since"],
-            {name: Known(**known) for name, known in raw["sessions"].items()},
-            {month: int(count) for month, count in raw["tokens"].items()},
-            [News(**news) for news in raw["untold"]],
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return Book()
+    return notebook.load(path, Book)
 
 
 def month() -> str:
@@ -104,14 +93,9 @@ def spent(path: Path) -> int:
     return load(path).tokens.get(month(), 0)
 
 
-@contextmanager
-def changing(path: Path) -> Iterator[Book]:
+def changing(path: Path) -> AbstractContextManager[Book]:
     """The book, to be changed by this process alone; written at the end."""
-    storage.private_directory(path.parent)
-    with locking.lock(path.with_name(f"{path.name}.lock")):
-        book = load(path)
-        yield book
-        storage.replace(path, json.dumps(asdict(book)).encode())
+    return notebook.changing(path, Book)
 
 
 def take_news(path: Path, now: datetime) -> list[str]:

@@ -6,7 +6,6 @@ kept as they are when it is first met; what it says otherwise later is held back
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import msgspec
 
@@ -43,8 +42,8 @@ class Pin:
 class Pins:
     """The file of pins."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path or config.state_dir() / "mcp.json"
+    def __init__(self) -> None:
+        self._path = config.state_dir() / "mcp.json"
 
     def of(self, server: Server) -> Pin:
         """What is kept of a server. Raises StorageError."""
