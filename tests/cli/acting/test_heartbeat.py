@@ -58,7 +58,8 @@ def test_what_is_due_is_done_once_and_told(
 
     def answer(request: object) -> Reply | str:
         asked = json.dumps(request.body["messages"])
-        return answers["quiet task" if "quiet task" in asked else "spare key"].pop(0)
+        left = answers["quiet task" if "quiet task" in asked else "spare key"]
+        return left.pop(0) if left[1:] else left[0]  # by then another minute may have come
 
     with Provider(respond=answer) as provider:
         done = beats(place, provider.url)
