@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from assistant.memory.text.conflict_marks import conflict_in, without_marks
+from assistant.memory.text.conflict_marks import conflict_in, may_hold_one, without_marks
 from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
@@ -63,8 +63,7 @@ def doubt(data: bytes) -> str:
     if why := _unreadable(data):
         seen = "what can be read of it is recalled, and nothing is written to it"
         return f"is not UTF-8 text ({why}); {seen}. Save it as UTF-8"
-    marked = b"<" in data and b"<<<<<<<" in data  # looking for one byte is many times as fast
-    if marked and (line := conflict_in(data.decode())):
+    if may_hold_one(data) and (line := conflict_in(data.decode())):
         return f"holds a conflict of a merge (line {line}). Settle it; nothing is written to it"
     return ""
 

@@ -27,12 +27,21 @@ CONFLICTS = {
         "------- Contents of base", NONE, "+++++++ Contents of side #2", TWO,
         ">>>>>>> Conflict 1 of 1 ends",
     ),
+    "Perforce": (
+        ">>>> ORIGINAL //depot/memory.md#1", NONE, "==== THEIRS //depot/memory.md#2", TWO,
+        "==== YOURS //client/memory.md", ONE, "<<<<",
+    ),
+    "Perforce, half settled": (
+        ">>>> ORIGINAL memory.md#1", "==== THEIRS memory.md#2", TWO, "==== YOURS memory.md", ONE,
+    ),
     "half settled": ("<<<<<<< HEAD", ONE, "=======", TWO),
 }  # fmt: skip
 INNOCENT = {
     "a heading's underline": ("Keys", "=======", "", ONE),
     "a quote in a quote": (ONE, "", ">>>>>>> That is what he said"),
     "an example": ("```", *CONFLICTS["git"], "```", ONE),
+    "another example": ("```", *CONFLICTS["Perforce"], "```", ONE),
+    "four quotes deep": (">>>> ORIGINAL words", "", ONE, "<<<<", "==== THEIRS"),
     "a mark alone": ("<<<<<<< HEAD", ONE, "", "-------", "", TWO),
     "two of other lengths": ("<<<<<<< HEAD", ONE, "", "Keys", "==========", TWO),
 }
