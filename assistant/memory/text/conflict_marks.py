@@ -8,6 +8,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator
 from heapq import merge
+from itertools import chain
 
 from assistant.memory.text.markdown.blotting import holds
 
@@ -32,10 +33,9 @@ def conflict_in(text: str) -> int | None:
 def without_marks(text: str) -> str:
     """The text with the marks of its conflicts blotted out by spaces, all else at its place."""
     parts, at = [], 0
-    for conflict in _conflicts(text):
-        for start, end in conflict:
-            parts += [text[at:start], " " * (end - start)]
-            at = end
+    for start, end in sorted(chain.from_iterable(_conflicts(text))):
+        parts += [text[at:start], " " * (end - start)]
+        at = end
     return "".join([*parts, text[at:]]) if parts else text
 
 

@@ -60,6 +60,14 @@ def test_the_marks_of_a_conflict_are_known_and_are_no_facts(
     assert left == [line for line in lines if line.lstrip("+-").startswith((" The", "- The"))]
 
 
+def test_a_conflict_within_a_conflict_leaves_all_else_at_its_place() -> None:
+    ours, *rest = CONFLICTS["git"]
+    text = "\n".join([ours, *CONFLICTS["Perforce"], *rest])
+    shown = without_marks(text).split("\n")
+    assert [line for line in shown if line.strip()] == [NONE, TWO, ONE, ONE, TWO]
+    assert list(map(len, shown)) == list(map(len, text.split("\n")))
+
+
 @pytest.mark.parametrize("lines", INNOCENT.values(), ids=INNOCENT)
 def test_what_only_looks_like_a_conflict_is_none(lines: tuple[str, ...]) -> None:
     text = "\n".join(lines)
