@@ -125,3 +125,14 @@ def test_a_lock_that_hangs_is_named(workspace: Workspace) -> None:
     assert check(Globals(workspace.root)) == "free"
     with locking.lock(workspace.ledger_lock), pytest.raises(AssistantError, match="has held"):
         check(Globals(workspace.root))
+
+
+def test_what_stops_several_parts_is_one_fault(place: Path, run: Run) -> None:
+    (place / ".assistant/journal.jsonl").mkdir()
+    done = run("doctor", "--json")
+    findings = {each["name"]: each for each in json.loads(done.stdout)}
+    assert "journal.jsonl cannot be read" in findings["embedder"]["said"]
+    assert (
+        findings["index"]["said"] == findings["chroma"]["said"] == ("cannot be known: see embedder")
+    )
+    assert done.returncode == 1

@@ -56,11 +56,15 @@ def _findings(options: Globals, with_model: bool | None) -> "Iterator[Finding]":
         reach,
         services,
     )
-    from assistant.cli.doctor.check import examined
+    from assistant.cli.doctor.check import Finding, examined
 
+    told: dict[str, str] = {}
     for part in (machine, files, services, reach, programs):
         for name, check in part.CHECKS.items():
-            yield examined(name, check, options)
+            finding = examined(name, check, options)
+            if finding.state == "fault" and told.setdefault(finding.said, name) != name:
+                finding = Finding(name, "remark", f"cannot be known: see {told[finding.said]}")
+            yield finding
     if with_model is None and (model := services.model_name()):
         with_model = typer.confirm(f"Send {model} a word, to see whether it answers?", err=True)
     if with_model:
