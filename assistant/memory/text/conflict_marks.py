@@ -41,7 +41,7 @@ def without_marks(text: str) -> str:
 
 def may_hold_one(data: bytes) -> bool:
     """Whether bytes hold what a conflict begins with: looking for one is many times as fast."""
-    return any(begins[:1] in data and begins in data for begins in (b"<<<<<<<", b">>>> ORIGINAL"))
+    return any(begins[:1] in data and begins in data for begins in (b"<<<<<<<", b"ORIGINAL"))
 
 
 def _conflicts(text: str) -> Iterator[list[_SPAN]]:
@@ -52,7 +52,7 @@ def _conflicts(text: str) -> Iterator[list[_SPAN]]:
 
 def _of_perforce(text: str) -> Iterator[list[_SPAN]]:
     begun: list[_SPAN] = []
-    for mark in _marks(text, _PERFORCE, ">>>> ORIGINAL"):
+    for mark in _marks(text, _PERFORCE, "ORIGINAL"):
         if mark["begins"]:
             if len(begun) > 1:
                 yield begun

@@ -1,6 +1,8 @@
 """A text of which what takes a parser to read is blotted out."""
 
 import re
+from collections.abc import Iterator
+from heapq import merge
 
 BLOT = "\0"
 """Stands for each character of `blotted` text that is not to be read."""
@@ -10,6 +12,8 @@ _OPAQUE = re.compile(
     r"|\A---[ \t\r]*\n(?:[^\n]*\n)*?---[ \t\r]*$",
     re.MULTILINE,
 )
+OPAQUE = ("```", "~~~", "<!--")
+"""What begins it, but for front matter."""
 _OPENER = re.compile(r"`{3}|~{3}|<[A-Za-z/!?]")
 
 
@@ -21,11 +25,34 @@ def blotted(text: str) -> str | None:
     """
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return None
-    if text.startswith("---") or any(holds(text, mark) for mark in ("```", "~~~", "<!--")):
-        text = _OPAQUE.sub(lambda found: re.sub(r"[^\n]", BLOT, found[0]), text)
+    text = _without_opaque(text)
     if text.startswith("---"):
         return None
     return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text
+
+
+def _without_opaque(text: str) -> str:
+    """The text with what takes a parser blotted out; looked at are only the lines that may begin
+    it, which is many times as fast in a long text."""
+    parts, at = [], 0
+    for begin in _beginnings(text):
+        if begin >= at and (found := _OPAQUE.match(text, begin)):
+            parts += [text[at:begin], re.sub(r"[^\n]", BLOT, found[0])]
+            at = found.end()
+    return "".join([*parts, text[at:]]) if parts else text
+
+
+def _beginnings(text: str) -> Iterator[int]:
+    """Where the text begins, and each line that starts with a mark, in order."""
+    yield 0
+    yield from merge(*(_lines_with(text, mark) for mark in OPAQUE if holds(text, mark)))
+
+
+def _lines_with(text: str, mark: str) -> Iterator[int]:
+    at = text.find(f"\n{mark}")
+    while at >= 0:
+        yield at + 1
+        at = text.find(f"\n{mark}", at + 1)
 
 
 def holds(text: str, mark: str) -> bool:
