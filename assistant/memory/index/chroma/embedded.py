@@ -125,6 +125,9 @@ class EmbeddedStore(VectorStore):
     def _check_home(self) -> None:
         """Raise MemoryFailure if the workspace was moved, and leave nothing where it was: Chroma
         makes its folder with all those above."""
+        if self._home == MISSING:  # nobody has made it yet
+            storage.private_directory(self._directory)
+            self._home = _inode(self._directory.parent)
         if _inode(self._directory.parent) == self._home:
             return
         if self._client is not None:
