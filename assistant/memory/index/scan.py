@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.index.sqlite.packed import Packed
+from assistant.memory.index.sqlite.packed import Arrays, Packed
 from assistant.memory.index.sqlite.signs import Signs, shortlist, unpack_signs
 
 EXACT = 20_000
@@ -38,7 +38,7 @@ class Scan:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._packed = Packed("signs")
+        self._packed = Packed("signs", _signs)
         self._kept: _Kept | None = None
 
     def nearest(
@@ -69,16 +69,13 @@ class Scan:
         layout, kept = self._catalog.layout(), self._kept
         if kept is None or kept.layout is not layout:
             if len(layout) > EXACT:
-                kept = _Kept(layout, None, self._signs(layout))
+                with self._catalog.database.using() as db:
+                    _, (signs,) = self._packed.read(db)
+                kept = _Kept(layout, None, signs)
             else:
                 kept = _Kept(layout, self._vectors(layout, kept), None)
             self._kept = kept
         return kept
-
-    def _signs(self, layout: Layout) -> Signs:
-        """The signs of all vectors."""
-        with self._catalog.database.using() as db:
-            return unpack_signs([signs for _, signs in self._packed.read(db)], len(layout))
 
     def _vectors(self, layout: Layout, before: _Kept | None) -> NDArray[np.float16] | None:
         """All vectors; those that were at hand `before` are not read again."""
@@ -95,3 +92,8 @@ class Scan:
         if len(new):
             vectors[~known] = new
         return vectors
+
+
+def _signs(packed: bytes, count: int) -> Arrays:
+    """The packed signs of so many vectors, as columns."""
+    return (unpack_signs([packed], count),)

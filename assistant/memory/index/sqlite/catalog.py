@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.memory.embedding.embedder import FingerprintOf
-from assistant.memory.index.sqlite.columns import Layout, unpack
+from assistant.memory.index.sqlite.columns import Layout, layout_of, unpack
 from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
@@ -51,7 +51,7 @@ class Catalog(Found):
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
         self._layouts: dict[int, Layout] = {}
-        self._packed = Packed("layout")
+        self._packed = Packed("layout", unpack)
         self.vocabulary = Vocabulary(self.database)
         self._generation = int(self.fact("generation") or 0)
         self.words = InvertedIndex(self.database, lambda: self.generation)
@@ -196,7 +196,7 @@ class Catalog(Found):
             generation = self.generation
             layout = self._layouts.get(generation)
             if layout is None:
-                layout = unpack(generation, self._packed.read(db))
+                layout = layout_of(generation, *self._packed.read(db))
                 latest = {
                     number: each for number, each in self._layouts.items() if number > generation
                 }

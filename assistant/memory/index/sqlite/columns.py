@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.index.sqlite.database import CatalogDamaged
+from assistant.memory.index.sqlite.packed import Arrays, Sizes
 from assistant.memory.text.dialogue import label, number, speaks, turns
 
 Rows = NDArray[np.int64]
@@ -27,6 +28,7 @@ _LAYOUT = np.dtype(
         ("until", "<i4"),
     ]
 )
+_COLUMNS = ("rowid", "section", "vector", "length", "superseded", "turn", "date", "until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +81,26 @@ def pack(rows: Sequence[tuple[Any, ...]]) -> bytes:
     return np.array(packed, dtype=_LAYOUT).tobytes()
 
 
-def unpack(generation: int, sources: Sequence[tuple[str, bytes]]) -> Layout:
-    """The layout of all sources, from their names and packed parts, in order."""
-    table = np.frombuffer(b"".join(packed for _, packed in sources), dtype=_LAYOUT)
-    sizes = [len(packed) // _LAYOUT.itemsize for _, packed in sources]
-    ordinals = [np.arange(size, dtype=np.int32) for size in sizes]
-    section = np.ascontiguousarray(table["section"])
-    talk = turns(section, np.ascontiguousarray(table["label"]), table["spoken"])
+def unpack(packed: bytes, _count: int) -> Arrays:
+    """The columns of whole sources, from their packed parts, in order."""
+    table = np.frombuffer(packed, dtype=_LAYOUT)
+    own = {name: np.ascontiguousarray(table[name]) for name in _LAYOUT.names or ()}
+    own["turn"] = turns(own["section"], own["label"], own["spoken"])
+    return tuple(own[name] for name in _COLUMNS)
+
+
+def layout_of(generation: int, sizes: Sizes, columns: Arrays) -> Layout:
+    """The layout of all sources, from how many chunks each has and their columns."""
+    own = dict(zip(_COLUMNS, columns, strict=True))
+    counts = np.array([size for _, size in sizes], dtype=np.int32)
+    begin = np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
     return Layout(
         generation=generation,
-        sources=tuple(name for name, _ in sources),
-        rowid=np.ascontiguousarray(table["rowid"]),
-        source=np.repeat(np.arange(len(sources), dtype=np.int32), sizes),
-        section=section,
-        vector=np.ascontiguousarray(table["vector"]),
-        ordinal=np.concatenate(ordinals) if sizes else np.empty(0, dtype=np.int32),
-        length=np.ascontiguousarray(table["length"]),
-        superseded=np.ascontiguousarray(table["superseded"]),
-        turn=talk,
-        date=np.ascontiguousarray(table["date"]),
-        until=np.ascontiguousarray(table["until"]),
-        place=_places(table["rowid"]),
+        sources=tuple(name for name, _ in sizes),
+        source=np.repeat(np.arange(len(sizes), dtype=np.int32), counts),
+        ordinal=np.arange(len(begin), dtype=np.int32) - begin,
+        place=_places(own["rowid"]),
+        **own,
     )
 
 
