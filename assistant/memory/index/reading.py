@@ -19,10 +19,14 @@ def stands(path: str, known: Source) -> bool:
         found = os.stat(path)  # noqa: PTH116
     except OSError:
         return False
-    size, changed, renamed = found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    if known.stat != (found.st_ino, size, changed, renamed):
-        return False
-    return known.read_ns - max(changed, renamed) > RACY_NS
+    now = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return known.stat == now and proof(known) is not None
+
+
+def proof(known: Source) -> Stat | None:
+    """The stat by which a file is certainly as it was read; None if none tells."""
+    settled = known.read_ns - max(known.stat.mtime_ns, known.stat.ctime_ns) > RACY_NS
+    return known.stat if settled else None
 
 
 def stat_of(path: str) -> Stat:

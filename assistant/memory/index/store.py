@@ -17,9 +17,11 @@ from assistant.memory.index.ahead import kept_for
 from assistant.memory.index.belonging import MANIFEST, belongs
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.dense import DenseIndex
+from assistant.memory.index.reading import proof
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sqlite.examining import Examination, are_large, drop_unless_whole
+from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
 from assistant.memory.index.stand_in import StandIn, sweep, takes_writes
 from assistant.settings.memory import IndexSettings
@@ -116,12 +118,14 @@ class IndexStore:
             if self._examination.damaged is not None:
                 raise self._examination.damaged
 
-    def unsaid(self, fact: str) -> dict[str, str]:
-        """The files that do not state a fact, each with the digest of what was indexed of it."""
+    def unsaid(self, fact: str) -> dict[str, tuple[str, Stat | None]]:
+        """The files that do not state a fact, each with the digest of what was indexed of it, and
+        the stat that proves it to be so still, if one does."""
         with self.catalog.database.using():
             stating = {stored.chunk.source for stored in self.catalog.stating(fact)}
             sources = self.catalog.sources().values()
-        return {each.name: each.sha256 for each in sources if each.name not in stating}
+        silent = (each for each in sources if each.name not in stating)
+        return {each.name: (each.sha256, proof(each)) for each in silent}
 
     def size(self) -> int:
         """The bytes of the index on disk."""

@@ -24,6 +24,7 @@ from assistant.memory.local.redaction import Redaction
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.recall import Recaller
 from assistant.memory.search.survey.diary import Diary
+from assistant.memory.writing.draft import State
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.purge.conductor import Purge
 from assistant.memory.writing.review import Review
@@ -81,8 +82,8 @@ class Parts:
     def _wait_for(self, what: str) -> None:
         self.progress(what, 0, 0)
 
-    def _unsaid(self, fact: str) -> Mapping[str, str]:
-        """The states of files, by their digests, that certainly do not state a fact.
+    def _unsaid(self, fact: str) -> Mapping[str, State]:
+        """The states of files that certainly do not state a fact.
 
         Of a long one, or one with a secret, the index may have other words than the file.
         """

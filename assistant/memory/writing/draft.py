@@ -9,9 +9,11 @@ from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown.lines import line_digest, lines_above, lines_below
 from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.record.writes import Edit
-from assistant.memory.writing.saving import Seen, Tell, look, no_word, put
+from assistant.memory.writing.saving import Seen, Sign, Tell, look, no_word, put, sign_of
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 
+State = tuple[str, Sign | None]
+"""The digest of a file, and its sign, if that proves the digest."""
 _BOM = "\ufeff"
 
 
@@ -60,6 +62,15 @@ class Draft:
             )
             self._digest[source] = DIGESTS.of(data.removeprefix(_BOM.encode()))
         return self._digest[source]
+
+    def is_unread(self, source: str, sign: Sign | None) -> bool:
+        """Whether a file was not read, and has this sign: there is no need to."""
+        if sign is None or source in self._text:
+            return False
+        try:
+            return sign_of(f"{self._workspace.root}/{source}") == sign
+        except OSError:
+            return False
 
     def is_text(self, source: str) -> bool:
         """Whether a file can be read, and is UTF-8."""

@@ -10,7 +10,7 @@ from assistant.memory.base import Passage
 from assistant.memory.text.chunks import Chunk, chunks_of
 from assistant.memory.text.markdown import superseding
 from assistant.memory.text.markdown.words import is_struck
-from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.draft import Draft, State
 from assistant.memory.writing.finding import line_stating, stands_alone
 from assistant.memory.writing.markup.items import Splice, escape
 from assistant.memory.writing.markup.removal import removal, with_emptied_heading
@@ -24,24 +24,27 @@ LONG = 200
 _HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 
 
-Unsaid = Callable[[str], Mapping[str, str]]
-"""The states of files, by their digests, that are known not to state a fact."""
+Unsaid = Callable[[str], Mapping[str, State]]
+"""The states of files that are known not to state a fact."""
 
 
-def nothing_known(fact: str) -> Mapping[str, str]:
+def nothing_known(fact: str) -> Mapping[str, State]:
     """Knows nothing of any file."""
     return {}
 
 
 def stated(
-    draft: Draft, sources: Sequence[str], fact: str, unsaid: Mapping[str, str]
+    draft: Draft, sources: Sequence[str], fact: str, unsaid: Mapping[str, State]
 ) -> tuple[str, int] | None:
     """The file and line of the passage, in any memory file, that says this already; those that are
     still as `unsaid` knows them are not searched."""
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
+        digest, sign = unsaid.get(source, (None, None))
+        if draft.is_unread(source, sign):
+            continue
         if source != MEMORY_FILE and not draft.is_text(source):
             continue  # nothing in it can be recalled
-        if unsaid.get(source) == draft.digest(source):
+        if digest == draft.digest(source):
             continue
         if line := line_stating(draft.text(source), source, fact):
             return source, line

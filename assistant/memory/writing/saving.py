@@ -103,7 +103,7 @@ class _Save:
         assert self._fresh is not None
         if self._guard is None:
             done = self._made(self._fresh)
-        elif _signed(self._target) != self.seen.sign:
+        elif sign_of(self._target) != self.seen.sign:
             return False
         elif self._in_place:
             done = self._overwritten(self._guard)
@@ -183,9 +183,10 @@ def _who(target: Path) -> str:
     return " and ".join(writers(target)) or "another program"
 
 
-def _signed(path: Path) -> Sign | None:
+def sign_of(path: str | Path) -> Sign | None:
+    """Of a file as it is now; None if there is none. Raises OSError."""
     try:
-        return _sign(path.stat())
+        return _sign(os.stat(path))  # noqa: PTH116
     except FileNotFoundError:
         return None
 

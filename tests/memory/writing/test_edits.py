@@ -7,9 +7,10 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunks import chunks_of, passage
-from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.draft import Draft, State
 from assistant.memory.writing.edits import difference, removals, stated, strike
 from assistant.memory.writing.markup.items import Splice
+from assistant.memory.writing.saving import sign_of
 from assistant.workspace.folder import Workspace
 
 DAY = date(2026, 11, 22)
@@ -64,9 +65,29 @@ def test_a_fact_is_stated_wherever_it_stands(draft: Draft, workspace: Workspace)
     assert stated(draft, sources, "ben keeps bees.", {}) == ("MEMORY.md", 7)
     assert stated(draft, sources, "The train leaves at 7", {}) == ("memory/trips.md", 1)
     assert stated(draft, sources, "The train leaves at 8", {}) is None
-    searched = {"MEMORY.md": draft.digest("MEMORY.md"), "memory/trips.md": "as it was before"}
+    searched: dict[str, State] = {
+        "MEMORY.md": (draft.digest("MEMORY.md"), None),
+        "memory/trips.md": ("as it was before", None),
+    }
     assert stated(draft, sources, "ben keeps bees.", searched) is None
     assert stated(draft, sources, "The train leaves at 7", searched) == ("memory/trips.md", 1)
+
+
+def test_a_file_is_searched_unless_it_is_as_it_was_known(workspace: Workspace) -> None:
+    (workspace.root / "memory").mkdir()
+    name = "memory/people.md"
+    path = workspace.root / name
+    path.write_text("- Dora paints\n")
+    known: dict[str, State] = {name: (Draft(workspace).digest(name), sign_of(path))}
+    assert stated(Draft(workspace), [name], "Dora paints", known) is None
+    path.write_text("- Ed sings\n- Dora paints\n")
+    assert stated(Draft(workspace), [name], "Dora paints", known) == (name, 2)
+    edited = Draft(workspace)
+    known = {name: (edited.digest(name), sign_of(path))}
+    edited.edit(name, Splice(0, "", "- Flo runs\n"))
+    assert stated(edited, [name], "Flo runs", known) == (name, 1)
+    path.unlink()
+    assert stated(Draft(workspace), [name], "Dora paints", known) is None
 
 
 @pytest.mark.parametrize(
