@@ -7,6 +7,7 @@ can be found.
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import os
 import resource
@@ -38,6 +39,8 @@ PROGRESS_SECONDS = 0.1
 """The least time between two reports of progress."""
 IN_USE_SECONDS = 300.0
 """After so long without a client of its own settings it leaves for one of others."""
+REST_SECONDS = 3.0
+"""So long after an answer it gives back what it let go of, once."""
 MOST_CONNECTIONS = 2048
 """Beyond this the connection idle for longest is closed; its client connects again by itself."""
 
@@ -66,7 +69,7 @@ class Server:
         self.gone = asyncio.Event()
         self._leaving = asyncio.Event()
         self._connections: set[Connection] = set()
-        self._started = self._last_used = time.monotonic()
+        self._started = self._last_used = self._given_back = time.monotonic()
         self._suited = time.time()
         self._reported = 0.0
         self._notices: list[str] = []
@@ -119,8 +122,12 @@ class Server:
                 return
             if not self._listener.stands():
                 await self._listen_again()
-            if self._is_idle():
+            resting = self._resting()
+            if resting > self._idle_seconds:
                 self.leave("idle")
+            elif time.monotonic() - self._given_back > resting > REST_SECONDS:
+                _give_back()
+                self._given_back = time.monotonic()
 
     async def _listen_again(self) -> None:
         self._hush()
@@ -131,11 +138,12 @@ class Server:
         else:
             logger.info("the socket was lost; listening again")
 
-    def _is_idle(self) -> bool:
+    def _resting(self) -> float:
+        """Seconds since it was asked last; 0 while it is at work."""
         if any(each.asked is not None for each in self._connections):
-            return False
+            return 0.0
         used = max([self._last_used, *(each.used for each in self._connections)])
-        return time.monotonic() - used > self._idle_seconds
+        return time.monotonic() - used
 
     def is_leaving(self) -> bool:
         """Whether no more requests are taken."""
@@ -240,6 +248,12 @@ class Server:
         for connection in self._connections:
             if connection.asked is not None:
                 connection.tell(progress)
+
+
+def _give_back() -> None:
+    """Return to the system what was let go of: glibc alone keeps it, and only glibc knows this."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _resident_bytes() -> int:

@@ -193,24 +193,26 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
     telling = [_telling(each.chunk.plain) for each in found]
     held = [_held(each.chunk, asked) for each in found]
     days = [_day(each.chunk) for each in found]
+    gone = [each.chunk.status == "superseded" for each in found]
     close = LATEST_SCORES if latest else CLOSE_SCORES
     for above, first in enumerate(found):
+        least, day, of = first.score - close, days[above], held[above]
         for below in range(above + 1, min(above + TWINS_APART, len(found))):
             second = found[below]
-            if second.score < first.score - close:
+            if second.score < least:
                 break
-            alike = held[above] == held[below]
-            if not (alike or latest) or days[below] < days[above]:
+            if gone[above] or gone[below] or days[below] < day:
                 continue
-            if days[below] == days[above] and not _is_further_down(second.chunk, first.chunk):
+            alike = of == held[below]
+            if not (alike or latest):
                 continue
-            if "superseded" in (first.chunk.status, second.chunk.status):
+            if days[below] == day and not _is_further_down(second.chunk, first.chunk):
                 continue
             twins = alike and (
                 _share_most(telling[above], telling[below])
                 or (not (first.turn or second.turn) and _begin_alike(words[above], words[below]))
             )
-            same = latest and alike and _is_subject(held[above], asked)
+            same = latest and alike and _is_subject(of, asked)
             newer = same and second.score >= first.score - SAME_SUBJECT
             if twins or newer or (latest and _in_one_log(first.chunk, second.chunk)):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
@@ -230,7 +232,8 @@ def _is_subject(held: Set[str], asked: Set[str]) -> bool:
 
 def _share_most(words: Set[str], others: Set[str]) -> bool:
     """Whether two texts say the same of the same, but for numbers."""
-    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
+    least = TWINS * (len(words) + len(others))
+    return 2 * min(len(words), len(others)) >= least > 0 and 2 * len(words & others) >= least
 
 
 def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:
