@@ -103,6 +103,8 @@ class Taking:
         self._facts: dict[str, Fact] = {}
         self._seen: set[str] = set()
         self._texts: dict[str, tuple[str, str]] = {}
+        self._marks = set[str]()
+        """Of the documents that are still to be written."""
         self._size = 0
         self._named: dict[str, str] = {}
         self._together = token_hex(6)
@@ -200,7 +202,7 @@ class Taking:
             self.report.documents.count("new" if there is None else "grown")
             self._texts[source] = (there or "").removeprefix("\ufeff"), found.text
             self._size += len(found.text)
-        self._record.add(mark)
+        self._marks.add(mark)
         if self._size > MOST_TOGETHER or len(self._texts) == AT_ONCE:
             self._write()
 
@@ -218,9 +220,9 @@ class Taking:
     def _write(self) -> None:
         """Write documents, so that `undo` takes them back together."""
         texts, self._texts, self._size = self._texts, {}, 0
-        if self._memory is None or not texts:
-            return
-        replace_files(self._place, texts, Origin(self._origin), self._together)
+        if self._memory is not None and texts:
+            replace_files(self._place, texts, Origin(self._origin), self._together)
+        self._record |= self._marks
 
     def _was_taken(self, mark: str) -> bool:
         return mark in self._record and not self._again

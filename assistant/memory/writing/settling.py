@@ -89,8 +89,10 @@ def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
 def _complete(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:
     """Make the rest of a write over several files, where its place has not changed."""
     for edit in edits:
-        removed = images.read(edit.removed) if edit.removed else None
+        removed = images.read(edit.removed) if edit.removed else ""
         text = draft.text(edit.source)
-        if removed and text.count(removed) == 1:
+        if removed is not None and draft.digest(edit.source) == edit.before:
+            draft.edit(edit.source, Splice(edit.at, removed, edit.inserted))
+        elif removed and text.count(removed) == 1:
             draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
     draft.save()

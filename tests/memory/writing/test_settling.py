@@ -3,10 +3,11 @@
 import pytest
 
 from assistant.disk import storage
-from assistant.memory.base import Fact
+from assistant.memory.base import Fact, Origin
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.record.journal import Journal
 from assistant.memory.writing.record.writes import Edit, Write
+from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, temporary
@@ -51,3 +52,17 @@ def test_a_file_that_a_dead_writer_was_writing_into_is_completed(
     assert memory(workspace).startswith(after if torn else "saved by the owner since\n")
     assert temporary(workspace) == []
     assert path.samefile(path.with_name("link"))
+
+
+def test_a_write_over_several_new_files_that_broke_off_is_completed(workspace: Workspace) -> None:
+    commits = Commits(workspace)
+    texts = {f"memory/n{number}.md": f"- fact {number}\n" for number in range(5)}
+    commits.replace({name: ("", text) for name, text in texts.items()}, Origin("owner"))
+    begun = workspace.journal.read_text().splitlines(keepends=True)[:-1]
+    workspace.journal.write_text("".join(begun))  # it was not acknowledged
+    for name in list(texts)[2:]:
+        (workspace.root / name).unlink()
+    later = Commits(workspace)
+    with later.locked():
+        assert {name: (workspace.root / name).read_text() for name in texts} == texts
+    assert not later.journal.pending()
