@@ -242,10 +242,11 @@ class Recaller:
         return understanding(question.text, self._embedder)
 
     def _generality(self, question: Question, vector: NDArray[np.float32]) -> float:
-        """How probably anybody could answer a question. A vector tells it in the default model's
-        space alone, which other languages are mapped to."""
+        """How probably anybody could answer a question; none of those that name what memory knows.
+        A vector tells it in the default model's space alone, which other languages are mapped to."""
         languages = self._embedder.languages
-        if not self.means.general or (question.heard and not question.greeting):
+        named = bool(question.names) and question.unknown_names < 1
+        if not self.means.general or named or (question.heard and not question.greeting):
             return 0.0
         if languages and not question.greeting and question.language in ("english", *languages):
             mapped = question.language != "english"
