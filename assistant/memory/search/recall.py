@@ -243,7 +243,9 @@ class Recaller:
 
     def _generality(self, question: Question, vector: NDArray[np.float32]) -> float:
         """How probably anybody could answer a question; none of those that name what memory knows.
-        A vector tells it in the default model's space alone, which other languages are mapped to."""
+
+        A vector tells it in the default model's space alone, which other languages are mapped to.
+        """
         languages = self._embedder.languages
         named = bool(question.names) and question.unknown_names < 1
         if not self.means.general or named or (question.heard and not question.greeting):
