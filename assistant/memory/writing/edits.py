@@ -40,10 +40,9 @@ def stated(
     still as `unsaid` knows them are not searched."""
     for source in dict.fromkeys([MEMORY_FILE, *sources]):
         digest, sign = unsaid.get(source, (None, None))
-        if draft.is_unread(source, sign):
-            continue
-        if source != MEMORY_FILE and not draft.is_text(source):
-            continue  # nothing in it can be recalled
+        is_ours = source == MEMORY_FILE  # read in any case: its save is compared with what it was
+        if not is_ours and (draft.is_unread(source, sign) or not draft.is_text(source)):
+            continue  # it says what it did, or nothing in it can be recalled
         if digest == draft.digest(source):
             continue
         if line := line_stating(draft.text(source), source, fact):
