@@ -183,7 +183,7 @@ class Recaller:
         free = query.k is not None or bool(question.periods) or not self.means.floor
         worth = plausible(of_use, math.inf if free else strength) if strength >= 0 else 0
         unheard = question.unheard and not is_of_another_language(scored, question.language)
-        if unheard or ranked.general > GENERAL_AT:
+        if unheard or (ranked.general > GENERAL_AT and query.k is None):
             worth = min(worth, UNHEARD)
         listed = of_use[:worth]
         rest = [each for each in found if each not in listed] if query.why else []
