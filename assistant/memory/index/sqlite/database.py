@@ -223,11 +223,19 @@ class Database:
             _read_through(db)
 
     def vacuum(self) -> None:
-        """Leave no byte of what was deleted, in free pages or in the logs."""
+        """Leave no byte of what was deleted, in free pages or in the logs.
+
+        Raises StorageError while another program reads it, since the log cannot be emptied then.
+        """
         with self._alone(), self.using() as db:
             for schema in ("main", "cache"):
                 db.execute(f"VACUUM {schema}")
-                db.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)")
+                busy, *_ = db.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)").fetchone()
+                if busy:
+                    raise StorageError(
+                        f"another program reads {self.path}, and what was deleted stays in its log",
+                        "Close that program; it is finished at the next start",
+                    )
 
     def close(self) -> None:
         """Close the database; its log is folded into it."""

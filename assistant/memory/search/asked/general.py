@@ -64,7 +64,7 @@ WEIGHTS = Path(__file__).with_name("general.npy")
 """Shape (2, 385): of a vector of the default model's own and of one that was mapped to its space
 the 384 weights and a constant."""
 OWNERS = 2.0
-"""So much less are the log-odds of what speaks of its owner, or of a name that memory knows."""
+"""So much less are the log-odds of what speaks of its owner."""
 DOUBT = 0.3, 0.1
 """So probable what anybody could answer must be for it to count; less sure of a mapped vector."""
 

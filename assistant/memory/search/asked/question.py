@@ -69,10 +69,9 @@ class Question:
     whose postings are read. `words` are all its words, folded. `names` are the terms of the names
     in it; `unknown_names` is the share of them that no chunk holds. `telling` are the words that
     are about something, folded. `latest`: how it is now, or was last, is asked for.
-    `owners`: it speaks of its owner, or of a name that memory knows. `general`: it asks for what
-    anybody could answer, by its form; `greeting`: for nothing. `heard`: it is a word or two that
-    memory has; `unheard`: that it has not.
-    `dating` are the ids of the facts that tell when the events were that it names a time by.
+    `owners`: it speaks of its owner. `general`: it asks for what anybody could answer, by its form;
+    `greeting`: for nothing. `heard`: it is a word or two that memory has; `unheard`: that it has
+    not. `dating` are the ids of the facts that tell when the events were that it names a time by.
     """
 
     text: str
@@ -128,8 +127,8 @@ def read(
         words=frozenset(word.casefold() for word in words),
         telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
         latest=means.later and bool(_LATEST.search(text)),
-        owners=speaks_of_owner(said) or bool(names and unknown < 1),
-        general=is_general(said) and not (names and unknown < 1),
+        owners=speaks_of_owner(said),
+        general=is_general(said),
         greeting=is_greeting(said),
         heard=max(len(words), len(terms)) <= BARE
         and all(each.document_frequency for each in terms),

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Layout, layout_of, unpack
@@ -267,6 +268,24 @@ def test_a_purge_leaves_no_byte(catalog: Catalog, tmp_path: Path) -> None:
     for word in (b"xylophon", b"quartz", b"zeppelin"):
         assert word not in everything
     assert found(catalog, "tea") == ["tea"]
+
+
+def test_a_purge_that_another_program_holds_up_does_not_claim_to_be_done(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    put(catalog, facts("tea", "xylophone"))
+    reader = sqlite3.connect(tmp_path / "catalog.db")
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM chunks").fetchone() == (2,)
+    put(catalog, facts("tea"))
+    with catalog.database.using() as db:
+        db.execute("PRAGMA busy_timeout = 10")
+    with pytest.raises(StorageError, match="another program reads"):
+        catalog.scrub()
+    reader.close()
+    catalog.scrub()
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert not any(b"xylophon" in path.read_bytes() for path in files)
 
 
 def test_a_failed_change_changes_nothing(catalog: Catalog) -> None:
