@@ -232,6 +232,24 @@ def test_what_an_older_copy_takes_away_is_offered(
     assert [entry.text for entry in ledger.erasures.all()] == (facts if told else [])
 
 
+def test_a_text_that_the_owner_saved_once_is_known_again(workspace: Workspace) -> None:
+    """Between that text and the fact lies an edit by hand, so that no write of ours began at it."""
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Older")])
+    copy = memory(workspace) + "- typed\n"
+    for text in (copy, f"{copy}- typed later\n"):
+        save(path, text, "in place")
+        ledger.observe("MEMORY.md")
+    ledger.remember([Fact("Learnt")])
+    save(path, memory(workspace) + "- typed last\n", "in place")
+    ledger.observe("MEMORY.md")
+    again = AddressedLedger(workspace, lambda: TODAY)
+    save(path, copy, "in place")
+    again.observe("MEMORY.md")
+    assert [entry.text for entry in again.erasures.all()] == ["Learnt"]
+
+
 def test_what_comes_back_and_goes_again_is_offered_again(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = AddressedLedger(workspace, lambda: TODAY)

@@ -19,10 +19,10 @@ from assistant.disk import storage
 from assistant.memory.text.markdown.lines import LINES
 from assistant.memory.writing.markup.items import item_of
 from assistant.memory.writing.record import lines
-from assistant.memory.writing.record.lines import Outcome
+from assistant.memory.writing.record.lines import Outcome, Saved
 from assistant.memory.writing.record.writes import ADDING, Edit, Purging, Verdict, Write
 
-VERSION = 2
+VERSION = 3
 OPEN, DONE, VOID = 0, 1, 2
 """What became of a write, or of a purge."""
 GONE = "verdict IN ('deleted', 'erased', 'dismissed')"
@@ -51,6 +51,7 @@ CREATE TABLE edits (
   PRIMARY KEY (source, line, part)) WITHOUT ROWID;
 CREATE INDEX edits_by_heading ON edits (heading) WHERE heading IS NOT NULL;
 CREATE TABLE purges (id TEXT PRIMARY KEY, line INTEGER, at INTEGER, length INTEGER, state INTEGER);
+CREATE TABLE saved (source TEXT, state INTEGER, PRIMARY KEY (source, state)) WITHOUT ROWID;
 CREATE TABLE damaged (line INTEGER PRIMARY KEY, at INTEGER, length INTEGER);
 PRAGMA user_version = {VERSION};
 """
@@ -136,7 +137,7 @@ class Checkpoint:
 
     def start_over(self) -> None:
         """Cover nothing; in `changing`."""
-        for table in ("writes", "edits", "purges", "damaged"):
+        for table in ("writes", "edits", "purges", "saved", "damaged"):
             self._db.execute(f"DELETE FROM {table}")
         covered = self.covered
         covered.bytes = covered.lines = covered.crc = 0
@@ -185,6 +186,7 @@ class _Batch:
     writes: list[tuple[object, ...]] = field(default_factory=list)
     edits: list[tuple[object, ...]] = field(default_factory=list)
     purges: list[tuple[object, ...]] = field(default_factory=list)
+    saved: list[tuple[object, ...]] = field(default_factory=list)
     damaged: list[tuple[object, ...]] = field(default_factory=list)
     states: list[tuple[int, str]] = field(default_factory=list)
     verdicts: list[tuple[Verdict | None, str]] = field(default_factory=list)
@@ -194,6 +196,7 @@ class _Batch:
         yield f"INSERT OR REPLACE INTO writes VALUES ({', '.join('?' * 14)})", self.writes
         yield "INSERT OR REPLACE INTO edits VALUES (?, ?, ?, ?, ?, ?)", self.edits
         yield "INSERT OR REPLACE INTO purges VALUES (?, ?, ?, ?, ?)", self.purges
+        yield "INSERT OR IGNORE INTO saved VALUES (?, ?)", self.saved
         yield "INSERT INTO damaged VALUES (?, ?, ?)", self.damaged
         yield "UPDATE writes SET state = ? WHERE id = ?", self.states
         yield "UPDATE purges SET state = ? WHERE id = ?", self.states
@@ -212,6 +215,8 @@ class _Batch:
                 self.put(kept, place, OPEN, None)
             case Purging():
                 self.purges.append((kept.id, *place, OPEN))
+            case Saved():
+                self.saved.append((kept.source, mark(kept.state)))
             case Outcome(type="verdict"):
                 self.verdicts += [(kept.verdict, name) for name in kept.ids]
             case Outcome():

@@ -5,6 +5,7 @@
 - ``write``: what is about to be done, put down before a file is touched;
 - ``done`` / ``void``: those writes are in the files, or are not;
 - ``verdict``: what became of a fact that the owner's saves were watched for (`stale_saves.py`);
+- ``saved``: a text that somebody else gave a file, by its digest: if it comes back, it is older;
 - ``purge``: facts that are being forgotten for good, until the journal is rewritten without them.
 
 A write without ``done`` was never acknowledged and is not shown. A line that is damaged is passed
@@ -21,6 +22,7 @@ from assistant.memory.base import JournalEntry
 from assistant.memory.writing.record import lines
 from assistant.memory.writing.record.checkpoint import DONE, GONE, OPEN, VOID, mark, titled
 from assistant.memory.writing.record.following import PAGE, SHORT, Following, Place
+from assistant.memory.writing.record.lines import Saved
 from assistant.memory.writing.record.writes import Purging, Verdict, Write
 
 _STANDS = (
@@ -167,11 +169,18 @@ class Journal:
         return edits[-1].after if edits else None
 
     def was(self, source: str, state: str) -> bool:
-        """Whether a file's text has had this digest before or after a write."""
-        return bool(self._first(
-            "SELECT 1 FROM edits JOIN writes USING (line) WHERE edits.source = ?"
-            f" AND ? IN (before, after) AND state = {DONE} LIMIT 1", source, mark(state),
-        ))  # fmt: skip
+        """Whether a file's text had this digest once: around a write, or as somebody saved it."""
+        query = (
+            "SELECT 1 FROM saved WHERE source = ? AND state = ? UNION ALL"
+            " SELECT 1 FROM edits JOIN writes USING (line) WHERE edits.source = ?"
+            f" AND ? IN (before, after) AND writes.state = {DONE} LIMIT 1"
+        )
+        return bool(self._first(query, *2 * (source, mark(state))))
+
+    def saw(self, source: str, state: str) -> None:
+        """Put down that somebody saved a text of a file, once."""
+        if not self.was(source, state):
+            self._lines.append([Saved(source, state)])
 
     def is_undone(self, write: Write) -> bool:
         """Whether a later write reversed this one."""

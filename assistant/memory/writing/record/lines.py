@@ -1,4 +1,4 @@
-"""The journal's lines: JSON, a write, a purge or an outcome each."""
+"""The journal's lines: JSON, a write, a purge, an outcome or what was saved each."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,20 @@ class Outcome:
     verdict: Verdict | None = None
 
 
-Kept = Outcome | Write | Purging
-_TYPES: dict[str, type[Kept]] = {"write": Write, "purge": Purging}
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A text that somebody else gave a file, by its digest."""
+
+    source: str
+    state: str
+
+
+Kept = Outcome | Write | Purging | Saved
+_TYPES: dict[str, type[Kept]] = {"write": Write, "purge": Purging, "saved": Saved}
 _ENCODER = msgspec.json.Encoder()
 _PEEK = msgspec.json.Decoder(Outcome)
 _DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in _TYPES.items()}
-_KNOWN = {"write", "purge", "done", "void", "verdict"}
+_KNOWN = {*_TYPES, "done", "void", "verdict"}
 
 
 def outcomes(
@@ -46,7 +54,7 @@ def written(kept: Kept) -> bytes:
             if kept.verdict:
                 fields["verdict"] = kept.verdict
         case _:
-            kind = "write" if isinstance(kept, Write) else "purge"
+            kind = next(name for name, each in _TYPES.items() if isinstance(kept, each))
             fields = {"type": kind, **msgspec.to_builtins(kept)}
     return _ENCODER.encode(fields) + b"\n"
 
