@@ -64,8 +64,10 @@ def resident_ended() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> None:
-    """Ctrl-C works in tests and their children also where the run was started in the background."""
+    """Ctrl-C and a hang-up work in tests and their children, also where the run was started in the
+    background or by `nohup`."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
