@@ -1,5 +1,6 @@
 """Chroma, embedded and as a real server."""
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -204,4 +205,19 @@ def test_after_a_clean_exit_any_changed_byte_is_noticed(tmp_path: Path) -> None:
         store.count()
     store.reset()
     assert store.count() == 0
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's")
+def test_chroma_is_given_no_memory_that_holds_what_was_there_before(tmp_path: Path) -> None:
+    """It writes unused memory to its files, where a purged vector was found once."""
+    store = EmbeddedStore(tmp_path / "chroma", {"root": "x"})
+    store.wait()
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    for size in (10_000, 100_000):
+        place = library.malloc(size)
+        assert ctypes.string_at(place, size).count(0x5A) == size  # glibc gives the complement
+        library.free(place)
     store.close()

@@ -1,6 +1,9 @@
 """Chroma's clients, of a folder and of a server. The only import of chromadb."""
 
+import contextlib
+import ctypes
 import os
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,15 +15,24 @@ Client = Any
 PART_SECONDS = 30.0
 """How long a server may be silent within one answer. Chroma would wait for ever."""
 
+_M_PERTURB = -6
+_FILLED_WITH = 0xA5
+
 _UNUSABLE = {"InvalidArgumentError", "InvalidDimensionException", "NotFoundError"}
 _FORBIDDEN = {"ChromaAuthError", "AuthorizationError"}
 """Chroma's errors, by name: nothing is imported to look at one."""
 
 
 def embedded_client(directory: Path) -> Client:
-    """Embedded Chroma on a directory."""
+    """Embedded Chroma on a directory.
+
+    Its hnswlib writes memory to its files as it was given it, unused places too: a vector that was
+    purged would lie there again. So what is freed is overwritten from here on, and what is given.
+    """
     import chromadb
     from chromadb.api.shared_system_client import SharedSystemClient
+
+    _overwrite_freed_memory()
 
     try:
         return chromadb.PersistentClient(str(directory), _quiet())
@@ -61,6 +73,12 @@ def close_server_client(client: Client) -> None:
 def load() -> None:
     """Import chromadb, which takes a second."""
     import chromadb  # noqa: F401
+
+
+def _overwrite_freed_memory() -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # another C library, which has no such option
+            ctypes.CDLL(None).mallopt(_M_PERTURB, _FILLED_WITH)
 
 
 def says_unusable(error: BaseException) -> bool:
