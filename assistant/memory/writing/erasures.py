@@ -44,7 +44,8 @@ class Erasures:
             judged = back_in(text, source, self._journal) if ours else {}
             verdicts = verdicts_on(text, state, source, self._journal)
             self._journal.settle((), (), verdicts or judged)
-            self._journal.saw(source, state)
+            if not ours:
+                self._journal.saw(source, state)
         (self._ours.add if ours else self._ours.discard)(source)
 
     def all(self) -> tuple[JournalEntry, ...]:

@@ -179,7 +179,8 @@ class Journal:
 
     def saw(self, source: str, state: str) -> None:
         """Put down that somebody saved a text of a file, once."""
-        if not self.was(source, state):
+        known = "SELECT 1 FROM saved WHERE source = ? AND state = ?"
+        if not self._first(known, source, mark(state)):
             self._lines.append([Saved(source, state)])
 
     def is_undone(self, write: Write) -> bool:
