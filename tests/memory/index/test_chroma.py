@@ -1,9 +1,12 @@
 """Chroma, embedded and as a real server."""
 
 import ctypes
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -81,6 +84,22 @@ def test_what_cannot_be_put_is_told_and_the_rest_stays(tmp_path: Path) -> None:
     with pytest.raises(VectorsDamaged), store.in_bulk() as bulk:
         bulk.upsert(IDS[5:9], VECTORS[5:9, :3])
     assert sorted(store.ids()) == IDS[:5]
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a child is found by /proc")
+def test_a_death_while_very_many_are_put_is_told_and_the_rest_stays(tmp_path: Path) -> None:
+    store = embedded(tmp_path)
+    store.upsert(IDS[:5], VECTORS[:5])
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    before = set(children.read_text().split())
+    with pytest.raises(VectorsDamaged), store.in_bulk() as bulk:
+        bulk.upsert(IDS[5:9], VECTORS[5:9])
+        (child,) = set(children.read_text().split()) - before
+        os.kill(int(child), signal.SIGKILL)
+        os.waitid(os.P_PID, int(child), os.WEXITED | os.WNOWAIT)
+        bulk.upsert(IDS[9:12], VECTORS[9:12])
+    assert sorted(store.ids())[:5] == IDS[:5]
     store.close()
 
 

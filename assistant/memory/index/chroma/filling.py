@@ -66,7 +66,12 @@ def filling(directory: Path, name: str) -> Iterator[Filling]:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
-        yield Filling(process)
+        try:
+            yield Filling(process)
+        finally:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):  # what it was told last, if it is dead
+                process.stdin.close()
 
 
 def main(directory: str, name: str, told: IO[bytes], answers: IO[bytes]) -> None:
