@@ -23,7 +23,6 @@ class Above:
     def __init__(self, catalog: Catalog, grains: Grains) -> None:
         self._catalog = catalog
         self._grains = grains
-        self._sizes = np.bincount(grains.section, minlength=len(grains.sections))
         self._kept: tuple[Rows, Vectors] | None = None
 
     def cosines(self, question: NDArray[np.float32], positions: Rows) -> NDArray[np.float32]:
@@ -39,10 +38,8 @@ class Above:
         sections, vectors = self._all()
         if not len(sections):
             return sections
-        chosen = np.zeros(len(self._grains.sections), dtype=np.bool_)
-        chosen[sections[np.argsort(-(vectors @ question))[:NEAREST]]] = True
-        chosen &= self._sizes <= LARGEST
-        return np.flatnonzero(chosen[self._grains.section])
+        chosen = np.sort(sections[np.argsort(-(vectors @ question))[:NEAREST]])
+        return self._grains.members(chosen[self._grains.sizes[chosen] <= LARGEST])
 
     def _vectors(self, sections: Rows) -> tuple[Rows, Vectors]:
         """By the number of the section in `Grains`."""

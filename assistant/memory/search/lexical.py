@@ -25,6 +25,8 @@ REACH = 2
 OWN = 2
 """A chunk's own words count so many times, its neighbours' once: fields with weights, as in BM25F
 (Robertson, Zaragoza and Taylor, 2004)."""
+MOST_HEADED = 20_000
+"""Chunks under headings with a word; of a word above more of them none is a candidate by that."""
 _WEIGHTS = np.array([OWN if place == REACH else 1 for place in range(2 * REACH + 1)], np.float32)
 
 Scores = NDArray[np.float32]
@@ -34,14 +36,17 @@ Scores = NDArray[np.float32]
 class Grains:
     """What three grains need of a layout; made once for each change of the memory.
 
-    `section` numbers the sections from 0; `sections` holds the catalog's number of each. Lengths
-    are in words; `lengths` has a last entry, 0, for the neighbour that is not there. `average` and
-    `section_average` are the mean lengths.
+    `section` numbers the sections from 0; `sections` holds the catalog's number of each, `sizes`
+    how many chunks it has. `runs` are the stretches of chunks of one section, by its number: that,
+    where it begins, and its length. Lengths are in words; `lengths` has a last entry, 0, for the
+    neighbour that is not there. `average` and `section_average` are the mean lengths.
     """
 
     layout: Layout
     section: NDArray[np.int32]
     sections: Rows
+    sizes: Rows
+    runs: tuple[Rows, Rows, Rows]
     lengths: NDArray[np.float32]
     section_lengths: NDArray[np.float32]
     average: np.float32
@@ -56,7 +61,17 @@ class Grains:
         lengths = np.append(layout.length, 0).astype(np.float32)
         section_lengths = np.bincount(section, layout.length, len(sections)).astype(np.float32)
         average, section_average = map(_mean, (lengths[:-1], section_lengths))
-        return cls(layout, section, sections, lengths, section_lengths, average, section_average)
+        return cls(
+            layout,
+            section,
+            sections,
+            np.bincount(section, minlength=len(sections)),
+            _runs(section),
+            lengths,
+            section_lengths,
+            average,
+            section_average,
+        )
 
     def around(self, positions: Rows) -> Rows:
         """Shape (positions, 2 · REACH + 1): a turn with its neighbours in the section, in order.
@@ -70,6 +85,20 @@ class Grains:
         inside &= self.section[near] == self.section[positions][:, None]
         inside &= self.layout.turn[positions][:, None] | (near == positions[:, None])
         return np.where(inside, near, total)
+
+    def members(self, sections: Rows) -> Rows:
+        """The positions of all chunks of these sections, which are in order, each once."""
+        of, starts, lengths = self.runs
+        first, last = (np.searchsorted(of, sections, side) for side in ("left", "right"))
+        runs = _stretches(first, last - first)
+        return _stretches(starts[runs], lengths[runs])
+
+    def headed(self, found: Postings) -> Postings:
+        """The sections whose headings hold a word, by their numbers here, and how often."""
+        numbers, counts = found
+        index = np.minimum(np.searchsorted(self.sections, numbers), len(self.sections) - 1)
+        there = self.sections[index] == numbers
+        return index[there], counts[there]
 
 
 def idf(frequency: int, total: int) -> np.float32:
@@ -104,13 +133,15 @@ def likeliest(
     layout = grains.layout
     total = len(layout)
     score = np.zeros(total + 1, dtype=np.float32)
+    said = [np.empty(0, dtype=np.int64)]
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
+        said.append(at[score[at] == 0])
         weight = saturated(counts.astype(np.float32), grains.lengths[at], grains.average)
         score[at] += weight * idf(len(rows), total)
-    above = _above(grains, terms, headings)
-    positions = _touched(grains, score, above)
+    above, headed = _above(grains, terms, headings)
+    positions = _touched(grains, np.concatenate(said), headed)
     around = OWN * score[positions]
     turn = layout.turn[positions]
     around[turn] = _weighted(score[grains.around(positions[turn])], _WEIGHTS)
@@ -122,17 +153,18 @@ def likeliest(
     return positions[around > 0]
 
 
-def _touched(grains: Grains, score: Scores, above: Scores) -> Rows:
-    """The positions that words speak for: by themselves, by their neighbours, by their heading."""
-    touched = score[:-1] > 0
-    if grains.layout.turn.any():
-        said = np.flatnonzero(touched)
-        for distance in range(1, REACH + 1):
-            touched[said[said >= distance] - distance] = True
-            touched[said[said < len(touched) - distance] + distance] = True
-    if above.any():
-        touched |= (above > 0)[grains.section]
-    return np.flatnonzero(touched)
+def _touched(grains: Grains, said: Rows, headed: Rows) -> Rows:
+    """The positions that words speak for, in order: `said` by themselves, by their neighbours in a
+    talk, by the `headed` sections they stand in."""
+    turn = grains.layout.turn
+    near = [said, grains.members(headed)]
+    if turn.any():
+        for distance in (each for each in range(-REACH, REACH + 1) if each):
+            beside = said + distance
+            beside = beside[(beside >= 0) & (beside < len(turn))]
+            near.append(beside[turn[beside]])
+    found = np.sort(np.concatenate(near))
+    return np.asarray(found[np.diff(found, prepend=-1) > 0], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +195,7 @@ def match(
     near = grains.around(positions)
     lengths = _weighted(grains.lengths[near], _WEIGHTS)
     average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
-    of_section = grains.section[positions]
+    of_section = grains.section[positions].astype(np.int64)
     found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
     there = near < total
     near_rows = layout.rowid[near[there]]
@@ -175,31 +207,56 @@ def match(
         found.window[:] += told * saturated(_weighted(local, _WEIGHTS), lengths, average)
         held = local[:, REACH] > 0
         found.names[:] += held & (term.text in names)
-        headed = _headed(grains, headings[term.text])
-        covered = held | (headed[of_section] > 0) if len(terms) > 1 else held
+        sections, times = grains.headed(headings[term.text])
+        headed = _counted(of_section, sections, times)
+        covered = held | (headed > 0) if len(terms) > 1 else held
         found.covered[:] += told * covered
-        said = headed + np.bincount(grains.section[at], counts, len(headed))
-        counted = np.where(turn, said[of_section], headed[of_section]).astype(np.float32)
-        weight = idf(int(np.count_nonzero(said)), len(said))
+        said_in = grains.section[at]
+        counted = headed
+        if turn.any():
+            said = np.bincount(said_in, counts, len(grains.sections))[of_section]
+            counted = np.where(turn, headed + said, headed).astype(np.float32)
+        there_at_all = np.zeros(len(grains.sections), dtype=np.bool_)
+        there_at_all[said_in] = there_at_all[sections] = True
+        weight = idf(int(np.count_nonzero(there_at_all)), len(there_at_all))
         lengths_there = grains.section_lengths[of_section]
         found.section[:] += weight * saturated(counted, lengths_there, grains.section_average)
     return found
+
+
+def _runs(section: NDArray[np.int32]) -> tuple[Rows, Rows, Rows]:
+    """The stretches of one number each, by that: it, where they begin, and how long they are."""
+    starts = np.flatnonzero(np.diff(section, prepend=np.int32(-1)))
+    lengths = np.diff(starts, append=len(section))
+    order = np.argsort(section[starts], kind="stable")
+    return section[starts][order].astype(np.int64), starts[order], lengths[order]
+
+
+def _stretches(starts: Rows, lengths: Rows) -> Rows:
+    """The numbers of stretches that begin here and are so long, one after the other."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
 
 
 def _mean(values: Scores) -> np.float32:
     return np.float32(values.mean() if len(values) else 0)
 
 
-def _above(grains: Grains, terms: Sequence[Term], headings: Mapping[str, Postings]) -> Scores:
-    """What the words tell for the heading of each section; one that leads many tells little."""
+def _above(
+    grains: Grains, terms: Sequence[Term], headings: Mapping[str, Postings]
+) -> tuple[Scores, Rows]:
+    """What the words tell for the heading of each section, and the sections they are looked for in:
+    a word above more chunks than `MOST_HEADED` tells too little for that."""
     found = np.zeros(len(grains.sections), dtype=np.float32)
-    for found_in in (headings[term.text] for term in terms):
-        if not len(found_in[0]):
-            continue  # most words stand in no heading, and a large memory has many
-        there = _headed(grains, found_in) > 0
-        if held := int(np.count_nonzero(there)):
-            found += there * idf(held, len(there))
-    return found
+    led = [np.empty(0, dtype=np.int64)]
+    for term in terms:
+        sections, _ = grains.headed(headings[term.text])
+        if len(sections):
+            found[sections] += idf(len(sections), len(found))
+            if grains.sizes[sections].sum() <= MOST_HEADED:
+                led.append(sections)
+    return found, np.unique(np.concatenate(led))
 
 
 def _weighted(values: Scores, weights: Scores) -> Scores:
@@ -214,13 +271,3 @@ def _counted(wanted: Rows, rows: Rows, counts: NDArray[np.int32]) -> Scores:
         return np.zeros(wanted.shape, dtype=np.float32)
     at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
     return np.where(rows[at] == wanted, counts[at], 0).astype(np.float32)
-
-
-def _headed(grains: Grains, found: Postings) -> NDArray[np.float64]:
-    """How often a term stands in the heading of each section."""
-    numbers, counts = found
-    times = np.zeros(len(grains.sections))
-    index = np.minimum(np.searchsorted(grains.sections, numbers), len(grains.sections) - 1)
-    there = grains.sections[index] == numbers
-    times[index[there]] = counts[there]
-    return times

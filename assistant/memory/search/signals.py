@@ -1,5 +1,6 @@
 """Each signal of `ranking` for the candidates of one question, and how good the best of them is."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -56,8 +57,10 @@ class Ranked:
 
     def instructions(self) -> NDArray[np.bool_]:
         """Which of them say what to do, and nothing of whom they are asked of."""
-        told = np.array([*(name in PROCEDURE_FILES for name in self.layout.sources), False])
-        return told[self.layout.source[self.positions]]
+        names = self.layout.sources
+        places = [(bisect_left(names, name), name) for name in PROCEDURE_FILES]
+        told = [place for place, name in places if names[place : place + 1] == (name,)]
+        return np.isin(self.layout.source[self.positions], told)
 
     def strength(self, question: Question, rows: Matrix, *, instructed: bool) -> float:
         """How good the best match is, by what the question asks for; below 0 it is worth nothing.

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from assistant.memory.index.corpus import decoded
 from assistant.memory.index.making import Maker
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import Update
+from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.text.chunks import Chunk
 from assistant.memory.text.markdown.segments import GRAIN, Grain
@@ -69,15 +71,22 @@ class Indexed:
         assert not self.catalog.replace_sources(wanted, EMBEDDER.fingerprint_of)
         return update
 
-    def state(self) -> tuple[list[Chunk], list[bool], list[list[tuple[str, ...]]]]:
+    def state(self) -> tuple[list[Chunk], list[bool], list[list[tuple[Any, ...]]]]:
         """All that does not depend on the numbers of rows: chunks, turns, and the rest."""
         columns = ("heading FROM sections", "id, first FROM repeats", "word, texts FROM vocabulary")
         with self.catalog.database.using() as db:
             rest = [sorted(db.execute(f"SELECT {each}").fetchall()) for each in columns]
-            words = db.execute("SELECT count(*) FROM words_docsize").fetchone()
-        chunks = [stored.chunk for stored in of_source(self.catalog, "MEMORY.md")]
-        assert (len(chunks),) == words == (self.catalog.count(),)
-        return chunks, self.catalog.layout().turn.tolist(), rest
+            terms = [Term(term, 0) for (term,) in db.execute("SELECT DISTINCT term FROM postings")]
+        stored = of_source(self.catalog, "MEMORY.md")
+        assert len(stored) == self.catalog.count()
+        ids = {each.rowid: each.chunk.id for each in stored}
+        words = [
+            (term, ids[row], count)
+            for term, (rows, counts) in self.catalog.words.in_chunks(terms).items()
+            for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
+        ]
+        rest.append(sorted(words))
+        return [each.chunk for each in stored], self.catalog.layout().turn.tolist(), rest
 
 
 @pytest.mark.parametrize("seed", range(4))

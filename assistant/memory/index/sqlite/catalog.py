@@ -19,12 +19,15 @@ from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
 from assistant.memory.index.sqlite.packed import Packed
 from assistant.memory.index.sqlite.parts import KnownPart, known_parts
-from assistant.memory.index.sqlite.postings import InvertedIndex
+from assistant.memory.index.sqlite.postings import InvertedIndex, Tokenizer
 from assistant.memory.index.sqlite.rows import SourceUpdate, SourceWriter, Stat
 from assistant.memory.index.sqlite.vector_cache import VectorCache
 from assistant.memory.index.sqlite.vocabulary import Vocabulary
 
-_TABLES = ("sources", "parts", "layouts", "repeats", "sections", "chunks", "outbox", "vocabulary")
+_TABLES = (
+    "sources", "parts", "layouts", "repeats", "sections", "chunks", "outbox", "vocabulary",
+    "postings", "heading_postings",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Catalog(Found):
         self._layouts: dict[int, Layout] = {}
         self._packed = Packed("layout", unpack)
         self.vocabulary = Vocabulary(self.database)
+        self._tokenizer = Tokenizer()
+        """Of what is written: a question waits for none of it."""
         self._generation = int(self.fact("generation") or 0)
         self.words = InvertedIndex(self.database, lambda: self.generation)
 
@@ -60,6 +65,7 @@ class Catalog(Found):
         """Close the database."""
         self.database.close()
         self.words.close()
+        self._tokenizer.close()
 
     # Facts about the whole
 
@@ -160,7 +166,7 @@ class Catalog(Found):
             stale = [u.name for u in updates if self.parts(u.name) != list(u.update.before)]
             if len(stale) < len(updates):
                 with self._changing() as db:
-                    writer = SourceWriter(db, self._generation + 1)
+                    writer = SourceWriter(db, self._generation + 1, self._tokenizer)
                     for each in updates:
                         if each.name not in stale:
                             writer.replace(each, fingerprint_of)
@@ -169,22 +175,17 @@ class Catalog(Found):
     def delete_source(self, name: str) -> None:
         """Remove a source and its chunks."""
         with self._changing() as db:
-            SourceWriter(db, self._generation + 1).delete(name)
+            SourceWriter(db, self._generation + 1, self._tokenizer).delete(name)
 
     def clear(self) -> None:
         """Remove everything but the cached vectors."""
         with self._changing() as db:
             for table in _TABLES:
                 db.execute(f"DELETE FROM {table}")
-            for table in ("words", "headings"):
-                db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted: in free pages, in the log, in the inverted index."""
+        """Leave no byte of what was deleted, in free pages or in the log."""
         self.vectors.prune(0)
-        with self.database.using() as db:
-            for table in ("words", "headings"):
-                db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         self.database.vacuum()
 
     # Reading

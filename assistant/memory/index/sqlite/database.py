@@ -13,7 +13,7 @@ from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -50,11 +50,12 @@ CREATE INDEX chunks_by_vector ON chunks (vector);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, texts INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{TOKENIZER}');
-CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance');
-CREATE VIRTUAL TABLE words_in USING fts5vocab(words, 'row');
-CREATE VIRTUAL TABLE headings USING fts5(plain, content='', tokenize='{TOKENIZER}');
-CREATE VIRTUAL TABLE headings_at USING fts5vocab(headings, 'instance');
+CREATE TABLE postings (
+  block INTEGER NOT NULL, term TEXT NOT NULL, found BLOB NOT NULL,
+  PRIMARY KEY (block, term)) WITHOUT ROWID;
+CREATE TABLE heading_postings (
+  block INTEGER NOT NULL, term TEXT NOT NULL, found BLOB NOT NULL,
+  PRIMARY KEY (block, term)) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """

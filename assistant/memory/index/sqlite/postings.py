@@ -1,14 +1,18 @@
 """The words of the index: which terms a text has, and where each stands.
 
-Postings come from an FTS5 table (without content: the text is in `chunks`) through `fts5vocab`,
-a term's as one string of numbers, which numpy parses: 0.3 µs a posting, where a row of SQLite's
-costs 0.5 and BM25 inside FTS5 could be rolled up to one grain only.
+FTS5 splits texts into terms; the postings lie in a table of our own, those of a term in a block of
+rows as one blob that numpy reads: some nanoseconds a posting, where through `fts5vocab` one takes
+300, and how many there are is known without reading them. New rows are the last, so that what is
+written lies together.
 """
 
+import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +20,7 @@ from numpy.typing import NDArray
 from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.index.sqlite.database import TOKENIZER, Database
 from assistant.memory.index.sqlite.kept import Kept
+from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
@@ -26,10 +31,18 @@ KEPT_POSTINGS = 2_000_000
 KEPT_FREQUENCIES = 10_000
 LEAST_WEIGHT = 50
 """A term that stands nowhere takes room, too."""
-_MARKS = 500
-"""Parameters of one statement; SQLite's builds allow 999 at least."""
+BLOCK = 1 << 14
+"""Rows whose postings lie together. Larger ones cost an edit more, smaller ones a question."""
+AT_ONCE = 500
+"""Texts that are split at once."""
+_POSTING = np.dtype("<u4")
+"""The place of a row in its block, and how often the term stands in it."""
+_COUNT_BITS = 18
+_COUNTS = (1 << _COUNT_BITS) - 1
 Postings = tuple[Rows, NDArray[np.int32]]
 """Row ids, ascending, and how often the term stands in each."""
+_Packed = tuple[int, str, bytes]
+"""A block, a term, and its postings there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +59,16 @@ class InvertedIndex:
     def __init__(self, database: Database, generation: Callable[[], int]) -> None:
         """`generation` names the state that the calling thread sees."""
         self._database = database
-        self._tokenizing = _tokenizing_database()
-        self._turn = threading.Lock()
+        self._tokenizer = Tokenizer()
         self._frequencies: Kept[str, int] = Kept(generation, KEPT_FREQUENCIES)
         self._read = {
             table: Kept[str, Postings](generation, KEPT_POSTINGS, _weight)
-            for table in ("words_at", "headings_at")
+            for table in ("postings", "heading_postings")
         }
 
     def close(self) -> None:
         """Let go of what it opened itself."""
-        self._tokenizing.close()
+        self._tokenizer.close()
 
     def terms(
         self, query: str, language: str | None = None, variants: Sequence[str] = ()
@@ -66,8 +78,8 @@ class InvertedIndex:
 
         FTS5 itself tokenizes the query, as a document; no text reaches its query language.
         """
-        said = self._tokens(_plainly(query, language or language_of(query)))
-        written = self._tokens("\n".join(variants)) if variants else []
+        said = self._tokenizer.distinct(_plainly(query, language or language_of(query)))
+        written = self._tokenizer.distinct("\n".join(variants)) if variants else []
         others = sorted(set(written).difference(said))
         stands = self._standing([*said[:MAX_QUERY_TERMS], *others])
         words = [Term(term, stands[term]) for term in said[:MAX_QUERY_TERMS]]
@@ -75,32 +87,30 @@ class InvertedIndex:
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands: row ids of chunks, and how often. Kept until the next change."""
-        return self._postings("words_at", terms)
+        return self._postings("postings", terms)
 
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands in headings: numbers of sections, and how often."""
-        return self._postings("headings_at", terms)
+        return self._postings("heading_postings", terms)
 
     def _standing(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term stands."""
         with self._database.using() as db:
             found = {term: self._frequencies.get(term) for term in terms}
             missing = [term for term, known in found.items() if known is None]
-            for start in range(0, len(missing), _MARKS):
-                part = missing[start : start + _MARKS]
-                marks = ", ".join("?" * len(part))
-                query = f"SELECT term, doc FROM words_in WHERE term IN ({marks})"
-                there = dict(db.execute(query, part).fetchall())
-                found |= {term: self._frequencies.put(term, there.get(term, 0)) for term in part}
+            if missing:
+                there = _frequencies(db, "postings", missing)
+                found |= {term: self._frequencies.put(term, there.get(term, 0)) for term in missing}
         return {term: known or 0 for term, known in found.items()}
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
         kept = self._read[table]
+        found = {term.text: kept.get(term.text) for term in terms}
+        missing = [text for text, known in found.items() if known is None]
         with self._database.using() as db:
-            return {
-                term.text: kept.get(term.text) or kept.put(term.text, _read(db, table, term.text))
-                for term in terms
-            }
+            blocks = _blocks(db, table) if missing else ""
+            read = {text: kept.put(text, _read(db, table, blocks, text)) for text in missing}
+        return {text: known or read[text] for text, known in found.items()}
 
     def holds_any(self, terms: Iterable[Term]) -> bool:
         """Whether a chunk or a heading holds any of these."""
@@ -109,36 +119,136 @@ class InvertedIndex:
             return True
         return any(len(numbers) for numbers, _ in self.in_headings(looked_for).values())
 
-    def _tokens(self, text: str) -> list[str]:
-        """The distinct tokens of a text, in order."""
+
+class Tokenizer:
+    """Splits texts into terms, in an FTS5 table in memory. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        columns = f"plain, content='', tokenize='{TOKENIZER}'"
+        self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns})")
+        self._db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
+        self._turn = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the table."""
+        self._db.close()
+
+    def distinct(self, text: str) -> list[str]:
+        """The distinct terms of a text, in order."""
         if not text.strip():
             return []
-        with self._turn:
-            tokenizing = self._tokenizing
-            tokenizing.execute("INSERT INTO words (rowid, plain) VALUES (1, ?)", (text,))
-            rows = tokenizing.execute("SELECT term FROM words_at ORDER BY offset").fetchall()
-            tokenizing.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        rows = self._split([(1, text)], "SELECT term FROM words_at ORDER BY offset")
         return list(dict.fromkeys(term for (term,) in rows))
+
+    def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
+        """Each term and the row it stands in, as often as it does; in the order of both."""
+        return self._split(texts, "SELECT term, doc FROM words_at")
+
+    def _split(self, texts: Sequence[tuple[int, str]], read: str) -> list[Any]:
+        with self._turn:
+            self._db.execute("BEGIN")
+            try:
+                self._db.executemany("INSERT INTO words (rowid, plain) VALUES (?, ?)", texts)
+                return self._db.execute(read).fetchall()
+            finally:
+                self._db.execute("ROLLBACK")
+
+
+class PostingsWriter:
+    """Writes one table of postings, within a transaction of the catalog's."""
+
+    def __init__(self, db: sqlite3.Connection, table: str, tokenizer: Tokenizer) -> None:
+        self._db = db
+        self._table = table
+        self._tokenizer = tokenizer
+
+    def add(self, texts: Iterable[tuple[int, str]]) -> dict[int, int]:
+        """Add the texts of rows, ascending and beyond all there are; returns how many terms each
+        has, repeated ones too."""
+        lengths: dict[int, int] = {}
+        for some in _batches(texts):
+            lengths |= dict.fromkeys((row for row, _ in some), 0)
+            placed = self._tokenizer.placed(some)
+            for _, row in placed:
+                lengths[row] += 1
+            self._db.executemany(
+                f"INSERT INTO {self._table} VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET found = CAST(found || excluded.found AS BLOB)",
+                QUESTIONS.between(_packed(placed)),
+            )
+        return lengths
+
+    def drop(self, texts: Iterable[tuple[int, str]]) -> None:
+        """Drop rows that have these texts, searchable as when they were added."""
+        of, where = f"FROM {self._table}", "WHERE block = ? AND term = ?"
+        for some in _batches(texts):
+            for block, term, gone in QUESTIONS.between(_packed(self._tokenizer.placed(some))):
+                row = self._db.execute(f"SELECT found {of} {where}", (block, term)).fetchone()
+                there = np.frombuffer(row[0] if row else b"", _POSTING)
+                left = there[~np.isin(there, np.frombuffer(gone, _POSTING))]
+                if len(left):
+                    change = f"UPDATE {self._table} SET found = ? {where}"
+                    self._db.execute(change, (left.tobytes(), block, term))
+                else:
+                    self._db.execute(f"DELETE {of} {where}", (block, term))
+
+
+def _batches(texts: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    waiting = iter(texts)
+    while some := list(islice(waiting, AT_ONCE)):
+        yield some
+
+
+def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
+    """Terms and the rows they stand in, in order, as what is kept of each term in each block."""
+    if not placed:
+        return
+    numbers: dict[str, int] = {}
+    term = np.array([numbers.setdefault(each, len(numbers)) for each, _ in placed])
+    row = np.array([each for _, each in placed], dtype=np.int64)
+    first = np.flatnonzero(np.diff(term, prepend=-1) | np.diff(row, prepend=-1))
+    counts = np.diff(first, append=len(row))
+    term, row = term[first], row[first]
+    block = row // BLOCK
+    postings = ((row % BLOCK << _COUNT_BITS) + counts).astype(_POSTING)
+    starts = np.flatnonzero(np.diff(term, prepend=-1) | np.diff(block, prepend=-1))
+    ends = np.append(starts[1:], len(row)).tolist()
+    names = list(numbers)
+    for start, end in zip(starts.tolist(), ends, strict=True):
+        yield int(block[start]), names[term[start]], postings[start:end].tobytes()
 
 
 def _weight(found: Postings) -> int:
     return LEAST_WEIGHT + len(found[0])
 
 
-def _read(db: sqlite3.Connection, table: str, term: str) -> Postings:
-    query = f"SELECT group_concat(doc) FROM {table} WHERE term = ?"
-    joined = db.execute(query, (term,)).fetchone()[0]
-    occurrences = np.fromstring(joined or "", dtype=np.int64, sep=",")
-    rows, counts = np.unique(occurrences, return_counts=True)
-    return rows, counts.astype(np.int32)
+def _blocks(db: sqlite3.Connection, table: str) -> str:
+    """The numbers of all blocks, as JSON: each is looked into for itself."""
+    last = db.execute(f"SELECT max(block) FROM {table}").fetchone()[0]
+    return json.dumps(list(range(last + 1 if last is not None else 0)))
 
 
-def _tokenizing_database() -> sqlite3.Connection:
-    """A database in memory whose FTS5 table splits queries as the index splits chunks."""
-    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    db.execute(f"CREATE VIRTUAL TABLE words USING fts5(plain, content='', tokenize='{TOKENIZER}')")
-    db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
-    return db
+def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict[str, int]:
+    """In how many rows each term stands, of those that stand in any."""
+    query = (
+        f"SELECT p.term, sum(length(p.found)) FROM json_each(?) t CROSS JOIN json_each(?) b"
+        f" CROSS JOIN {table} p ON p.block = b.value AND p.term = t.value GROUP BY p.term"
+    )
+    rows = db.execute(query, (json.dumps(terms), _blocks(db, table)))
+    return {term: size // _POSTING.itemsize for term, size in rows}
+
+
+def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Postings:
+    query = (
+        f"SELECT p.block, p.found FROM json_each(?) b CROSS JOIN {table} p"
+        " ON p.block = b.value AND p.term = ?"
+    )
+    found = db.execute(query, (blocks, term)).fetchall()
+    postings = np.frombuffer(b"".join(value for _, value in found), _POSTING)
+    sizes = [len(value) // _POSTING.itemsize for _, value in found]
+    begin = np.repeat(np.array([block * BLOCK for block, _ in found], np.int64), sizes)
+    return begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
 
 
 def searchable(text: str) -> str:

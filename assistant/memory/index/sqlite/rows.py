@@ -18,7 +18,7 @@ from assistant.memory.embedding.embedder import FingerprintOf
 from assistant.memory.index.sqlite import vocabulary
 from assistant.memory.index.sqlite.columns import pack
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
-from assistant.memory.index.sqlite.postings import searchable
+from assistant.memory.index.sqlite.postings import PostingsWriter, Tokenizer, searchable
 from assistant.memory.index.sqlite.signs import pack_signs
 from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
 from assistant.memory.precedence import QUESTIONS
@@ -68,10 +68,12 @@ Sections = dict[tuple[str, ...], int]
 class SourceWriter:
     """Rewrites the rows of a source."""
 
-    def __init__(self, db: sqlite3.Connection, revision: int) -> None:
+    def __init__(self, db: sqlite3.Connection, revision: int, tokenizer: Tokenizer) -> None:
         """`revision` names the state of the catalog that this makes."""
         self._db = db
         self._revision = revision
+        self._words = PostingsWriter(db, "postings", tokenizer)
+        self._headings = PostingsWriter(db, "heading_postings", tokenizer)
 
     def replace(self, source_update: SourceUpdate, fingerprint_of: FingerprintOf) -> None:
         """Make the rows of a source those of an update, whose vectors must be cached."""
@@ -170,10 +172,7 @@ class SourceWriter:
             ).lastrowid
             assert row is not None
             made[heading] = row
-        self._db.executemany(
-            "INSERT INTO headings (rowid, plain) VALUES (?, ?)",
-            [(row, _heading_text(name, heading)) for heading, row in made.items()],
-        )
+        self._headings.add((row, _heading_text(name, path)) for path, row in made.items())
         vocabulary.add(self._db, ("\n".join(heading) for heading in made))
         return made
 
@@ -185,18 +184,12 @@ class SourceWriter:
             (json.dumps(list(left)),),
         )
         gone = [(id_, json.loads(heading)) for id_, heading in rows]
-        self._db.executemany(
-            "INSERT INTO headings (headings, rowid, plain) VALUES ('delete', ?, ?)",
-            [(id_, _heading_text(name, heading)) for id_, heading in gone],
-        )
+        self._headings.drop((id_, _heading_text(name, heading)) for id_, heading in gone)
         self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in gone])
         vocabulary.drop(self._db, ("\n".join(heading) for _, heading in gone))
 
     def _delete_chunks(self, gone: Sequence[tuple[int, str, str]]) -> None:
-        self._db.executemany(
-            "INSERT INTO words (words, rowid, plain) VALUES ('delete', ?, ?)",
-            ((row, searchable(plain)) for row, _, plain in QUESTIONS.between(gone)),
-        )
+        self._words.drop((row, searchable(plain)) for row, _, plain in QUESTIONS.between(gone))
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row, _, _ in gone])
         self._db.executemany("DELETE FROM repeats WHERE id = ?", [(id_,) for _, id_, _ in gone])
         vocabulary.drop(self._db, (plain for _, _, plain in QUESTIONS.between(gone)))
@@ -208,11 +201,9 @@ class SourceWriter:
         keys = [vector_key(chunk.plain, fingerprint_of) for chunk in chunks]
         vectors = vector_ids(self._db, keys)
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
-        self._db.executemany(
-            "INSERT INTO words (rowid, plain) VALUES (?, ?)",
-            ((first + n, searchable(c.plain)) for n, c in enumerate(QUESTIONS.between(chunks))),
+        lengths = self._words.add(
+            (first + n, searchable(c.plain)) for n, c in enumerate(QUESTIONS.between(chunks))
         )
-        lengths = self._lengths(first)
         marks = ", ".join("?" * len(COLUMNS))
         self._db.executemany(
             f"INSERT INTO chunks ({', '.join(COLUMNS)}) VALUES ({marks})",
@@ -242,10 +233,6 @@ class SourceWriter:
         self._db.executemany(
             "INSERT OR REPLACE INTO outbox (chunk) VALUES (?)", ((id_,) for id_ in ids)
         )
-
-    def _lengths(self, first: int) -> dict[int, int]:
-        rows = self._db.execute("SELECT id, sz FROM words_docsize WHERE id >= ?", (first,))
-        return {row: _varint(size) for row, size in rows}
 
     def _lay_out(self, parts: Sequence[int], before: Sequence[KnownPart]) -> None:
         """Write the packed layout of these parts, which take the place of those before, and the
@@ -322,13 +309,3 @@ def crc(chunk: Chunk) -> int:
 def _heading_text(name: str, heading: Sequence[str]) -> str:
     """What is found by the words of where it stands."""
     return searchable("\n".join((*path_words(name), *heading)))
-
-
-def _varint(data: bytes) -> int:
-    """SQLite's variable-length integer."""
-    value = 0
-    for byte in data:
-        value = value << 7 | byte & 0x7F
-        if not byte & 0x80:
-            break
-    return value
