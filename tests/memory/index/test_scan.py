@@ -17,12 +17,13 @@ VECTORS = normalized(DRAW.standard_normal((5000, 96), dtype=np.float32))
 SIGNS = unpack_signs([pack_signs(VECTORS[:1000]), pack_signs(VECTORS[1000:])], len(VECTORS))
 
 
-def test_a_shortlist_by_signs_holds_the_nearest() -> None:
+@pytest.mark.parametrize("count", [20, 200])  # of which one is told by half of the signs at first
+def test_a_shortlist_by_signs_holds_the_nearest(count: int) -> None:
     for place in range(0, 5000, 250):
         noise = DRAW.standard_normal(96).astype(np.float32) / np.sqrt(96)
-        found = shortlist(SIGNS, VECTORS[place] + 0.7 * noise, 200)
+        found = shortlist(SIGNS, VECTORS[place] + 0.7 * noise, count)
         assert place in found
-        assert 100 <= len(found) <= 400
+        assert count / 2 <= len(found) <= 2 * count
 
 
 def test_a_shortlist_keeps_to_what_is_marked() -> None:
@@ -31,7 +32,8 @@ def test_a_shortlist_keeps_to_what_is_marked() -> None:
     assert len(found) >= 50
     assert odd[found].all()
     few = np.isin(np.arange(5000), [3, 5, 4000])
-    assert shortlist(SIGNS, VECTORS[10], 100, few).tolist() == [3, 5, 4000]
+    for count in (10, 100):
+        assert shortlist(SIGNS, VECTORS[10], count, few).tolist() == [3, 5, 4000]
 
 
 @pytest.mark.parametrize("most", [10, 1000])

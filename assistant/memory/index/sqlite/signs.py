@@ -4,6 +4,8 @@ Of two unit vectors the share of components that differ in sign grows with the a
 (Charikar, 2002), so those that share the most signs with a question are the nearest, nearly. Of
 these the question itself, not its signs, is compared with the signs of each (Dong, Charikar and
 Li, 2008): a third as many need then be compared by the vectors themselves to miss as few.
+
+Of very many only half of the signs are compared at first, and all of those that then are near.
 """
 
 from collections.abc import Iterable
@@ -23,6 +25,8 @@ _FEW = 512
 """So many are widened to a number a sign at once."""
 _WIDE = 8
 """So many times a shortlist are compared with the question itself."""
+_BEGUN = 10
+"""So many times those are compared by all of their signs, after the first half."""
 _SAMPLED = 16
 """One distance of so many tells where the shortlist ends."""
 
@@ -43,14 +47,28 @@ def shortlist(
     signs: Signs, vector: NDArray[np.float32], count: int, among: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
     """At most `count` places of the vectors whose signs are nearest to a vector, in order."""
-    distances = _distances(signs, vector)
-    if among is not None:
-        distances[~among] = _LEFT_OUT
-    limit = min(_limit(distances, _WIDE * count), _LEFT_OUT - 1)
-    places = np.flatnonzero(distances <= limit)
+    places = _near(signs, vector, _WIDE * count, among)
     if len(places) <= count:
         return places
     return np.sort(places[np.argpartition(-_likeness(signs, vector, places), count)[:count]])
+
+
+def _near(
+    signs: Signs, vector: NDArray[np.float32], count: int, among: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    """The places of about `count` vectors, by how many signs they share with one, in order."""
+    asked = unpack_signs([pack_signs(vector.reshape(1, -1))], 1)[:, 0]
+    begun = _BEGUN * count
+    if signs.shape[1] <= 2 * begun:
+        distances = _distances(signs, asked, among)
+        return np.flatnonzero(distances <= _limit(distances, count))
+    half = len(asked) // 2
+    distances = _distances(signs[:half], asked[:half], among)
+    places = np.flatnonzero(distances <= _limit(distances, begun))
+    if len(places) <= count:
+        return places
+    found = distances[places] + _distances(np.take(signs[half:], places, axis=1), asked[half:])
+    return np.asarray(places[found <= _limit(found, count)])
 
 
 def _likeness(
@@ -65,22 +83,30 @@ def _likeness(
     return found
 
 
-def _distances(signs: Signs, vector: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """How many signs of each differ."""
-    asked = unpack_signs([pack_signs(vector.reshape(1, -1))], 1)[:, 0]
-    distances = np.empty(signs.shape[1], dtype=np.uint16)
-    for start in range(0, signs.shape[1], _BLOCK):
-        block = slice(start, start + _BLOCK)
-        found = distances[block]
-        found[:] = np.bitwise_count(signs[0, block] ^ asked[0])
-        for word in range(1, len(asked)):
-            found += np.bitwise_count(signs[word, block] ^ asked[word])
+def _distances(
+    signs: Signs, asked: NDArray[np.uint64], among: NDArray[np.bool_] | None = None
+) -> NDArray[np.uint16]:
+    """How many signs of each differ; of those that are not `among`, too many."""
+    count = signs.shape[1]
+    distances = np.zeros(count, dtype=np.uint16)
+    differing = np.empty(min(count, _BLOCK), dtype=np.uint64)
+    differ = np.empty(len(differing), dtype=np.uint8)
+    for start in range(0, count, _BLOCK):
+        found = distances[start : start + _BLOCK]
+        size = len(found)
+        for word, signed in zip(signs[:, start : start + size], asked, strict=True):
+            np.bitwise_xor(word, signed, out=differing[:size])
+            np.bitwise_count(differing[:size], out=differ[:size])
+            found += differ[:size]
+    if among is not None:
+        distances[~among] = _LEFT_OUT
     return distances
 
 
 def _limit(distances: NDArray[np.uint16], count: int) -> int:
-    """The distance within which about `count` lie, told from a sample if there are many."""
+    """The distance within which about `count` lie, told from a sample if there are many; less than
+    that of those left out."""
     step = max(1, min(_SAMPLED, len(distances) // (_SAMPLED * count)))
     sample = distances[::step]
     last = min(count // step, len(sample) - 1)
-    return int(np.partition(sample, last)[last])
+    return min(int(np.partition(sample, last)[last]), _LEFT_OUT - 1)
