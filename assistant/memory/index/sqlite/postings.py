@@ -245,6 +245,8 @@ def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Posting
         " ON p.block = b.value AND p.term = ?"
     )
     found = db.execute(query, (blocks, term)).fetchall()
+    if any(len(value) % _POSTING.itemsize for _, value in found):
+        raise sqlite3.DatabaseError("postings are not what was written")
     postings = np.frombuffer(b"".join(value for _, value in found), _POSTING)
     sizes = [len(value) // _POSTING.itemsize for _, value in found]
     begin = np.repeat(np.array([block * BLOCK for block, _ in found], np.int64), sizes)
