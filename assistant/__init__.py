@@ -5,7 +5,7 @@ The flow, and the room each step lives in::
     markdown file            workspace/folder.py     the owner's files; the truth
       → chunks               memory/text/            a list item, a paragraph: the unit of recall
       → vectors              memory/embedding/       onnxruntime, compiled by compile.py
-      → index                memory/index/           SQLite + FTS5, Chroma; a cache
+      → index                memory/index/           SQLite, Chroma; a cache
       → recall               memory/search/          the passages worth their tokens
       → context              agent/prompt/           the system prompt, section by section
       → model                model/                  any provider, or the offline responder

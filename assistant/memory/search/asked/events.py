@@ -102,7 +102,7 @@ def _days(words: str, language: str, catalog: Catalog) -> _Days:
     rows = [found for found, _ in catalog.words.in_chunks(terms).values()]
     shared = functools.reduce(np.intersect1d, rows)
     layout = catalog.layout()
-    if np.isin(shared, layout.rowid[layout.turn]).any():  # a talk dates what is said, not what was
+    if layout.turn[layout.positions(shared)].any():  # a talk dates what is said, not what was
         return {}
     chunks = [stored.chunk for stored in catalog.chunks(shared.tolist())]
     current = [each for each in chunks if each.status == "current"]

@@ -37,6 +37,9 @@ COMMON_LEAST = 8
 MAX_POSTINGS = 20_000
 """Occurrences read for one query. Rare words come first, so that what falls off says least."""
 LEAST_TERMS = 3
+"""So many words are read all the same, up to `MOST_POSTINGS`."""
+MOST_POSTINGS = 250_000
+"""Three words have more only in a memory of more than 80,000 chunks."""
 BARE = 2
 """So few words are no question; what is asked for is what says them."""
 
@@ -164,11 +167,12 @@ def is_common(term: Term, chunks: int) -> bool:
 
 
 def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, ...]:
-    """The first of these terms, rarest first, that have `most` postings; `LEAST_TERMS` at least."""
+    """The first of these terms, rarest first, that have `most` postings; `LEAST_TERMS` as long as
+    they have `MOST_POSTINGS`, and one at least."""
     total = 0
     for kept, term in enumerate(terms):
         total += term.document_frequency
-        if total > most and kept >= LEAST_TERMS:
+        if kept and total > (most if kept >= LEAST_TERMS else max(most, MOST_POSTINGS)):
             return tuple(terms[:kept])
     return tuple(terms)
 
