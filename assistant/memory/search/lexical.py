@@ -147,10 +147,7 @@ def likeliest(
     around[turn] = _weighted(score[grains.around(positions[turn])], _WEIGHTS)
     if above.any():
         around += OWN * above[grains.section[positions]] * ~turn
-    if len(positions) > limit:
-        best = np.argpartition(-around, limit)[:limit]
-        positions, around = positions[best], around[best]
-    return positions[around > 0]
+    return positions[_largest(around, limit) & (around > 0)]
 
 
 def _touched(grains: Grains, said: Rows, headed: Rows) -> Rows:
@@ -236,7 +233,17 @@ def _stretches(starts: Rows, lengths: Rows) -> Rows:
     """The numbers of stretches that begin here and are so long, one after the other."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return np.asarray(np.arange(total) + np.repeat(starts - (ends - lengths), lengths))
+
+
+def _largest(values: Scores, limit: int) -> NDArray[np.bool_]:
+    """Which are the largest, at most `limit`; of equal ones those that come first."""
+    if len(values) <= limit:
+        return np.ones(len(values), dtype=np.bool_)
+    least = np.partition(values, -limit)[-limit]
+    found = values > least
+    found[np.flatnonzero(values == least)[: limit - np.count_nonzero(found)]] = True
+    return np.asarray(found)
 
 
 def _mean(values: Scores) -> np.float32:
