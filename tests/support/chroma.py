@@ -3,6 +3,7 @@
 import contextlib
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -36,9 +37,15 @@ class ChromaServer:
             select.select([], [], [], 0.05)
         raise TimeoutError("the Chroma server did not start")
 
+    def hang(self) -> None:
+        """Have it answer nothing until it is stopped."""
+        assert self._running
+        self._running.send_signal(signal.SIGSTOP)
+
     def stop(self) -> None:
         """End it, if it runs."""
         if self._running is not None:
+            self._running.send_signal(signal.SIGCONT)
             self._running.terminate()
             self._running.wait()
             self._running = None

@@ -4,6 +4,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from assistant.errors import LedgerError, MemoryFailure
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.chroma.server import ServerStore
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.state import MemoryStatus
 from assistant.settings.memory import IndexSettings
@@ -109,6 +111,30 @@ def test_a_server_that_went_and_came_back_empty_is_filled_again(
     assert finds(memory)
     assert sum("cannot be reached" in each for each in told) == 1
     memory.close()
+
+
+def test_a_server_that_hangs_once_it_was_open_is_told_of_soon(
+    guests: Workspace, server: ChromaServer
+) -> None:
+    server.start()
+    memory = opened(guests, server.url)
+    assert reached(memory, is_whole)
+    server.hang()
+    begun = time.monotonic()
+    assert finds(memory)
+    with pytest.raises(MemoryFailure, match="does not answer in time"):
+        memory.collections()
+    assert memory.rebuild().chunks == len(FACTS)
+    assert time.monotonic() - begun < 20  # less than Chroma's own patience
+    memory.close()
+
+
+def test_threads_that_open_a_server_at_once_find_it_open(server: ChromaServer) -> None:
+    server.start()
+    store = ServerStore(IndexSettings(url=server.url), {"root": "x"}, Path("x"))
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(lambda _: store.count(), range(8))) == {0}
+    store.close()
 
 
 def test_vectors_of_another_dimension_on_the_server_are_replaced(

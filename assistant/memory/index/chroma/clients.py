@@ -86,6 +86,11 @@ def says_unusable(error: BaseException) -> bool:
     return type(error).__name__ in _UNUSABLE
 
 
+def says_late(error: BaseException) -> bool:
+    """Whether a server took too long: httpx has timeouts of its own."""
+    return type(error).__name__.endswith("Timeout")
+
+
 def says_forbidden(error: BaseException) -> bool:
     """Whether a server wants another token."""
     return type(error).__name__ in _FORBIDDEN

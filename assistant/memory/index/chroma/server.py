@@ -48,6 +48,8 @@ class ServerStore(VectorStore):
             return
         with self._lock:
             self._check_open()
+            if self.ready:  # another thread has opened it meanwhile
+                return
             try:
                 self._open()
                 self._failure = None
@@ -66,7 +68,7 @@ class ServerStore(VectorStore):
 
     def reset(self) -> None:
         with self._lock:
-            self.wait()
+            self._wait_soon()
             with contextlib.suppress(VectorsDamaged), self._translated():
                 self._run("reset", lambda: self._client.delete_collection(self._name))
             self._open()
@@ -83,13 +85,13 @@ class ServerStore(VectorStore):
 
     def collections(self) -> list[tuple[str, dict[str, Any], int]]:
         """Each collection of ours, of any workspace: its name, whose it is, and its size."""
-        self.wait()
+        self._wait_soon()
         with self._translated():
             return self._run("collections", self._list)
 
     def drop(self, name: str) -> None:
         """Remove a collection of ours; one that is not there is none."""
-        self.wait()
+        self._wait_soon()
         with contextlib.suppress(VectorsDamaged), self._translated():
             self._run("drop", lambda: self._client.delete_collection(name))
 
@@ -102,21 +104,33 @@ class ServerStore(VectorStore):
 
     # Parts
 
+    def _wait_soon(self) -> None:
+        """`wait`; raises MemoryFailure soon if a server that was open answers no more."""
+        if self.ready:
+            self.probe()
+        self.wait()
+
     def _open(self) -> None:
-        self._release()
+        """Put another client in the place of the one there is, without a moment between them."""
         self.probe()
         clients.load()
         with self._translated():
-            self._client = self._run("open", lambda: clients.server_client(self._settings))
-            self._collection = self._run(
-                "open",
-                lambda: self._client.get_or_create_collection(
-                    self._name,
-                    embedding_function=None,
-                    configuration=SPACE,
-                    metadata={**self._belongs, "index": str(self._index)},
-                ),
+            client = self._run("open", lambda: clients.server_client(self._settings))
+            collection = self._run("open", lambda: self._collection_of(client))
+        self._release()
+        self._client, self._collection = client, collection
+
+    def _collection_of(self, client: clients.Client) -> Any:
+        try:
+            return client.get_or_create_collection(
+                self._name,
+                embedding_function=None,
+                configuration=SPACE,
+                metadata={**self._belongs, "index": str(self._index)},
             )
+        except BaseException:
+            clients.close_server_client(client)
+            raise
 
     def _release(self) -> None:
         client, self._client, self._collection = self._client, None, None
@@ -168,7 +182,7 @@ class ServerStore(VectorStore):
 
 
 def _complaint(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError) or clients.says_late(error):
         return "does not answer in time"
     if isinstance(error, OSError) or "connect" in str(error).casefold():
         return "cannot be reached"
