@@ -1,6 +1,7 @@
 """What every command shares: the global options, standard input, and the door to memory."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -75,11 +76,21 @@ def given(words: Sequence[str] | None, what: str) -> str:
     """The words of an argument; or standard input, for `-` or without any and not a terminal."""
     if not words and at_terminal():
         raise UsageError(f"no {what} given", f"Write it as an argument, or `-` to read {what}")
-    text = " ".join(words or "-")
+    text = _said(" ".join(words or "-"), what)
     text = whole_input() if text == "-" else text
     if not text.strip():
         raise UsageError(f"the {what} is empty", "Give some words")
     return text.strip()
+
+
+def _said(text: str, what: str) -> str:
+    """The text of arguments; bytes that the locale does not know are UTF-8, or no text."""
+    with contextlib.suppress(UnicodeEncodeError):
+        return text.encode("utf-8").decode("utf-8")
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the {what} is not UTF-8 text", "Convert it first") from error
 
 
 def reads_lines(words: Sequence[str] | None) -> bool:

@@ -81,6 +81,7 @@ def options(
 def run(cli: Tree) -> None:
     """Run the command, print an error in one place, exit with its code."""
     arguments = hoisted(sys.argv[1:])
+    _open_closed_streams()
     try:
         code = cli(arguments, prog_name="assistant", standalone_mode=False)
         sys.stdout.flush()
@@ -97,8 +98,27 @@ def run(cli: Tree) -> None:
     except (KeyboardInterrupt, Abort):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         sys.exit(1)
+    except OSError as error:  # of what reads and writes, most often of standard output: a full disk
+        if "--debug" in arguments:
+            raise
+        _write_no_more()
+        what = spelled(str(error.filename or "what it said could not be written"))
+        typer.echo(f"assistant: {what}: {error.strerror or error}. See --debug", err=True)
+        sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Have the standard streams that our caller closed lead nowhere, and their numbers taken."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+
+
+def _write_no_more() -> None:
+    """Have nothing that is still to be written fail again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: TyperException) -> str:

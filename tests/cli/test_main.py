@@ -1,5 +1,6 @@
 """The tree of commands: what it loads, where options may stand, how errors end."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ COMMANDS = """
     init chat ask remember recall forget memory context sessions daemon config doctor eval trust
     secrets completion
 """
+ASSISTANT = Path(sys.executable).with_name("assistant")
 
 PROBE = """
 import sys
@@ -122,6 +124,42 @@ def test_wrong_usage_is_one_line_and_exit_2() -> None:
     assert done.stderr.splitlines()[0] == (
         "assistant: No such option: --nonsense. Try `assistant recall --help`"
     )
+
+
+def test_what_cannot_be_written_or_was_closed_is_no_crash(workspace: Workspace) -> None:
+    def ended(command: str) -> tuple[int, str]:
+        words = [
+            "sh",
+            "-c",
+            f'"$@" {command}',
+            "sh",
+            ASSISTANT,
+            "-w",
+            workspace.root,
+            "--no-daemon",
+        ]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stderr
+
+    full = "assistant: what it said could not be written: No space left on device. See --debug\n"
+    assert ended("memory log --help >/dev/full") == (1, full)
+    assert ended("config path >&-") == (0, "")
+    assert ended("chat <&-") == (0, "")
+
+
+def test_arguments_are_utf8_in_any_locale_or_refused(workspace: Workspace) -> None:
+    def remembered(fact: bytes, **more: str) -> subprocess.CompletedProcess[bytes]:
+        words = [ASSISTANT, "-w", workspace.root, "--no-daemon", "remember", fact]
+        return subprocess.run(words, capture_output=True, env={**os.environ, **more}, timeout=120)
+
+    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert remembered("Grüße an Jürgen".encode(), **ascii_alone).returncode == 0
+    refused = remembered(b"caf\xe9")
+    assert refused.returncode == 2
+    assert refused.stderr == b"assistant: the fact is not UTF-8 text. Convert it first\n"
+    text = (workspace.root / "MEMORY.md").read_text(encoding="utf-8")
+    assert "- Grüße an Jürgen\n" in text
+    assert "caf" not in text
 
 
 def test_a_missing_workspace_is_one_line_with_the_cure(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated
 
 import typer
@@ -142,8 +142,11 @@ def recall(
     within = within.lower() if within.lower() in (FACTS, SESSIONS) else within
     wanted = Query("", k, budget, as_of, everything, why, verbatim=shown, within=within)
     if reads_lines(query):
+        asked = lines()
+        if (first := next(asked, None)) is None:
+            raise UsageError("there is no query on standard input", "Write one a line")
         with context.obj.memory() as memory:
-            for line in lines():
+            for line in chain([first], asked):
                 print_json(recall_json(memory.recall(replace(wanted, text=line)), within))
         return
     wanted = replace(wanted, text=given(query, "query"))
