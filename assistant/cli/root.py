@@ -113,7 +113,8 @@ def _open_closed_streams() -> None:
     """Have the standard streams that our caller closed lead nowhere, and their numbers taken."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))
 
 
 def _write_no_more() -> None:
