@@ -68,9 +68,11 @@ def greet(options: Globals) -> None:
     typer.echo(err=True)
 
 
-def _tell(text: str) -> None:
+def _tell(text: str, indent: str = "") -> None:
     """Say something, broken between words on any terminal."""
-    typer.echo(textwrap.fill(text, shutil.get_terminal_size().columns), err=True)
+    columns = shutil.get_terminal_size().columns
+    filled = textwrap.fill(text, columns, initial_indent=indent, subsequent_indent=indent)
+    typer.echo(filled, err=True)
 
 
 def _answer(question: str) -> str:
@@ -126,11 +128,14 @@ def _connected(name: str) -> bool:
     from assistant.app.models import try_model
     from assistant.cli.setup import configuration
 
-    typer.echo(f"  asking {spelled(name)} for a word …", err=True)
+    if " " in name or not name[0].isalnum():
+        _tell("That names no model. A name is as `ollama_chat/qwen3`; Enter goes on without.", "  ")
+        return False
+    _tell(f"asking {spelled(name)} for a word …", "  ")
     try:
-        typer.echo(f"  it says: {spelled(try_model(name))}", err=True)
+        _tell(f"it says: {spelled(try_model(name))}", "  ")
         configuration.put("model.name", [name])
     except AssistantError as error:
-        typer.echo(f"  {spelled(str(error))}", err=True)
+        _tell(spelled(str(error)), "  ")
         return False
     return True
