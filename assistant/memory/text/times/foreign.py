@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from assistant.memory.text.language import language_of
+from assistant.memory.text.times.languages.known import VOCABULARIES
+from assistant.memory.text.times.languages.vocabulary import DAY, MONTH, WEEK, YEAR, Vocabulary
 from assistant.memory.text.times.period import (
     Period,
     days_from,
@@ -19,7 +21,6 @@ from assistant.memory.text.times.period import (
     weekday_near,
 )
 from assistant.memory.text.times.rules import IMPOSSIBLE, Resolve, Rule, latest_on
-from assistant.memory.text.times.vocabulary import DAY, MONTH, VOCABULARIES, WEEK, YEAR, Vocabulary
 
 FULL, DATED, ANY = range(3)
 """A day with its year; also a month or year by its number; also what depends on the day it is."""
