@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from assistant.memory.text.chunks import chunks_of
+from assistant.memory.text.chunking import chunks_of
 from assistant.moving.found import FoundFact, day
 
 LONGEST = 2000

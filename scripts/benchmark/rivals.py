@@ -88,7 +88,7 @@ def request(url: str) -> None:
 def _model() -> str:
     from assistant.memory.embedding import compile
 
-    return str(compile.locate(compile.DEFAULT_MODEL))
+    return str(compile.directory_of(compile.DEFAULT_MODEL))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from assistant.memory.daemon import client, sockets
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.chunks import chunk
+from assistant.memory.text.chunking import chunk
 from assistant.memory.text.markdown.words import plain
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace

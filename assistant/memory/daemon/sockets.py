@@ -43,7 +43,7 @@ class Peer:
 def paths(root: Path) -> Iterator[Path]:
     """Where the daemon of a workspace may listen: where it says that it does, else the best place
     first."""
-    name = f"{key(root)}.sock"
+    name = f"{workspace_id(root)}.sock"
     said = _said(root, name)
     if said is not None:
         yield said
@@ -110,10 +110,10 @@ def listen(root: Path) -> Listener:
 
 def log_path(root: Path) -> Path:
     """Where the daemon of a workspace writes what happens to it; never a query or a fact."""
-    return config.state_dir() / "logs" / f"memory-{key(root)}.log"
+    return config.state_dir() / "logs" / f"memory-{workspace_id(root)}.log"
 
 
-def key(root: Path) -> str:
+def workspace_id(root: Path) -> str:
     """A short name for a workspace, from its real path."""
     return hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
 

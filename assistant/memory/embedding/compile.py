@@ -45,7 +45,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     Without a compilation it imports neither torch nor sentence-transformers, and never uses the
     network. Raises EmbedderError if the model is missing or damaged, or the cache not writable.
     """
-    source = locate(settings.model)
+    source = directory_of(settings.model)
     models = config.cache_dir() / "models"
     pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"
     stamp = _stamp(source)
@@ -61,7 +61,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     return SentenceTransformerEmbedder(source, manifest, prompts)
 
 
-def locate(model: str) -> Path:
+def directory_of(model: str) -> Path:
     """The directory of a model's files; nothing is imported. Raises EmbedderError."""
     if model in (DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}"):
         found = importlib.util.find_spec(DEFAULT_PACKAGE)

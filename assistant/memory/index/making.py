@@ -17,7 +17,8 @@ from assistant.memory.index.backlog import Backlog, Slice
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
 from assistant.memory.text.alike import LONGEST
-from assistant.memory.text.chunks import TOP, Chunk, Chunker, Part, repeated
+from assistant.memory.text.chunking import TOP, Chunker, Part
+from assistant.memory.text.chunks import Chunk, repeated
 from assistant.memory.text.markdown.lines import breaks_in
 from assistant.memory.text.markdown.segments import GRAIN, Grain
 from assistant.memory.text.masking import masked

@@ -13,7 +13,7 @@ RACY_NS = 2_000_000_000
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
 
 
-def stands(path: str, known: Source) -> bool:
+def is_unchanged(path: str, known: Source) -> bool:
     """Whether its stat proves that a file is as it was read; asked of each before every recall."""
     try:
         found = os.stat(path)  # noqa: PTH116

@@ -14,8 +14,8 @@ from assistant.memory.base import Progress
 from assistant.memory.index.aside import Aside, Dropped
 from assistant.memory.index.corpus import Corpus, doubt
 from assistant.memory.index.making import Maker, Updates
+from assistant.memory.index.reading import is_unchanged, stat_of
 from assistant.memory.index.reading import read as read_file
-from assistant.memory.index.reading import stands, stat_of
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.store import IndexStore
@@ -149,7 +149,7 @@ class Updater:
                 return
             path = f"{root}/{name}"  # a Path costs as much as the rest for each file
             known = self._known.get(name)
-            file = None if known and stands(path, known) else self._read(name, path)
+            file = None if known and is_unchanged(path, known) else self._read(name, path)
             if file and self._piecemeal and _is_large(file.stat, self._known.get(name)):
                 large.append(file)
                 return

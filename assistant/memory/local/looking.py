@@ -7,7 +7,7 @@ from assistant.memory.base import FACTS, Due, Held, JournalEntry, Located, Pair,
 from assistant.memory.chart import Chart
 from assistant.memory.local.charting import chart
 from assistant.memory.local.checking import damage
-from assistant.memory.local.parts import Parts
+from assistant.memory.local.core import Core
 from assistant.memory.search.survey.near_pairs import near_pairs
 from assistant.memory.state import MemoryStatus, ServerCollection
 
@@ -15,63 +15,63 @@ from assistant.memory.state import MemoryStatus, ServerCollection
 class Looking:
     """The questions of `Keeper`: none of them changes a file of the owner's."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, core: Core) -> None:
+        self.core = core
 
     def recall(self, query: Query) -> Recall:
         if query.within not in ("", FACTS):
-            return self.parts.library.recall(query)
-        found, behind = self.parts.fresh.look(lambda: self.parts.recaller.recall(query))
-        answer = self.parts.answers.recall(query, found)
+            return self.core.library.recall(query)
+        found, behind = self.core.fresh.look(lambda: self.core.recaller.recall(query))
+        answer = self.core.answers.recall(query, found)
         if behind:
             answer = replace(answer, behind=behind, notices=(*answer.notices, _lagging(behind)))
         if query.verbatim:
-            own = tuple(map(self.parts.redaction.verbatim, answer.passages))
+            own = tuple(map(self.core.redaction.verbatim, answer.passages))
             answer = replace(answer, passages=own)
-        return answer if query.within else self.parts.library.beside(query, answer)
+        return answer if query.within else self.core.library.beside(query, answer)
 
     def locate(self, target: str) -> Located:
-        self.parts.library.check_changeable(target)
-        return self.parts.fresh.read(lambda: self.parts.locator.locate(target))
+        self.core.library.check_changeable(target)
+        return self.core.fresh.read(lambda: self.core.locator.locate(target))
 
     def waiting(self) -> tuple[Held, ...]:
-        return self.parts.review.waiting()
+        return self.core.review.waiting()
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        return self.parts.fresh.read(self.parts.ledger.erasures.all)
+        return self.core.fresh.read(self.core.ledger.erasures.all)
 
     def status(self) -> MemoryStatus:
         def look() -> MemoryStatus:
             told = [
-                self.parts.embedder.notice,
-                *self.parts.notices.all(),
-                *self.parts.library.notices(),
-                *damage(self.parts.ledger.commits.journal, self.parts.review),
+                self.core.embedder.notice,
+                *self.core.notices.all(),
+                *self.core.library.notices(),
+                *damage(self.core.ledger.commits.journal, self.core.review),
             ]
-            waiting = len(self.parts.review.waiting())
+            waiting = len(self.core.review.waiting())
             notices = tuple(filter(None, told))
-            return self.parts.answers.status(self.parts.embedder.fingerprint, waiting, notices)
+            return self.core.answers.status(self.core.embedder.fingerprint, waiting, notices)
 
-        notes = self.parts.library.status()
-        return replace(self.parts.fresh.read(look), notes=notes)
+        notes = self.core.library.status()
+        return replace(self.core.fresh.read(look), notes=notes)
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        return self.parts.ledger.log(limit)
+        return self.core.ledger.log(limit)
 
     def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
-        catalog = self.parts.fresh.read(lambda: self.parts.index.store.catalog)
-        near = near_pairs(catalog, limit, self.parts.progress)
-        return tuple(self.parts.answers.pair(*each) for each in near)
+        catalog = self.core.fresh.read(lambda: self.core.index.store.catalog)
+        near = near_pairs(catalog, limit, self.core.progress)
+        return tuple(self.core.answers.pair(*each) for each in near)
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
-        return self.parts.fresh.read(lambda: self.parts.diary.due(first, last))
+        return self.core.fresh.read(lambda: self.core.diary.due(first, last))
 
     def chart(self) -> Chart:
-        catalog = self.parts.fresh.read(lambda: self.parts.index.store.catalog)
-        return chart(catalog, self.parts.answers.recorded)
+        catalog = self.core.fresh.read(lambda: self.core.index.store.catalog)
+        return chart(catalog, self.core.answers.recorded)
 
     def collections(self) -> tuple[ServerCollection, ...]:
-        return self.parts.collections.all()
+        return self.core.collections.all()
 
 
 def _lagging(behind: Sequence[str]) -> str:

@@ -24,8 +24,8 @@ from assistant.memory.base import (
 )
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.checking import check
+from assistant.memory.local.core import Core
 from assistant.memory.local.looking import Looking
-from assistant.memory.local.parts import Parts
 from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.adding import Written, given_up_by
@@ -60,7 +60,7 @@ class LocalMemory(Looking):
     ) -> None:
         """`resident`: it stays, so that nobody need wait until a large file is indexed."""
         super().__init__(
-            Parts(
+            Core(
                 workspace, settings, embedder, progress, notify, today, redactor, resident=resident
             )
         )
@@ -70,17 +70,17 @@ class LocalMemory(Looking):
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        with self.parts.fresh.lock:
+        with self.core.fresh.lock:
             facts = [self._bound(fact) if _is_doubtful(fact) else fact for fact in facts]
-            secrets = self.parts.redaction.secrets(facts)
-            refused = list(map(self.parts.redaction.refusal, facts, secrets))
+            secrets = self.core.redaction.secrets(facts)
+            refused = list(map(self.core.redaction.refusal, facts, secrets))
             sure = [
                 fact
                 for fact, refusal in zip(facts, refused, strict=True)
                 if not refusal and not _is_doubtful(fact)
             ]
-            replaced = self.parts.fresh.read(lambda: self._replaced(sure))
-            done = self.parts.ledger.remember(sure, request=request, replaced=replaced)
+            replaced = self.core.fresh.read(lambda: self._replaced(sure))
+            done = self.core.ledger.remember(sure, request=request, replaced=replaced)
             written = iter(self._answered(done))
             answers = (
                 refusal or (self._hold(fact) if _is_doubtful(fact) else next(written))
@@ -89,10 +89,10 @@ class LocalMemory(Looking):
             return tuple(map(_telling, answers, facts, secrets))
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
-        with self.parts.fresh.lock:
-            own = list(map(self.parts.redaction.verbatim, passages))
-            forgotten = self.parts.ledger.forget(own, request=request)
-            self.parts.fresh.refresh()
+        with self.core.fresh.lock:
+            own = list(map(self.core.redaction.verbatim, passages))
+            forgotten = self.core.ledger.forget(own, request=request)
+            self.core.fresh.refresh()
             return replace(forgotten, removed=tuple(passages))
 
     def purge(
@@ -103,72 +103,72 @@ class LocalMemory(Looking):
         sessions: bool = False,
         request: str | None = None,
     ) -> Forgotten:
-        with self.parts.fresh.lock:
+        with self.core.fresh.lock:
             for fact in past:
                 self._check_past(fact)
-            own = list(map(self.parts.redaction.verbatim, [*passages, *self._struck(passages)]))
+            own = list(map(self.core.redaction.verbatim, [*passages, *self._struck(passages)]))
             shown = [each.plain for each in passages if each not in own]
-            forgotten = self.parts.purge.forget(
+            forgotten = self.core.purge.forget(
                 own, past=[*past, *shown], sessions=sessions, request=request
             )
-            self.parts.fresh.refresh()
+            self.core.fresh.refresh()
             return replace(forgotten, removed=tuple(passages))
 
     def undo(self, *, request: str | None = None) -> JournalEntry:
-        with self.parts.fresh.lock:
-            undone = self.parts.ledger.undo(request=request)
-            self.parts.fresh.refresh()
+        with self.core.fresh.lock:
+            undone = self.core.ledger.undo(request=request)
+            self.core.fresh.refresh()
             return undone
 
     def review(
         self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
     ) -> Remembered | None:
-        with self.parts.fresh.lock:
+        with self.core.fresh.lock:
             if not accept:
-                self.parts.review.refuse(id)
+                self.core.review.refuse(id)
                 return None
-            held = [each.fact for each in self.parts.review.waiting() if each.id == id]
-            replaced = self.parts.fresh.read(lambda: self._replaced(held))
-            written = self.parts.review.accept(id, text, request=request, replaced=replaced)
+            held = [each.fact for each in self.core.review.waiting() if each.id == id]
+            replaced = self.core.fresh.read(lambda: self._replaced(held))
+            written = self.core.review.accept(id, text, request=request, replaced=replaced)
             return self._answered([written])[0]
 
     def restore(
         self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        with self.parts.fresh.lock:
+        with self.core.fresh.lock:
             if dismiss:
-                self.parts.ledger.erasures.dismiss(ids)
+                self.core.ledger.erasures.dismiss(ids)
                 return ()
-            written = self.parts.ledger.erasures.restore(ids, request=request)
+            written = self.core.ledger.erasures.restore(ids, request=request)
             return self._answered(written)
 
     def check(self) -> tuple[Finding, ...]:
-        with self.parts.fresh.lock:
-            self.parts.fresh.refresh()
-            found = tuple(check(self.parts.ledger.commits, self.parts.review, self.parts.index))
-            self.parts.fresh.refresh()
+        with self.core.fresh.lock:
+            self.core.fresh.refresh()
+            found = tuple(check(self.core.ledger.commits, self.core.review, self.core.index))
+            self.core.fresh.refresh()
             return found
 
     def rebuild(self) -> MemoryStatus:
-        with self.parts.fresh.lock:
-            self.parts.fresh.rebuild()
+        with self.core.fresh.lock:
+            self.core.fresh.rebuild()
             return self.status()
 
     def remove_collections(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
-        return self.parts.collections.remove(names)
+        return self.core.collections.remove(names)
 
     def refresh(self) -> None:
         """Bring the index up to the files ahead of the next question."""
-        self.parts.fresh.refresh()
-        self.parts.library.refresh()
+        self.core.fresh.refresh()
+        self.core.library.refresh()
 
     def close(self) -> None:
-        with self.parts.fresh.lock:
+        with self.core.fresh.lock:
             if self._closed:
                 return
             self._closed = True
             try:
-                self.parts.close()
+                self.core.close()
             finally:
                 if self._let_go is not None:
                     self._let_go()
@@ -176,25 +176,25 @@ class LocalMemory(Looking):
     def _struck(self, passages: Sequence[Passage]) -> list[Passage]:
         """The superseded passages that say the same as others, and go with them for good."""
         facts = {each.plain for each in passages}
-        found = self.parts.fresh.read(lambda: [self.parts.locator.superseded(one) for one in facts])
+        found = self.core.fresh.read(lambda: [self.core.locator.superseded(one) for one in facts])
         return [each for each in chain.from_iterable(found) if each not in passages]
 
     def _check_past(self, fact: str) -> None:
         """Raise LedgerError if a file still says a fact, or holds its words."""
-        near = self.parts.fresh.read(lambda: self.parts.locator.locate(fact))
+        near = self.core.fresh.read(lambda: self.core.locator.locate(fact))
         for passage in near.passages:
             if near.exact or fact_key(fact) in fact_key(passage.plain):
                 raise LedgerError(f"{passage.citation} still says {fact!r}", "Name that line")
 
     def _answered(self, written: Iterable[Written]) -> tuple[Remembered, ...]:
         """Where what was written stands, once the index has it."""
-        return self.parts.fresh.read(lambda: tuple(map(self.parts.answers.remembered, written)))
+        return self.core.fresh.read(lambda: tuple(map(self.core.answers.remembered, written)))
 
     def _hold(self, fact: Fact) -> Remembered:
         """Let a fact wait for the owner; it is in no file and no recall until then."""
-        if known := self.parts.ledger.stated(fact.text):
-            return self.parts.answers.remembered(known)
-        (held,) = self.parts.review.hold([fact])
+        if known := self.core.ledger.stated(fact.text):
+            return self.core.answers.remembered(known)
+        (held,) = self.core.review.hold([fact])
         return Remembered("waiting", held.id, "", 0, held.fact.text)
 
     def _bound(self, fact: Fact) -> Fact:
@@ -204,17 +204,17 @@ class LocalMemory(Looking):
         """
         if fact.replaces is None:
             return fact
-        there = self.parts.fresh.read(lambda: self._replaced([fact]))
+        there = self.core.fresh.read(lambda: self._replaced([fact]))
         return replace(fact, replaces=given_up_by(fact, there)[0].id)
 
     def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
         """The passages that each `replaces` names; the ledger refuses a fact that names none."""
         targets = {fact.replaces for fact in facts if fact.replaces}
         for target in targets:
-            self.parts.library.check_changeable(target)
-        replaced = {target: self.parts.locator.named(target) for target in targets}
+            self.core.library.check_changeable(target)
+        replaced = {target: self.core.locator.named(target) for target in targets}
         for passage in chain.from_iterable(replaced.values()):
-            self.parts.redaction.check_open(passage)
+            self.core.redaction.check_open(passage)
         return replaced
 
 

@@ -7,7 +7,8 @@ from datetime import date
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
-from assistant.memory.text.chunks import Chunk, chunks_of
+from assistant.memory.text.chunking import chunks_of
+from assistant.memory.text.chunks import Chunk
 from assistant.memory.text.markdown import superseding
 from assistant.memory.text.markdown.words import is_struck
 from assistant.memory.writing.draft import Draft, State

@@ -5,7 +5,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 
-from assistant.memory.text.chunks import chunks_of
+from assistant.memory.text.chunking import chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown.blotting import blotted
 from assistant.memory.text.markdown.words import plain

@@ -56,7 +56,7 @@ def test_a_link_is_believed_that_leads_to_a_private_place_only(
     workspace: Workspace, runtime: Path
 ) -> None:
     """A workspace may come from elsewhere, with a link that leads to another program's socket."""
-    name = f"{sockets.key(workspace.root)}.sock"
+    name = f"{sockets.workspace_id(workspace.root)}.sock"
     private, common = runtime / "private", runtime / "common"
     private.mkdir(mode=0o700)
     common.mkdir()

@@ -47,13 +47,13 @@ sys.stdout.write(f"{found.fingerprint} {found.embed(['tea', 'coffee']).shape}")
 @pytest.fixture(scope="module")
 def original() -> SentenceTransformerEmbedder:
     manifest = ModelManifest("original-float32", "float32", 384, 256, (), {})
-    return SentenceTransformerEmbedder(compile.locate(compile.DEFAULT_MODEL), manifest)
+    return SentenceTransformerEmbedder(compile.directory_of(compile.DEFAULT_MODEL), manifest)
 
 
 def test_the_float_graph_gives_the_originals_vectors(
     tmp_path: Path, original: SentenceTransformerEmbedder
 ) -> None:
-    source = compile.locate(compile.DEFAULT_MODEL)
+    source = compile.directory_of(compile.DEFAULT_MODEL)
     dimension = bert.write(source, tmp_path / GRAPH)
     (tmp_path / TOKENIZER).write_bytes((source / TOKENIZER).read_bytes())
     manifest = ModelManifest("float", "float32", dimension, 256, bert.INPUTS, {})
@@ -64,7 +64,7 @@ def test_the_float_graph_gives_the_originals_vectors(
 def test_the_models_own_tokenizer_cuts_as_the_original_does(
     embedder: PolyglotEmbedder, original: SentenceTransformerEmbedder
 ) -> None:
-    file = compile.locate(compile.DEFAULT_MODEL) / TOKENIZER
+    file = compile.directory_of(compile.DEFAULT_MODEL) / TOKENIZER
     own = Tokenizer.from_str(file.read_text("utf-8"))
     own.no_padding()
     own.no_truncation()

@@ -23,7 +23,7 @@ NAMES = ["hashing", "onnx", "sentence-transformers"]
 def original() -> SentenceTransformerEmbedder:
     """The default model by sentence-transformers itself."""
     manifest = ModelManifest("original-float32", "float32", 384, 256, (), {}, "slower")
-    return SentenceTransformerEmbedder(compile.locate(compile.DEFAULT_MODEL), manifest)
+    return SentenceTransformerEmbedder(compile.directory_of(compile.DEFAULT_MODEL), manifest)
 
 
 @pytest.fixture(params=NAMES)

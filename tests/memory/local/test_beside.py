@@ -99,7 +99,7 @@ def _try(memory: LocalMemory, begun: threading.Event) -> None:
 def test_a_reader_sees_one_state_whatever_is_written_meanwhile(
     workspace: Workspace, memory: LocalMemory
 ) -> None:
-    catalog = memory.parts.index.store.catalog
+    catalog = memory.core.index.store.catalog
     with catalog.reading():
         before = catalog.count(), len(catalog.layout()), catalog.generation
         writer = threading.Thread(target=memory.remember, args=([Fact("A new one")],))

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.chunks import TOP, Chunk, Chunker, chunk, repeated
+from assistant.memory.text.chunking import TOP, Chunker, chunk
+from assistant.memory.text.chunks import Chunk, repeated
 from assistant.memory.text.markdown import blocks
 from assistant.memory.text.markdown.blocks import Parsed, parse
 from assistant.memory.text.markdown.overlong import MAX_CHARS

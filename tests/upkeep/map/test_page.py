@@ -10,7 +10,7 @@ import pytest
 
 from assistant.memory.base import Fact, Held, JournalEntry, Origin, Pair, Passage
 from assistant.memory.chart import Chart, Charted, Topic
-from assistant.memory.search.survey.charting import names, plane
+from assistant.memory.search.survey.projection import names, plane
 from assistant.session.recall_counts import Asked
 from assistant.upkeep.map.gathering import gather
 from assistant.upkeep.map.page import page

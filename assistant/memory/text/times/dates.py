@@ -23,7 +23,7 @@ from assistant.memory.text.times.period import (
     season_near,
     weekday_near,
 )
-from assistant.memory.text.times.rules import IMPOSSIBLE, Found, Resolve, Rule, latest_on, scan
+from assistant.memory.text.times.rules import IMPOSSIBLE, Mention, Resolve, Rule, latest_on, scan
 
 
 def heading_date(text: str) -> str | None:
@@ -41,10 +41,10 @@ def mentions(text: str, anchor: str | None) -> tuple[str, ...]:
     With the day it was recorded as `anchor` (ISO), "yesterday" and "last May" are dates as well,
     and "8 May" is the one nearest to it.
     """
-    return tuple(dict.fromkeys(each.period.iso for each in located(text, anchor)))
+    return tuple(dict.fromkeys(each.period.iso for each in mentioned(text, anchor)))
 
 
-def located(text: str, anchor: str | None) -> list[Found]:
+def mentioned(text: str, anchor: str | None) -> list[Mention]:
     """The dates a text speaks of, as `mentions` knows them, each with its place."""
     day = date.fromisoformat(anchor) if anchor else None
     found = _found(text, foreign.DATED if day is None else foreign.ANY, day)
@@ -56,7 +56,7 @@ def periods(query: str, today: date) -> list[Period]:
     return list(dict.fromkeys(each.period for each in _found(query, foreign.ANY, today)))
 
 
-def _found(text: str, level: int, anchor: date | None) -> list[Found]:
+def _found(text: str, level: int, anchor: date | None) -> list[Mention]:
     hints = _hints(text)
     english = [each for each in (_DAYS, _DATED, _RULES)[level] if each.needs & hints]
     return scan(text, [*foreign.rules(text, level), *english], anchor)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from assistant.memory.text.times import foreign, weekdays
-from assistant.memory.text.times.dates import located
+from assistant.memory.text.times.dates import mentioned
 from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.ranges import spans
-from assistant.memory.text.times.rules import Found
+from assistant.memory.text.times.rules import Mention
 from assistant.schedule import german
 from assistant.schedule.base import Schedule
 from assistant.schedule.telling import rhythm
@@ -175,17 +175,17 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
 
 
 def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:
-    found = spans(text, located(text, anchor))
+    found = spans(text, mentioned(text, anchor))
     named = [(each.start, each.end) for each in found if each.end - each.start < A_YEAR]
     for form in (_ISO_MONTH, _NUMERIC_MONTH):
         months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
         named += [(each.start, each.end) for each in months]
     if day is not None:
-        named += _ahead(_without(text, located(text, anchor)), day)
+        named += _ahead(_without(text, mentioned(text, anchor)), day)
     return list(dict.fromkeys(named))
 
 
-def _without(text: str, dates: Sequence[Found]) -> str:
+def _without(text: str, dates: Sequence[Mention]) -> str:
     """The text with blanks in the place of these dates."""
     for each in dates:
         text = text[: each.start] + "\0" * (each.end - each.start) + text[each.end :]

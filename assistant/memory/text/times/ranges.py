@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from assistant.memory.text.times.period import Period, on_day
-from assistant.memory.text.times.rules import Found
+from assistant.memory.text.times.rules import Mention
 
 LONGEST = 366
 """Days that a span of two named days may have."""
@@ -25,14 +25,14 @@ _LAST = re.compile(
 """A number behind "November 27"."""
 
 
-def spans(text: str, found: Sequence[Found]) -> list[Period]:
+def spans(text: str, found: Sequence[Mention]) -> list[Period]:
     """The days and spans of days, where two of what was found may be the ends of one."""
     return list(_joined(text, found))
 
 
-def _joined(text: str, found: Sequence[Found]) -> Iterator[Period]:
+def _joined(text: str, found: Sequence[Mention]) -> Iterator[Period]:
     following = [*found[1:], None]
-    taken: Found | None = None
+    taken: Mention | None = None
     for each, after in zip(found, following, strict=False):
         if each is taken:
             continue
@@ -42,7 +42,7 @@ def _joined(text: str, found: Sequence[Found]) -> Iterator[Period]:
         yield span or _with_number(text, each) or each.period
 
 
-def _between(text: str, first: Found, last: Found) -> Period | None:
+def _between(text: str, first: Mention, last: Mention) -> Period | None:
     """The span of two days that are named one after the other."""
     start, end = first.period, last.period
     if start.start != start.end or end.start != end.end:
@@ -61,7 +61,7 @@ def _before(day: date, end: date) -> Period | None:
     return next((each for each in near if each and each.start < end), None)
 
 
-def _with_number(text: str, named: Found) -> Period | None:
+def _with_number(text: str, named: Mention) -> Period | None:
     """The span of a day and of another one of its month, of which only the number is said."""
     day = named.period.start
     if day != named.period.end:

@@ -25,7 +25,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Mention:
     """A period, and where in the text it is named: its first character and its end."""
 
     start: int
@@ -33,9 +33,9 @@ class Found:
     period: Period
 
 
-def scan(text: str, rules: Iterable[Rule], anchor: date | None) -> list[Found]:
+def scan(text: str, rules: Iterable[Rule], anchor: date | None) -> list[Mention]:
     """What the rules find, in the order of the text; what one rule took is gone for the next."""
-    found: list[Found] = []
+    found: list[Mention] = []
 
     def take(resolve: Resolve, match: re.Match[str]) -> str:
         try:
@@ -45,7 +45,7 @@ def scan(text: str, rules: Iterable[Rule], anchor: date | None) -> list[Found]:
         if taken is None:
             return match[0]
         if taken != IMPOSSIBLE:
-            found.append(Found(match.start(), match.end(), taken))
+            found.append(Mention(match.start(), match.end(), taken))
         return "\0" * len(match[0])
 
     for rule in rules:

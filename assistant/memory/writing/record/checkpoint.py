@@ -117,11 +117,11 @@ class Checkpoint:
             bytes, lines, crc, *seen = self.row("SELECT * FROM covered") or (0,) * 6
             self.covered = Covered(bytes, lines, crc, (seen[0], seen[1], seen[2]))
             yield self.covered
-            kept = astuple(self.covered)
+            row = astuple(self.covered)
             self._db.execute(
                 "UPDATE covered SET bytes = ?, lines = ?, crc = ?, inode = ?, size = ?,"
                 " mtime_ns = ?",
-                (*kept[:3], *kept[3]),
+                (*row[:3], *row[3]),
             )
 
     @contextlib.contextmanager
@@ -205,23 +205,23 @@ class _Batch:
     def add(self, line: bytes, number: int, at: int) -> None:
         place = (number, at, len(line) - 1)
         try:
-            kept = lines.read(line)
+            entry = lines.read(line)
         except (ValueError, RecursionError):
             if not line[:-1].isspace():  # blanks stand where something was taken out
                 self.damaged.append(place)
             return
-        match kept:
+        match entry:
             case Write():
-                self.put(kept, place, OPEN, None)
+                self.put(entry, place, OPEN, None)
             case Purging():
-                self.purges.append((kept.id, *place, OPEN))
+                self.purges.append((entry.id, *place, OPEN))
             case Saved():
-                self.saved.append((kept.source, mark(kept.state)))
+                self.saved.append((entry.source, mark(entry.state)))
             case Outcome(type="verdict"):
-                self.verdicts += [(kept.verdict, name) for name in kept.ids]
+                self.verdicts += [(entry.verdict, name) for name in entry.ids]
             case Outcome():
-                state = DONE if kept.type == "done" else VOID
-                self.states += [(state, name) for name in kept.ids]
+                state = DONE if entry.type == "done" else VOID
+                self.states += [(state, name) for name in entry.ids]
 
     def put(
         self, write: Write, place: tuple[int, int, int], state: int, verdict: Verdict | None

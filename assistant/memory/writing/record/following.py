@@ -13,7 +13,7 @@ from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.writing.record import lines
 from assistant.memory.writing.record.checkpoint import Checkpoint, Covered
-from assistant.memory.writing.record.lines import Kept
+from assistant.memory.writing.record.lines import Entry
 from assistant.memory.writing.record.writes import Write
 
 SHORT = 1 << 18
@@ -100,9 +100,9 @@ class Following:
         if failed.path and _is_damage(error):
             _remove(failed.path)
 
-    def append(self, kept: Iterable[Kept]) -> None:
+    def append(self, entries: Iterable[Entry]) -> None:
         """Add lines to the file, and flush it. Raises StorageError."""
-        if data := b"".join(map(lines.written, kept)):
+        if data := b"".join(map(lines.written, entries)):
             with self._turn:
                 self.refresh()
                 storage.append(self._path, data)
@@ -161,12 +161,12 @@ class Following:
             with self._turn:
                 found = [(row[0], row[1], row[2]) for row in self.rows(query, *values, last, size)]
                 told = self.read(found)
-            yield from ((each, kept) for each, kept in told if isinstance(kept, Write))
+            yield from ((each, entry) for each, entry in told if isinstance(entry, Write))
             if len(found) < size:
                 return
             last, size = found[-1][0], min(size * 8, PAGE)
 
-    def read(self, places: Sequence[Place]) -> list[tuple[Place, Kept]]:
+    def read(self, places: Sequence[Place]) -> list[tuple[Place, Entry]]:
         """What the lines at these places say. Raises StorageError."""
         try:
             return [(place, lines.read(text)) for place, text in self.texts(places)]

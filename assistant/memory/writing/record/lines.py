@@ -25,8 +25,8 @@ class Saved:
     state: str
 
 
-Kept = Outcome | Write | Purging | Saved
-_TYPES: dict[str, type[Kept]] = {"write": Write, "purge": Purging, "saved": Saved}
+Entry = Outcome | Write | Purging | Saved
+_TYPES: dict[str, type[Entry]] = {"write": Write, "purge": Purging, "saved": Saved}
 _ENCODER = msgspec.json.Encoder()
 _PEEK = msgspec.json.Decoder(Outcome)
 _DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in _TYPES.items()}
@@ -46,20 +46,20 @@ def outcomes(
     return [line for line in lines if line.ids]
 
 
-def written(kept: Kept) -> bytes:
+def written(entry: Entry) -> bytes:
     """A line, its end included."""
-    match kept:
+    match entry:
         case Outcome():
-            fields = {"type": kept.type, "ids": kept.ids}
-            if kept.verdict:
-                fields["verdict"] = kept.verdict
+            fields = {"type": entry.type, "ids": entry.ids}
+            if entry.verdict:
+                fields["verdict"] = entry.verdict
         case _:
-            kind = next(name for name, each in _TYPES.items() if isinstance(kept, each))
-            fields = {"type": kind, **msgspec.to_builtins(kept)}
+            kind = next(name for name, each in _TYPES.items() if isinstance(entry, each))
+            fields = {"type": kind, **msgspec.to_builtins(entry)}
     return _ENCODER.encode(fields) + b"\n"
 
 
-def read(line: bytes) -> Kept:
+def read(line: bytes) -> Entry:
     """What a line says. Raises ValueError if it has no form of the journal's."""
     peeked = _PEEK.decode(line)
     if peeked.type not in _KNOWN or (peeked.type == "verdict") != (peeked.verdict is not None):

@@ -1,4 +1,4 @@
-"""What memory in this process is made of, and how its parts are joined."""
+"""What memory in this process is made of, and how that is joined."""
 
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -33,8 +33,8 @@ from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
 
-class Parts:
-    """The parts of one workspace's memory. `progress` and `notify` tell its owner what happens."""
+class Core:
+    """What one memory is made of. `progress` and `notify` tell its owner what happens."""
 
     def __init__(
         self,
