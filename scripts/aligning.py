@@ -1,4 +1,4 @@
-"""Fit the map by which texts in other languages get vectors in the default model's space.
+"""Fit the maps by which texts in other languages get vectors in the default model's space.
 
 `scripts/align DIR` reads the definitions and the examples of WordNet (Princeton, 2006), whose
 `data.noun`, `data.verb`, `data.adj` and `data.adv` lie in DIR; Debian's wordnet-base has them in
@@ -14,28 +14,36 @@ from pathlib import Path
 import numpy as np
 
 from assistant.memory.embedding import compile, polyglot
+from assistant.memory.embedding.embedder import Vectors
 from assistant.settings.memory import EmbeddingSettings
 
-TEXTS = 48_000
-RIDGE = 10.0
+TEXTS = {polyglot.MAP: 48_000, polyglot.WIDE_MAP: 24_000}
+RIDGE = {polyglot.MAP: 10.0, polyglot.WIDE_MAP: 1.0}
 SET_ASIDE = 2_000
 
 
 def main(folder: Path) -> None:
-    """Fit, say how near the map comes on what it was not fitted on, and write it."""
+    """Fit each map, say how near it comes on what it was not fitted on, and write it."""
     texts = sorted(set(_texts(folder)))
     random.Random(1).shuffle(texts)
-    texts = texts[:TEXTS]
-    known = np.hstack([polyglot.encoded(texts), np.ones((len(texts), 1), np.float32)])
-    wanted = compile.load(EmbeddingSettings()).english.embed(texts)
-    fitted, new = known[SET_ASIDE:], known[:SET_ASIDE]
-    size = RIDGE * np.eye(known.shape[1])
-    found = np.linalg.solve(fitted.T @ fitted + size, fitted.T @ wanted[SET_ASIDE:])
+    embedder = compile.load(EmbeddingSettings())
+    wanted = embedder.english.embed(texts[: max(TEXTS.values())])
+    for file, read in ((polyglot.MAP, polyglot.encoded), (polyglot.WIDE_MAP, embedder.of_others)):
+        known = read(texts[: TEXTS[file]])
+        found, near = fitted(known, wanted[: TEXTS[file]], RIDGE[file])
+        print(f"{file.name}: mean cosine of {SET_ASIDE:,} texts that were set aside: {near:.3f}")
+        np.save(file, found.astype(np.float16))
+
+
+def fitted(known: Vectors, wanted: Vectors, ridge: float) -> tuple[Vectors, float]:
+    """The map, and how near it comes to what it was not fitted on."""
+    known = np.hstack([known, np.ones((len(known), 1), np.float32)])
+    rows, new = known[SET_ASIDE:], known[:SET_ASIDE]
+    size = ridge * np.eye(known.shape[1])
+    found = np.linalg.solve(rows.T @ rows + size, rows.T @ wanted[SET_ASIDE:])
     mapped = new @ found
     mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
-    near = float((mapped * wanted[:SET_ASIDE]).sum(axis=1).mean())
-    print(f"mean cosine of {SET_ASIDE:,} texts that were set aside: {near:.3f}")
-    np.save(polyglot.MAP, found.astype(np.float16))
+    return found, float((mapped * wanted[:SET_ASIDE]).sum(axis=1).mean())
 
 
 def _texts(folder: Path) -> Iterator[str]:

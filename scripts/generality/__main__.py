@@ -2,8 +2,9 @@
 
 A logistic regression with an L2 penalty on English texts: what people ask of any assistant
 (`general.txt`), and what they ask of their own memory (`personal.txt`), both by hand, with the
-development halves of the suites. It is fitted twice, on the default model's vectors and on those
-that the encoder of other languages makes of the same texts: no text in another language is read.
+development halves of the suites. It is fitted three times, on the default model's vectors and on
+those that each model of other languages makes of the same texts: no text in another language is
+read.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ def main() -> None:
     weigh = np.ones(len(texts))
     weigh[-len(of_suites) :] = SUITES_WEIGH
     weigh[wanted] *= weigh[~wanted].sum() / len(general)
-    readers = (compile.load(EmbeddingSettings()).english.embed, polyglot.meaning)
+    embedder = compile.load(EmbeddingSettings())
+    readers = (embedder.english.embed, polyglot.meaning, embedder.meaning_of_others)
     found = [fitted(_with_one(read(texts)), wanted.astype(float), weigh) for read in readers]
     for read, weights in zip(readers, found, strict=True):
         wrong = (_with_one(read(texts)) @ weights > 0) != wanted

@@ -6,7 +6,8 @@ after each sum); its last layer is averaged over the tokens of a text and scaled
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
-INPUTS = ("input_ids", "attention_mask")
+INPUTS = IDS, MASK = ("input_ids", "attention_mask")
+EMBEDDED = "word_embeddings"
+"""What a graph takes in the place of ids, if the table of words is kept elsewhere."""
+WORDS = "embeddings.word_embeddings.weight"
 OUTPUT = "sentence_embedding"
 OPSET = 17
 """The first with LayerNormalization."""
@@ -26,31 +30,49 @@ LEAST = np.float32(np.finfo(np.float32).min)
 Floats = NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large an encoder is."""
+
+    layers: int
+    heads: int
+    width: int
+    epsilon: float
+
+
 def write(source: Path, target: Path) -> int:
     """Write the graph of the model in `source` to the file `target`; returns its dimension.
 
     The graph takes `INPUTS`, both of shape (texts, tokens).
     """
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
-    graph = _Graph()
-    encoder = _Encoder(graph, load_file(source / "model.safetensors"), config)
-    graph.give(OUTPUT, encoder.sentences())
-    onnx.save(graph.model(encoder.width), target)
-    return encoder.width
+    named = ("num_hidden_layers", "num_attention_heads", "hidden_size", "layer_norm_eps")
+    sizes = Sizes(*(config[name] for name in named))
+    write_graph(load_file(source / "model.safetensors"), sizes, target)
+    return sizes.width
+
+
+def write_graph(weights: Mapping[str, Floats], sizes: Sizes, target: Path) -> None:
+    """Write the graph of an encoder with these weights.
+
+    Without the table of words among them it takes `EMBEDDED` in the place of the first of `INPUTS`,
+    of shape (texts, tokens, width).
+    """
+    graph = _Graph(sizes.width)
+    graph.give(OUTPUT, _Encoder(graph, weights, sizes).sentences())
+    first = INPUTS[0] if WORDS in weights else EMBEDDED
+    onnx.save(graph.model((first, MASK)), target)
 
 
 class _Encoder:
     """The model, step by step; tokens are of shape (texts, tokens, width)."""
 
-    def __init__(self, graph: "_Graph", weights: dict[str, Floats], config: dict[str, Any]) -> None:
+    def __init__(self, graph: "_Graph", weights: Mapping[str, Floats], sizes: Sizes) -> None:
         self._graph = graph
         self._weights = weights
-        self._layers: int = config["num_hidden_layers"]
-        self._heads: int = config["num_attention_heads"]
-        self.width: int = config["hidden_size"]
-        self._epsilon: float = config["layer_norm_eps"]
+        self._sizes = sizes
         op, ints = graph.op, graph.ints
-        self._mask = op("Cast", "attention_mask", to=TensorProto.FLOAT)
+        self._mask = op("Cast", MASK, to=TensorProto.FLOAT)
         missing = op("Sub", graph.floats(np.float32(1)), self._mask)
         shut = op("Mul", missing, graph.floats(LEAST))
         self._shut = op("Unsqueeze", shut, ints(1, 2))
@@ -59,7 +81,7 @@ class _Encoder:
         """One vector a text."""
         op, ints = self._graph.op, self._graph.ints
         tokens = self._embedded()
-        for layer in range(self._layers):
+        for layer in range(self._sizes.layers):
             tokens = self._layer(f"encoder.layer.{layer}.", tokens)
         kept = op("Unsqueeze", self._mask, ints(2))
         total = op("ReduceSum", op("Mul", tokens, kept), ints(1), keepdims=0)
@@ -69,12 +91,14 @@ class _Encoder:
     def _embedded(self) -> str:
         """Words and positions, and the type that all tokens of a text alone have."""
         op, ints = self._graph.op, self._graph.ints
-        words, positions, types = (
+        positions, types = (
             self._weights[f"embeddings.{name}_embeddings.weight"]
-            for name in ("word", "position", "token_type")
+            for name in ("position", "token_type")
         )
-        found = op("Gather", self._graph.floats(words), "input_ids")
-        length = op("Slice", op("Shape", "input_ids"), ints(1), ints(2))
+        found = EMBEDDED
+        if WORDS in self._weights:
+            found = op("Gather", self._graph.floats(self._weights[WORDS]), IDS)
+        length = op("Slice", op("Shape", MASK), ints(1), ints(2))
         places = op("Slice", self._graph.floats(positions + types[0]), ints(0), length)
         return self._norm("embeddings.LayerNorm", op("Add", found, places))
 
@@ -98,15 +122,16 @@ class _Encoder:
                 ("value", (0, 2, 1, 3)),
             )
         )
-        root = np.float32((self.width // self._heads) ** 0.5)
+        root = np.float32((self._sizes.width // self._sizes.heads) ** 0.5)
         fit = op("Div", op("MatMul", query, key), self._graph.floats(root))
         shares = op("Softmax", op("Add", fit, self._shut), axis=-1)
         mixed = op("Transpose", op("MatMul", shares, value), perm=(0, 2, 1, 3))
-        return op("Reshape", mixed, self._graph.ints(0, 0, self.width))
+        return op("Reshape", mixed, self._graph.ints(0, 0, self._sizes.width))
 
     def _heads_of(self, tokens: str, order: Sequence[int]) -> str:
         """Each head's share of the numbers of a token: (texts, tokens, heads, share), reordered."""
-        shape = self._graph.ints(0, 0, self._heads, self.width // self._heads)
+        heads = self._sizes.heads
+        shape = self._graph.ints(0, 0, heads, self._sizes.width // heads)
         return self._graph.op("Transpose", self._graph.op("Reshape", tokens, shape), perm=order)
 
     def _dense(self, name: str, tokens: str) -> str:
@@ -116,7 +141,7 @@ class _Encoder:
 
     def _norm(self, name: str, tokens: str) -> str:
         parts = (self._graph.floats(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
-        return self._graph.op("LayerNormalization", tokens, *parts, epsilon=self._epsilon)
+        return self._graph.op("LayerNormalization", tokens, *parts, epsilon=self._sizes.epsilon)
 
     def _gelu(self, tokens: str) -> str:
         """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
@@ -129,7 +154,8 @@ class _Encoder:
 class _Graph:
     """A graph as it grows: each operation and constant gets a name, by which others take it."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
+        self._width = width
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
@@ -151,12 +177,17 @@ class _Graph:
         """Let the graph return something under this name."""
         self._nodes.append(helper.make_node("Identity", [what], [name]))
 
-    def model(self, width: int) -> onnx.ModelProto:
+    def model(self, inputs: Sequence[str]) -> onnx.ModelProto:
         """The whole, checked."""
-        tensor = helper.make_tensor_value_info
-        inputs = [tensor(name, TensorProto.INT64, ["texts", "tokens"]) for name in INPUTS]
-        outputs = [tensor(OUTPUT, TensorProto.FLOAT, ["texts", width])]
-        graph = helper.make_graph(self._nodes, "encoder", inputs, outputs, self._constants)
+        tensor, words = helper.make_tensor_value_info, ["texts", "tokens"]
+        taken = [
+            tensor(name, TensorProto.FLOAT, [*words, self._width])
+            if name == EMBEDDED
+            else tensor(name, TensorProto.INT64, words)
+            for name in inputs
+        ]
+        outputs = [tensor(OUTPUT, TensorProto.FLOAT, ["texts", self._width])]
+        graph = helper.make_graph(self._nodes, "encoder", taken, outputs, self._constants)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
         onnx.checker.check_model(model)

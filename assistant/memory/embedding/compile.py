@@ -5,6 +5,7 @@ a query through torch 12 ms; the compiled graph loads in 0.1 s and answers in 1 
 (`export.py`) runs in a process of its own, and its memory goes with it.
 """
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -20,14 +21,15 @@ from assistant import config
 from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding import export
+from assistant.memory.embedding import export, packed
 from assistant.memory.embedding import manifest as manifests
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.manifest import ModelManifest
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.embedding.prompted import prompted, prompts_of
+from assistant.memory.embedding.wide import WideEncoder
 from assistant.settings.memory import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -47,18 +49,34 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     """
     source = directory_of(settings.model)
     models = config.cache_dir() / "models"
+    directory, manifest = _ready(source, settings.model, models, progress)
+    prompts = prompts_of(source, settings)
+    if manifest.precision != "int8":
+        return SentenceTransformerEmbedder(source, manifest, prompts)
+    compiled = OnnxEmbedder(directory, manifest)
+    if not _is_default(source):
+        return prompted(compiled, prompts)
+    others = packed.locate()
+    wide = functools.partial(_wide, others, models) if others else None
+    return prompted(PolyglotEmbedder(compiled, wide), prompts)
+
+
+def _wide(file: Path, models: Path) -> WideEncoder:
+    """The model of other languages, compiled first if it never was. Raises EmbedderError."""
+    directory, _ = _ready(file.parent, "multilingual-e5-small", models, no_progress)
+    return WideEncoder(packed.Packed(file), directory / GRAPH)
+
+
+def _ready(source: Path, name: str, models: Path, progress: Progress) -> tuple[Path, ModelManifest]:
+    """Where a model is, compiled."""
     pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"
     stamp = _stamp(source)
     directory = _follow(pointer, stamp)
     manifest = manifests.read_manifest(directory) if directory else None
     if directory is None or manifest is None:
-        directory, manifest = _compiled(source, settings.model, models, progress)
+        directory, manifest = _compiled(source, name, models, progress)
         _point(pointer, stamp, directory)
-    prompts = prompts_of(source, settings)
-    if manifest.precision == "int8":
-        compiled = OnnxEmbedder(directory, manifest)
-        return prompted(PolyglotEmbedder(compiled) if _is_default(source) else compiled, prompts)
-    return SentenceTransformerEmbedder(source, manifest, prompts)
+    return directory, manifest
 
 
 def directory_of(model: str) -> Path:
@@ -152,7 +170,8 @@ def _check_default(path: Path, found: str) -> None:
 
 def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
     """Compile in a child process, and put the result into place at once."""
-    way = "weights" if _is_default(source) else "original"
+    own = "packed" if source.name == packed.PACKAGE else "original"
+    way = "weights" if _is_default(source) else own
     if way == "original" and (absent := missing()):
         raise absent
     for left in directory.parent.glob(f".{directory.name}.*"):  # of a compilation that was killed

@@ -1,6 +1,7 @@
 """The process that compiles one model: a float graph, made int8, and checked.
 
-The graph of the default model is made from its weights alone (`bert.py`). Any other is exported
+The graph of the default model is made from its weights alone (`bert.py`), and so is that of the one
+for all other languages (`packed.py`). Any other is exported
 through torch as sentence-transformers defines it, pooling and normalisation included, so that
 nothing here knows its kinds. A model that cannot be exported, or whose int8 graph is not close
 enough to the original, runs through sentence-transformers.
@@ -17,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assistant.disk import storage
+from assistant.errors import EmbedderError
 from assistant.memory.embedding import onnx
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import open_original
+from assistant.memory.embedding.packed import FILE, Packed
+from assistant.memory.embedding.wide import WideEncoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -49,11 +53,13 @@ PROBES = (
 def main(source: str, target: str, fingerprint: str, way: str) -> None:
     """Compile `source` into the directory `target`; steps go to standard output.
 
-    By `way` "weights" torch is imported only if what comes of them is not close enough.
+    By `way` "weights" torch is imported only if what comes of them is not close enough; by
+    "packed" `source` holds the model of other languages.
     """
     place = Path(target)
     _announce(0)
-    manifest = _from_weights(Path(source), place, fingerprint) if way == "weights" else None
+    own = {"weights": _from_weights, "packed": _from_packed}.get(way)
+    manifest = own(Path(source), place, fingerprint) if own else None
     manifest = manifest or _from_original(Path(source), place, fingerprint)
     (place / FLOAT).unlink(missing_ok=True)
     manifest.write(place)
@@ -82,7 +88,7 @@ def _quantize(place: Path) -> None:
 
 
 def _with_files(manifest: ModelManifest, place: Path) -> ModelManifest:
-    names = (onnx.GRAPH, onnx.TOKENIZER)
+    names = [name for name in (onnx.GRAPH, onnx.TOKENIZER) if (place / name).exists()]
     return replace(manifest, files={name: storage.checksum(place / name) for name in names})
 
 
@@ -106,6 +112,26 @@ def _from_weights(source: Path, place: Path, fingerprint: str) -> ModelManifest 
     if difference(exact, OnnxEmbedder(place, manifest).embed(PROBES)):
         return None
     return _with_files(manifest, place)
+
+
+def _from_packed(source: Path, place: Path, fingerprint: str) -> ModelManifest:
+    """What was made of the model of other languages, held against its own floats."""
+    from assistant.memory.embedding import bert
+
+    _announce(1)
+    packed = Packed(source / FILE)
+    bert.write_graph(packed.weights(), bert.Sizes(*packed.sizes), place / FLOAT)
+    _announce(2)
+    _quantize(place)
+    _announce(3)
+    inputs = (bert.EMBEDDED, bert.MASK)
+    exact, compiled = (
+        WideEncoder(packed, place / name).encoded(PROBES) for name in (FLOAT, onnx.GRAPH)
+    )
+    if reason := difference(exact, compiled):
+        raise EmbedderError(f"the model of other languages cannot be compiled: {reason}")
+    found = ModelManifest(f"{fingerprint}-int8", "int8", packed.width, packed.longest, inputs, {})
+    return _with_files(found, place)
 
 
 # From the original

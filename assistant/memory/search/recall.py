@@ -251,8 +251,7 @@ class Recaller:
         if not self.means.general or named or (question.heard and not question.greeting):
             return 0.0
         if languages and not question.greeting and question.language in ("english", *languages):
-            mapped = question.language != "english"
-            return generality(vector, mapped=mapped, owners=question.owners)
+            return generality(vector, question.language, owners=question.owners)
         return float(question.general or question.greeting)
 
     def _current_view(self) -> View:

@@ -93,7 +93,7 @@ def test_more_texts_than_are_tokenized_at_once_keep_their_order(
 
 def test_a_batch_holds_a_bounded_number_of_tokens() -> None:
     lengths = [256, 3, 3, 100, 100, 100, 600, 3]
-    batches = list(onnx._batches(lengths))
+    batches = list(onnx.batches(lengths))
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     sizes = [max(lengths[row] for row in batch) * len(batch) for batch in batches]
     assert all(size <= onnx.BATCH_TOKENS or size == 600 for size in sizes)

@@ -13,7 +13,7 @@ from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 TOKENIZER = "porter unicode61 remove_diacritics 2"

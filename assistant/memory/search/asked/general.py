@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.embedding.polyglot import LANGUAGES
 from assistant.memory.search.asked import forms
 
 _MAKE = """
@@ -61,11 +62,11 @@ _THEIRS = re.compile(rf"\b(?:i|me|my|mine|we|us|ours?)\b|{forms.THEIRS}", re.IGN
 
 
 WEIGHTS = Path(__file__).with_name("general.npy")
-"""Shape (2, 385): of a vector of the default model's own and of one that was mapped to its space
-the 384 weights and a constant."""
+"""Shape (3, 385): the 384 weights and a constant, of a vector of the default model's own, of one
+that was mapped to its space from the encoder's, and of one from the other model's."""
 OWNERS = 2.0
 """So much less are the log-odds of what speaks of its owner."""
-DOUBT = 0.3, 0.1
+DOUBT = 0.3, 0.1, 0.1
 """So probable what anybody could answer must be for it to count; less sure of a mapped vector."""
 
 
@@ -84,14 +85,15 @@ def speaks_of_owner(text: str) -> bool:
     return bool(_THEIRS.search(_TO_ME.sub(" ", text)))
 
 
-def generality(vector: NDArray[np.float32], *, mapped: bool, owners: bool) -> float:
+def generality(vector: NDArray[np.float32], language: str, *, owners: bool) -> float:
     """How far a message asks for what anybody could answer, by its vector: from 0 to 1.
 
-    `mapped`: the encoder of other languages read it. `owners`: it speaks of what is its owner's.
+    `owners`: it speaks of what is its owner's.
     """
-    weights = _weights()[int(mapped)]
+    reader = 0 if language == "english" else 1 if language in LANGUAGES else 2
+    weights = _weights()[reader]
     log_odds = float(vector @ weights[:-1] + weights[-1]) - OWNERS * owners
-    doubt = DOUBT[int(mapped)]
+    doubt = DOUBT[reader]
     return max(0.0, (1 / (1 + math.exp(-log_odds)) - doubt) / (1 - doubt))
 
 

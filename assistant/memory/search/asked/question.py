@@ -20,6 +20,7 @@ from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.means import ALL, Means
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
+    count_words,
     language_of,
     without_function_words,
 )
@@ -113,7 +114,7 @@ def read(
     if spelling and not all(term.document_frequency for term in found):
         text = spelling.corrected(text, language)
         found = catalog.words.terms(_telling(text, language), language, written(text))
-    words = _WORD.findall(text)
+    words, bare = _WORD.findall(text), count_words(text) <= BARE
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = [] if language in CAPITALISES_NOUNS else _names(text, language, catalog)
     unknown = _share_unknown(names, catalog)
@@ -133,9 +134,8 @@ def read(
         owners=speaks_of_owner(said),
         general=is_general(said),
         greeting=is_greeting(said),
-        heard=max(len(words), len(terms)) <= BARE
-        and all(each.document_frequency for each in terms),
-        unheard=len(words) <= BARE and not catalog.words.holds_any(terms),
+        heard=bare and all(each.document_frequency for each in terms),
+        unheard=bare and not catalog.words.holds_any(terms),
         names=frozenset(term.text for term in names),
         unknown_names=unknown,
         periods=(*periods(text, today), *times),
@@ -154,11 +154,6 @@ def _telling(text: str, language: str) -> str:
         words = _WORD.findall(text)
         return " ".join(word for word in words if word.casefold() not in _STOP_WORDS)
     return without_function_words(text, language)
-
-
-def _is_heard(words: Sequence[str], terms: Sequence[Term]) -> bool:
-    few = max(len(words), len(terms)) <= BARE
-    return few and all(each.document_frequency for each in terms)
 
 
 def is_common(term: Term, chunks: int) -> bool:
