@@ -29,6 +29,8 @@ class Means:
     """In other languages than English, so do the letters that words share."""
     abroad: bool = True
     """For what is in another language than the question its meaning speaks alone."""
+    bridges: bool = True
+    """A name that a fact near the top brings in leads to the facts that hold it."""
     later: bool = True
     """The later of two answers comes first."""
     room: bool = True

@@ -28,6 +28,7 @@ from assistant.memory.search.asked.eligible import as_of, eligible
 from assistant.memory.search.asked.general import generality
 from assistant.memory.search.asked.question import Question, read
 from assistant.memory.search.asked.spelling import Spelling
+from assistant.memory.search.bridging import over_names
 from assistant.memory.search.letters import LOOKED_AT, by_letters
 from assistant.memory.search.means import ALL
 from assistant.memory.search.novelty import with_room
@@ -52,8 +53,9 @@ WORDED = 600
 """Candidates found by their words."""
 CANDIDATES = 300
 """Of both so many are looked at with every signal."""
+READ = 48
 SPARE = 10
-"""More than twice `k` are read: some are said twice, some do not fit."""
+"""So many are read, and more than twice `k`: some are said twice, some do not fit."""
 SHOWN_MISSES = 5
 KNOWN = 0.25
 """From here on the model tells one wording from another; the cosines of a script that it does not
@@ -146,13 +148,15 @@ class Recaller:
             return None
         ranked = self.rank(question, query, only)
         foreign = question.language != "english" and self.means.letters
-        most = LOOKED_AT if foreign else 2 * (query.k or self._settings.k) + SPARE
+        most = LOOKED_AT if foreign else max(READ, 2 * (query.k or self._settings.k) + SPARE)
         scored = self._scored(ranked, most, query.as_of)
         lettered = by_letters(scored, question.text, question.language) if foreign else scored
         if self.means.abroad:
             lettered = from_abroad(lettered, question.language)
             if is_of_another_script(scored, question.text):
                 question = replace(question, unknown_names=0.0)
+        if self.means.bridges:
+            lettered = over_names(lettered, question.text, question.language)
         lettered = behind(lettered, question.dating)
         found = arrange(lettered, question.telling, latest=question.latest, later=self.means.later)
         if self.means.room and not question.latest and ranked.understood >= KNOWN:

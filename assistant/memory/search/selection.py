@@ -113,20 +113,21 @@ def _once(found: Iterable[Scored]) -> list[Scored]:
     kept: dict[tuple[str | None, ...], list[Scored]] = {}
     for each in _sorted(found):
         now = successor(each.chunk) if each.chunk.status == "superseded" else None
-        alike = kept.setdefault((each.chunk.status, now, *_words(each.chunk.plain)), [])
+        alike = kept.setdefault((each.chunk.status, now, *words_of(each.chunk.plain)), [])
         if not any(_says_the_same(each.chunk, other.chunk) for other in alike):
             alike.append(each)
     return _sorted(each for alike in kept.values() for each in alike)
 
 
 @lru_cache(KEPT)
-def _words(text: str) -> tuple[str, ...]:
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text, folded, in order."""
     return tuple(_WORD.findall(text.casefold()))
 
 
 @lru_cache(KEPT)
 def _telling(text: str) -> frozenset[str]:
-    return frozenset(word for word in _words(text) if not word.isdigit())
+    return frozenset(word for word in words_of(text) if not word.isdigit())
 
 
 def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
@@ -189,7 +190,7 @@ def _put_over(placed: list[Scored], number: int, below: int) -> None:
 
 def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Scored]:
     """Raise what contradicts an earlier chunk just over it, where relevance hardly differs."""
-    words = [_words(each.chunk.plain) for each in found]
+    words = [words_of(each.chunk.plain) for each in found]
     telling = [_telling(each.chunk.plain) for each in found]
     held = [_held(each.chunk, asked) for each in found]
     days = [_day(each.chunk) for each in found]
@@ -222,7 +223,7 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
 def _held(chunk: Chunk, asked: Set[str]) -> Set[str]:
     """What a chunk and its heading hold of the question: tells apart facts about two people, or
     two things, but not two answers."""
-    return asked & {*_words(chunk.plain), *_words(" ".join(chunk.heading))}
+    return asked & {*words_of(chunk.plain), *words_of(" ".join(chunk.heading))}
 
 
 def _is_subject(held: Set[str], asked: Set[str]) -> bool:

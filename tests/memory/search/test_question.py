@@ -143,6 +143,8 @@ EVENTS = """# Memory
         ("где мы жили до переезда", ["0001-01-01/2025-05-07"]),
         ("how did we travel before we sold the boat", ["0001-01-01/2025-05-07"]),
         ("what did we do before the opera", []),
+        ("who looks after the boat", []),
+        ("who was named after Ravi?", []),
         ("What did we eat after the wedding?", []),
         ("What did we eat after the concert?", []),
         ("What did we eat after the funeral?", []),

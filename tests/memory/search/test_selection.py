@@ -13,6 +13,7 @@ from assistant.memory.search.asked.abroad import (
     from_abroad,
     is_of_another_script,
 )
+from assistant.memory.search.bridging import MOST_FACTS, NEARER, over_names
 from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.ranking import SIGNALS
@@ -272,3 +273,36 @@ def test_the_weaker_the_best_match_the_fewer_stand_behind_the_first() -> None:
     assert counts == sorted(set(counts))
     assert plausible(found) == counts[-1] == len(found)
     assert plausible([*found, scored("far", 10 - FAR - 1)], 1.0) == len(found)
+
+
+HENS = scored("The hens are called Agnes and Beryl", 8.0)
+POT = "which of the hens could go in the pot"
+
+
+def test_a_name_that_the_best_brings_in_leads_to_the_facts_on_it() -> None:
+    agnes, oven = scored("Agnes lays no more", 2.0), scored("The oven is too hot", 2.5)
+    found = over_names([HENS, oven, agnes], POT, "english")
+    assert plains(found) == [HENS.chunk.plain, oven.chunk.plain, agnes.chunk.plain]
+    assert [each.shares.get("bridge") for each in found] == [None, None, NEARER]
+    assert over_names([], POT, "english") == []
+
+
+def test_what_a_name_leads_to_stays_below_what_brings_it_in() -> None:
+    others = [scored(f"The pot holds {litres} litres", 7.9) for litres in (3, 5)]
+    found = over_names([scored("Agnes lays no more", 7.5), *others, HENS], POT, "english")
+    assert plains(found)[0] == HENS.chunk.plain
+    assert HENS.score - 0.1 < found[3].score < HENS.score
+
+
+@pytest.mark.parametrize(
+    ("question", "others"),
+    [
+        ("may Agnes and Beryl go in the pot", ["Agnes lays no more"]),
+        (POT, [f"Agnes laid {number} eggs" for number in range(MOST_FACTS + 1)]),
+        (POT, ["The oven is too hot"]),
+    ],
+    ids=["the question names her", "much is said of her", "nothing is said of her"],
+)
+def test_other_names_lead_nowhere(question: str, others: list[str]) -> None:
+    found = [HENS, *(scored(each, 2.0) for each in others)]
+    assert over_names(found, question, "english") == found

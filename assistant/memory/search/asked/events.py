@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from itertools import chain
 
 import numpy as np
+import regex
 
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.text.chunks import Chunk
@@ -55,9 +56,11 @@ def _named(words: dict[str, str]) -> str:
     return "|".join(f"(?P<{when}>{either})" for when, either in words.items())
 
 
+_VERB = r"(?:(?:ask|look|nam|call)(?:s|e|ed|ing)?|tak(?:e|es|en|ing)|took)\s"
+"""What makes "after" say something else: "who looks after the cat"."""
 _ASKED = (
-    re.compile(
-        rf"(?<!\w)(?:{_named(_WORDS)})\s+(?P<whose>{_ARTICLE})"
+    regex.compile(
+        rf"(?<!\w)(?<!\b{_VERB})(?:{_named(_WORDS)})\s+(?P<whose>{_ARTICLE})"
         r"(?P<event>[^\W\d_]+(?:['’]s)?(?:\s[^\W\d_]+)?)",
         re.IGNORECASE,
     ),
