@@ -89,7 +89,11 @@ def test_a_larger_budget_only_adds(facts: Recaller) -> None:
 @pytest.mark.parametrize(
     "query",
     ["", "   ", "???", "😀😀", "\0", "the of and", "' OR 1=1; DROP TABLE chunks; --", '"a NEAR(b*',
-     "SELECT * FROM chunks", "\ud800", "a" * 100_000, "-", "NOT", "plain AND", "日本語の質問"],
+     "SELECT * FROM chunks", "\ud800", "a" * 100_000, "-", "NOT", "plain AND", "日本語の質問",
+     "😀🎹" * 12_500, " ".join(f"word{number}" for number in range(10_000)), "after the " * 9_000,
+     "Wann muss ich el piano afinar, 钢琴 and настроить?", "ཁྱི་མིང་", "\x01\x1b[31mdoor\x7f", "x",
+     "12 June 2027 " * 4_000, "my " * 30_000 + "husband", "p" + "\u0301" * 5_000],
+    ids=lambda query: ascii(query[:12]),
 )  # fmt: skip
 def test_any_query_is_answered_or_finds_nothing(facts: Recaller, query: str) -> None:
     found = facts.recall(Query(query, why=True))
