@@ -17,14 +17,18 @@ class Code:
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int] | None] = {}
+        self._modules = 0
         self._looked = 0.0
         self.look()
 
     def look(self) -> bool:
         """See what was loaded since; whether a file is another than when it was first seen."""
         self._looked = time.monotonic()
-        now = {path: _sign(path) for path in self._loaded()}
-        return any([self._seen.setdefault(path, sign) != sign for path, sign in now.items()])
+        if len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            for path in self._loaded():
+                self._seen.setdefault(path, _sign(path))
+        return any(_sign(path) != sign for path, sign in self._seen.items())
 
     def changed(self) -> bool:
         """The same, looked at now and then."""

@@ -206,8 +206,9 @@ class Connection:
 
     async def _send(self, answer: wire.Answer) -> None:
         self._writer.write(wire.line(answer))
-        async with asyncio.timeout(SLOW_SECONDS):
-            await self._writer.drain()
+        if self._writer.transport.get_write_buffer_size():
+            async with asyncio.timeout(SLOW_SECONDS):
+                await self._writer.drain()
 
 
 def _as_set(query: Query, settings: MemorySettings) -> Query:
