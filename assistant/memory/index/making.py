@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Protocol, TypeVar
 
 from assistant.memory.base import Progress
@@ -115,8 +116,12 @@ class Maker:
             backlog.work_off(slices, partial(progress, f"Indexing {done[0][0].name}"))
             return done
 
+        waiting = iter(files)
+        first = next(waiting, None)
+        if first is None:
+            return
         with self._backlog(catalog) as backlog:
-            for file in files:
+            for file in chain([first], waiting):
                 group.append((file, self._parsed(file.name, file.text, catalog, backlog)))
                 if backlog.holds(size):
                     begun.append((group, backlog.cut()))

@@ -10,6 +10,7 @@ from assistant.memory.index.sqlite.rows import StoredChunk, read_chunks, said
 
 KEPT_CHUNKS = 4096
 """Chunks that stay decoded until the next change."""
+KEPT_ROWS = 10_000
 
 
 class Found:
@@ -19,14 +20,15 @@ class Found:
         """`generation` names the state that the calling thread sees."""
         self.database = database
         self._chunks: Kept[int, StoredChunk] = Kept(generation, KEPT_CHUNKS)
+        self._rows: Kept[str, int] = Kept(generation, KEPT_ROWS)
 
     def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
         """The chunks of these rows, in this order; a row that is gone is left out."""
         with self.database.using():
-            there = {row: kept for row in rowids if (kept := self._chunks.get(row))}
-            missing = [row for row in rowids if row not in there]
-            for stored in self._among("c.rowid", missing) if missing else ():
-                there[stored.rowid] = self._chunks.put(stored.rowid, stored)
+            there = self._chunks.of(rowids)
+            if missing := [row for row in rowids if row not in there]:
+                read = {stored.rowid: stored for stored in self._among("c.rowid", missing)}
+                there |= self._chunks.put(read)
         return [there[row] for row in rowids if row in there]
 
     def by_id(self, ids: Sequence[str]) -> list[StoredChunk]:
@@ -37,11 +39,14 @@ class Found:
     def rowids(self, ids: Sequence[str]) -> dict[str, int]:
         """The rows of chunk ids; an id that is gone is left out."""
         with self.database.using() as db:
-            rows = db.execute(
-                "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )
-            return dict(rows.fetchall())
+            there = self._rows.of(ids)
+            if missing := [id_ for id_ in ids if id_ not in there]:
+                rows = db.execute(
+                    "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+                    (json.dumps(missing),),
+                )
+                there |= self._rows.put(dict(rows.fetchall()))
+            return there
 
     def at_line(self, source: str, line: int) -> list[StoredChunk]:
         """The chunks of a source that stand on a line, in order."""

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ MAX_QUERY_TERMS = 512
 KEPT_POSTINGS = 2_000_000
 """Postings that stay read until the next change: 24 MB."""
 KEPT_FREQUENCIES = 10_000
+KEPT_WORDS = 10_000
 LEAST_WEIGHT = 50
 """A term that stands nowhere takes room, too."""
 BLOCK = 1 << 14
@@ -96,21 +97,20 @@ class InvertedIndex:
     def _standing(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term stands."""
         with self._database.using() as db:
-            found = {term: self._frequencies.get(term) for term in terms}
-            missing = [term for term, known in found.items() if known is None]
-            if missing:
+            found = self._frequencies.of(terms)
+            if missing := [term for term in terms if term not in found]:
                 there = _frequencies(db, "postings", missing)
-                found |= {term: self._frequencies.put(term, there.get(term, 0)) for term in missing}
-        return {term: known or 0 for term, known in found.items()}
+                found |= self._frequencies.put({term: there.get(term, 0) for term in missing})
+        return found
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
-        kept = self._read[table]
-        found = {term.text: kept.get(term.text) for term in terms}
-        missing = [text for text, known in found.items() if known is None]
-        with self._database.using() as db:
-            blocks = _blocks(db, table) if missing else ""
-            read = {text: kept.put(text, _read(db, table, blocks, text)) for text in missing}
-        return {text: known or read[text] for text, known in found.items()}
+        kept, named = self._read[table], [term.text for term in terms]
+        found = kept.of(named)
+        if missing := [text for text in named if text not in found]:
+            with self._database.using() as db:
+                blocks = _blocks(db, table)
+                found |= kept.put({text: _read(db, table, blocks, text) for text in missing})
+        return found
 
     def holds_any(self, terms: Iterable[Term]) -> bool:
         """Whether a chunk or a heading holds any of these."""
@@ -129,6 +129,8 @@ class Tokenizer:
         self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns})")
         self._db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
         self._turn = threading.Lock()
+        self._words: dict[str, list[str]] = {}
+        """The terms of words that were asked for."""
 
     def close(self) -> None:
         """Let go of the table."""
@@ -136,10 +138,16 @@ class Tokenizer:
 
     def distinct(self, text: str) -> list[str]:
         """The distinct terms of a text, in order."""
-        if not text.strip():
-            return []
-        rows = self._split([(1, text)], "SELECT term FROM words_at ORDER BY offset")
-        return list(dict.fromkeys(term for (term,) in rows))
+        words, known = text.split(), self._words
+        if new := list(dict.fromkeys(word for word in words if word not in known)):
+            found: dict[str, list[str]] = {word: [] for word in new}
+            asked = "SELECT doc, term FROM words_at ORDER BY doc, offset"
+            for number, term in self._split(list(enumerate(new)), asked):
+                found[new[number]].append(term)
+            known.update(found)
+            if len(known) > KEPT_WORDS:
+                self._words = {}
+        return list(dict.fromkeys(chain.from_iterable(map(known.__getitem__, words))))
 
     def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
         """Each term and the row it stands in, as often as it does; in the order of both."""

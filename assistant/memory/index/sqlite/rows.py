@@ -22,7 +22,7 @@ from assistant.memory.index.sqlite.postings import PostingsWriter, Tokenizer, se
 from assistant.memory.index.sqlite.signs import pack_signs
 from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
 from assistant.memory.precedence import QUESTIONS
-from assistant.memory.text.chunks import Chunk, placed
+from assistant.memory.text.chunks import Chunk
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
 
@@ -278,14 +278,15 @@ def read_chunks(db: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> 
 
 
 def _stored(
-    rowid: int, written: int, ordinal: int, character: int, line: int, *columns: Any
+    rowid: int, written: int, before: int, character: int, line: int, *columns: Any
 ) -> StoredChunk:
-    *own, heading, start, end, first, last, day, mentions, status, until = columns
-    read = _listed(heading), start, end, first, last, day, _listed(mentions), status, until
-    chunk = Chunk(*[*own, *read])
-    if crc(chunk) != written:
+    id_, source, ordinal, text, plain, heading, start, end, first, last, *rest = columns
+    day, mentions, status, until = rest
+    if _sum(id_, text, plain, start, first, status) != written:
         raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
-    return StoredChunk(rowid, placed(chunk, ordinal, character, line))
+    own = id_, source, before + ordinal, text, plain, _listed(heading)
+    place = line + start, line + end, character + first, character + last
+    return StoredChunk(rowid, Chunk(*own, *place, day, _listed(mentions), status, until))
 
 
 @lru_cache(LISTS)
@@ -303,6 +304,10 @@ def said(plain: str) -> int:
 def crc(chunk: Chunk) -> int:
     """Tells a damaged row."""
     seen = (chunk.id, chunk.text, chunk.plain, chunk.start_line, chunk.start_char, chunk.status)
+    return _sum(*seen)
+
+
+def _sum(*seen: str | int) -> int:
     return zlib.crc32(repr(seen).encode("utf-8", "surrogatepass"))
 
 
