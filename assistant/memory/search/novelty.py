@@ -14,7 +14,7 @@ ALIKE = 0.6
 GIVES_WAY = 6.0
 """So far below its place another wording goes: behind the rest of what is plausible."""
 _WORD = re.compile(r"\w+")
-_TOLD = re.compile(r"\w*\d\w*|(?<=\w[ ,'’(])[A-Z]\w+")
+_TOLD = re.compile(r"\b(?:(?<=\w[ ,'’(])[A-Z]\w+|[^\W\d]*+\d\w*)")
 
 
 def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
@@ -47,11 +47,13 @@ def _nearer_the_top(vectors: Vectors) -> dict[int, list[int]]:
 
 def _is_told(each: Scored, better: Sequence[Scored]) -> bool:
     """Whether one of the better has every number and name of it."""
-    told = _read(each.chunk.plain)[0]
-    return any(told <= _read(other.chunk.plain)[1] for other in better)
+    told = _told(each.chunk.plain)
+    longest = max(told, key=len, default="")
+    likely = [other.chunk.plain for other in better if longest in other.chunk.plain]
+    return any(told.issubset(_WORD.findall(text)) for text in likely)
 
 
 @lru_cache(KEPT)
-def _read(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The numbers and names in a text, and all of its words."""
-    return frozenset(_TOLD.findall(text)), frozenset(_WORD.findall(text))
+def _told(text: str) -> frozenset[str]:
+    """The numbers and names in a text."""
+    return frozenset(_TOLD.findall(text))

@@ -173,6 +173,12 @@ def _told_by() -> dict[str, list[str]]:
     return told
 
 
+@functools.cache
+def _not_english() -> frozenset[str]:
+    """The words that tell another language than English."""
+    return frozenset(word for word, told in _told_by().items() if "english" not in told)
+
+
 def language_of_script(text: str) -> str:
     """The language that a text's script tells; none, if it is in Latin letters."""
     for script, letters in () if text.isascii() or max(text) <= _LAST_LATIN else _SCRIPTS:
@@ -204,10 +210,10 @@ def language_of(text: str) -> str:
     words, told_by = _WORD.findall(text.casefold()), _told_by()
     if not _NAMES_TOO.isdisjoint(words):
         words = _without_names(_WORD.findall(text))
-    told = [told_by[word] for word in words if word in told_by]
     written = set() if text.isascii() and "'" not in text else _written_by(text)
-    if not written and all("english" in languages for languages in told):
+    if not written and _not_english().isdisjoint(words):
         return "english"
+    told = [told_by[word] for word in words if word in told_by]
     counts = dict.fromkeys(("english", *_OFTEN, *_SELDOM), 0)
     for name in chain(*told, written, written & set(_SELDOM)):
         counts[name] += 1
@@ -228,7 +234,7 @@ def _without_names(words: Sequence[str]) -> list[str]:
 
 def _written_by(text: str) -> set[str]:
     """The languages in Latin letters of which a text has letters or marks."""
-    odd = [word for word in _WORD.findall(text) if not word.isascii()]
+    odd = [] if text.isascii() else [w for w in _WORD.findall(text) if not w.isascii()]
     small = {letter for word in odd if not word[0].isupper() for letter in word if letter > "\x7f"}
     found = {
         name

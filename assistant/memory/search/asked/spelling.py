@@ -46,18 +46,16 @@ class Spelling:
 
     def corrected(self, text: str, language: str) -> str:
         """The text with the words that memory may know in the place of those it does not."""
-        odd = [
-            word
-            for word in dict.fromkeys(_WORD.findall(text))
-            if not is_function_word(word, language) and not self._is_whole(word)
-        ]
+        words = dict.fromkeys(_WORD.findall(text))
+        telling = [word for word in words if not is_function_word(word, language)]
+        piece = self._embedder.count_tokens("") + 1
+        odd = [word for word in telling if self._tokens(word) > piece]
         meant = {word: self._meant(word, language) for word in odd[:WORDS]}
         return _WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
 
-    def _is_whole(self, word: str) -> bool:
-        """Whether the model knows it, or what it is the plural of, as a whole."""
-        shortest = min(self._embedder.count_tokens(each) for each in (word, word.rstrip("s")))
-        return shortest - self._embedder.count_tokens("") <= 1
+    def _tokens(self, word: str) -> int:
+        """Of a word or what it is the plural of: one piece, if the model knows it as a whole."""
+        return min(map(self._embedder.count_tokens, {word, word.rstrip("s")}))
 
     def _meant(self, word: str, language: str) -> str:
         """What a word that memory does not know stands for, if anything."""
