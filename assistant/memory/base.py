@@ -5,7 +5,7 @@ Imports nothing heavy: the command-line client lives on these, the protocol and 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from assistant.messages import estimate_tokens
 
@@ -264,10 +264,20 @@ class Due:
     years: int = 0
 
 
-def fill(found: Sequence[Passage], k: int, budget: int) -> tuple[list[Passage], list[Passage]]:
+class Costing(Protocol):
+    """What costs tokens of a budget."""
+
+    @property
+    def tokens(self) -> int: ...
+
+
+_C = TypeVar("_C", bound=Costing)
+
+
+def fill(found: Sequence[_C], k: int, budget: int) -> tuple[list[_C], list[_C]]:
     """The best that fit, at most `k`, and the others. What does not fit any more is passed over."""
-    taken: list[Passage] = []
-    others: list[Passage] = []
+    taken: list[_C] = []
+    others: list[_C] = []
     left = budget
     for each in found:
         if len(taken) < k and each.tokens <= left:

@@ -194,7 +194,7 @@ def match(
     average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
     of_section = grains.section[positions].astype(np.int64)
     found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
-    there = near < total
+    there, talk = near < total, turn.any()
     near_rows = layout.rowid[near[there]]
     for term in terms:
         rows, counts = postings[term.text]
@@ -208,9 +208,11 @@ def match(
         headed = _counted(of_section, sections, times)
         covered = held | (headed > 0) if len(terms) > 1 else held
         found.covered[:] += told * covered
+        if not (talk or len(sections)):
+            continue  # of what stands alone only the heading counts
         said_in = grains.section[at]
         counted = headed
-        if turn.any():
+        if talk:
             said = np.bincount(said_in, counts, len(grains.sections))[of_section]
             counted = np.where(turn, headed + said, headed).astype(np.float32)
         there_at_all = np.zeros(len(grains.sections), dtype=np.bool_)

@@ -78,11 +78,11 @@ LED = 8
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """What a question found: the passages worth their tokens and the rest; whether all was weak,
-    and whether no word of it was known."""
+    """What a question found: what is worth its tokens and the rest; whether all was weak, and
+    whether no word of it was known."""
 
-    worth: list[Passage]
-    rest: list[Passage]
+    worth: list[Scored]
+    rest: list[Scored]
     weak: bool
     unheard: bool
 
@@ -124,8 +124,8 @@ class Recaller:
         return Recall(
             query=query.text,
             tokens=sum(each.tokens for each in taken),
-            passages=tuple(taken),
-            near_misses=tuple((others + asked.rest)[:SHOWN_MISSES]) if query.why else (),
+            passages=_passages(taken),
+            near_misses=_passages((others + asked.rest)[:SHOWN_MISSES]) if query.why else (),
             abstained=asked.weak and not taken,
             notices=(NEARBY.format(query.text),) if taken and asked.unheard else (),
         )
@@ -133,7 +133,7 @@ class Recaller:
     def _budget(self, query: Query) -> int:
         return query.budget or self._settings.budget
 
-    def _of_own(self, query: Query) -> list[Passage]:
+    def _of_own(self, query: Query) -> list[Scored]:
         """The best passages of the source that has places of its own."""
         assert query.own is not None
         source, places = query.own
@@ -163,7 +163,7 @@ class Recaller:
             found = with_room(found, self._vectors(ranked, found, scored))
         abstain = self._settings.abstain if query.abstain is None else query.abstain
         if not (abstain and self.means.abstaining):
-            return _Listed(_passages(found), [], False, False)
+            return _Listed(found, [], False, False)
         return self._judged(question, query, ranked, scored, found, only)
 
     def _judged(
@@ -192,7 +192,7 @@ class Recaller:
         listed = of_use[:worth]
         rest = [each for each in found if each not in listed] if query.why else []
         weak = strength < 0 and bool(found)
-        return _Listed(_passages(listed), _passages(rest), weak, unheard)
+        return _Listed(listed, rest, weak, unheard)
 
     def _vectors(
         self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]
@@ -289,13 +289,13 @@ class Recaller:
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
 
 
-def _passages(found: Sequence[Scored]) -> list[Passage]:
-    return [passage(each.chunk, each.score, each.shares) for each in found]
+def _passages(found: Sequence[Scored]) -> tuple[Passage, ...]:
+    return tuple(passage(each.chunk, each.score, each.shares) for each in found)
 
 
-def _once(lists: Sequence[Sequence[Passage]]) -> list[Passage]:
-    """The passages of several lists, each where it comes first."""
-    first: dict[str, Passage] = {}
+def _once(lists: Sequence[Sequence[Scored]]) -> list[Scored]:
+    """What stands in several lists, each where it comes first."""
+    first: dict[str, Scored] = {}
     for each in chain.from_iterable(lists):
-        first.setdefault(each.id, each)
+        first.setdefault(each.chunk.id, each)
     return list(first.values())

@@ -11,6 +11,7 @@ from assistant.memory.text.chunks import Chunk
 from assistant.memory.text.identity import fold
 from assistant.memory.text.markdown import superseding
 from assistant.memory.text.markdown.words import plain
+from assistant.messages import estimate_tokens
 
 TWINS = 0.65
 """Chunks that share so many of their words (Dice's coefficient) say the same of the same thing, or
@@ -57,6 +58,11 @@ class Scored:
     score: float
     shares: dict[str, float]
     turn: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """What it costs of a budget."""
+        return estimate_tokens(self.chunk.text)
 
     def moved(self, reason: str, score: float) -> "Scored":
         """The same with another score; the difference is a share of its own."""
@@ -197,12 +203,14 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
     gone = [each.chunk.status == "superseded" for each in found]
     close = LATEST_SCORES if latest else CLOSE_SCORES
     for above, first in enumerate(found):
+        if gone[above]:
+            continue
         least, day, of = first.score - close, days[above], held[above]
         for below in range(above + 1, min(above + TWINS_APART, len(found))):
             second = found[below]
             if second.score < least:
                 break
-            if gone[above] or gone[below] or days[below] < day:
+            if gone[below] or days[below] < day:
                 continue
             alike = of == held[below]
             if not (alike or latest):

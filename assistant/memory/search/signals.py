@@ -111,15 +111,16 @@ def match_words(
 
 def match_section(matrix: Matrix, view: View, similarity: Similarity, positions: Rows) -> None:
     """Of a turn the best cosine of its section; else that of what stands above, or its own."""
-    grains = view.grains
-    known = similarity.known()
-    best = np.full(len(grains.sections), -1.0, dtype=np.float32)
-    np.maximum.at(best, grains.section[known], similarity.of(known))
-    in_section = best[grains.section[positions]]
     own = similarity.of(positions)
     above = view.above.cosines(similarity.question(), positions)
-    above = np.where(np.isnan(above), UNTITLED * own, above)
-    put(matrix, "dense_section", np.where(grains.layout.turn[positions], in_section, above))
+    found = np.where(np.isnan(above), UNTITLED * own, above)
+    turn = view.layout.turn[positions]
+    if turn.any():
+        section, known = view.grains.section, similarity.known()
+        best = np.full(len(view.grains.sections), -1.0, dtype=np.float32)
+        np.maximum.at(best, section[known], similarity.of(known))
+        found = np.where(turn, best[section[positions]], found)
+    put(matrix, "dense_section", found)
 
 
 def match_traits(
@@ -127,6 +128,8 @@ def match_traits(
 ) -> None:
     """The signals of dates, speakers and questions."""
     turn = columns.layout.turn[positions]
+    if not (question.periods or turn.any()):
+        return
     columns.read(positions if question.periods else positions[turn])
     put(matrix, "date", columns.near(positions, question.periods))
     said = columns.said_by(positions, question.words)

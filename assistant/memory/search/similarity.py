@@ -78,7 +78,7 @@ class Similarity:
         new = ~_among(known, positions)
         if new.any():
             places = np.concatenate([known, positions[new]])
-            cosines = np.concatenate([self._cosines, vectors[new] @ self.question()])
+            cosines = np.concatenate([self._cosines, (vectors @ self.question())[new]])
             order = np.argsort(places)
             self._places, self._cosines = places[order], cosines[order]
 
