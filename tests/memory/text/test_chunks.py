@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assistant.memory.text.chunking import TOP, Chunker, chunk
@@ -362,6 +362,7 @@ LISTS = st.lists(
 
 @settings(max_examples=1000, deadline=None)
 @given(LISTS | LISTS.map(str.rstrip), st.sampled_from([40, MAX_CHARS]))
+@example("- A-- said Ben\n- B\n", MAX_CHARS)  # no front matter
 def test_a_plain_list_says_without_the_parser_what_it_says_with_it(
     text: str, max_chars: int
 ) -> None:
