@@ -25,6 +25,7 @@ from assistant.disk.locking import Lock
 from assistant.errors import DaemonError
 from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import sockets, wire
+from assistant.memory.daemon.clients import Clients
 from assistant.memory.daemon.code import Code
 from assistant.memory.daemon.connection import Connection
 from assistant.memory.daemon.work import Served, Work
@@ -42,8 +43,6 @@ IN_USE_SECONDS = 300.0
 """After so long without a client of its own settings it leaves for one of others."""
 REST_SECONDS = 3.0
 """So long after an answer it gives back what it let go of, once."""
-MOST_CONNECTIONS = 2048
-"""Beyond this the connection idle for longest is closed; its client connects again by itself."""
 
 logger = logging.getLogger(__name__)
 
@@ -57,20 +56,18 @@ class Server:
         hello: wire.Hello,
         held: Lock,
         idle_seconds: float,
-        most_connections: int = MOST_CONNECTIONS,
     ) -> None:
         self._hello = hello
         self._root = Path(hello.workspace)
         self._code = Code()
         self._held = held
         self._idle_seconds = idle_seconds
-        self._most_connections = most_connections
         log = str(sockets.log_path(self._root))
         self.work = Work(lambda: self._opened(opener), log)
         self.gone = asyncio.Event()
         self._leaving = asyncio.Event()
-        self._connections: set[Connection] = set()
-        self._started = self._last_used = self._given_back = time.monotonic()
+        self._clients = Clients()
+        self._started = self._given_back = time.monotonic()
         self._suited = time.time()
         self._reported = 0.0
         self._notices: list[str] = []
@@ -123,7 +120,7 @@ class Server:
                 return
             if not self._listener.stands():
                 await self._listen_again()
-            resting = self._resting()
+            resting = self._clients.resting()
             if resting > self._idle_seconds:
                 self.leave("idle")
             elif time.monotonic() - self._given_back > resting > REST_SECONDS:
@@ -139,13 +136,6 @@ class Server:
         else:
             logger.info("the socket was lost; listening again")
 
-    def _resting(self) -> float:
-        """Seconds since it was asked last; 0 while it is at work."""
-        if any(each.asked is not None for each in self._connections):
-            return 0.0
-        used = max([self._last_used, *(each.used for each in self._connections)])
-        return time.monotonic() - used
-
     def is_leaving(self) -> bool:
         """Whether no more requests are taken."""
         if not (self._held.stands() and self._root.exists()):
@@ -160,11 +150,11 @@ class Server:
 
     async def _finish(self) -> None:
         """Answer what has begun, close the index, and only then let another have it."""
-        await asyncio.gather(*(each.answered.wait() for each in self._connections))
+        await self._clients.answered()
         await self._loop.run_in_executor(None, self.work.close)
         self._held.release()
         self.gone.set()
-        await asyncio.gather(*(each.closed() for each in list(self._connections)))
+        await self._clients.dismiss()
 
     # Clients
 
@@ -172,22 +162,14 @@ class Server:
         connection = Connection(self, reader, writer)
         try:
             if connection.ours:
-                self._make_room()
-                self._connections.add(connection)
+                self._clients.add(connection)
                 await connection.converse()
         except ConnectionError:
             pass  # the client went away
         except TimeoutError:
             connection.abort()
         finally:
-            self._last_used = max(self._last_used, connection.used)
-            self._connections.discard(connection)
-            connection.close()
-
-    def _make_room(self) -> None:
-        idle = [each for each in self._connections if each.asked is None]
-        if len(self._connections) >= self._most_connections and idle:
-            min(idle, key=lambda each: each.used).close()
+            self._clients.remove(connection)
 
     def greeted(self, greeting: wire.Greeting) -> MemorySettings | None:
         """The settings for a client's recalls; None if this daemon does not suit it and leaves.
@@ -243,12 +225,7 @@ class Server:
         now = time.monotonic()
         if now - self._reported >= PROGRESS_SECONDS or done == total:
             self._reported = now
-            self._loop.call_soon_threadsafe(self._tell_all, (what, done, total))
-
-    def _tell_all(self, progress: tuple[str, int, int]) -> None:
-        for connection in self._connections:
-            if connection.asked is not None:
-                connection.tell(progress)
+            self._loop.call_soon_threadsafe(self._clients.tell, (what, done, total))
 
 
 def _give_back() -> None:
