@@ -1,4 +1,4 @@
-"""Questions go first: what works in the background stands still while one is answered.
+"""Questions go first: what works in the background stands still meanwhile, or leaves off.
 
 Python runs one thread at a time and hands over at each call of SQLite or numpy, so that an answer
 takes many times as long beside a thread that parses.
@@ -22,6 +22,11 @@ class Precedence:
         self._asked = 0
         self._answered = threading.Condition()
         self._mine = threading.local()
+
+    @property
+    def asked(self) -> bool:
+        """Whether a question is being answered."""
+        return self._asked > 0
 
     @contextlib.contextmanager
     def answering(self) -> Iterator[None]:

@@ -7,37 +7,28 @@ most of its words, waits a little, and is answered from what is indexed by then.
 
 import logging
 import threading
-import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain, takewhile
-from pathlib import Path
+from itertools import takewhile
 from typing import Protocol
 
 from assistant.errors import AssistantError
 from assistant.memory.base import Passage, Progress, Query, no_progress
 from assistant.memory.corpora.hints import Hints
+from assistant.memory.corpora.queue import PATIENCE, Queue
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.index.updating import STRETCH, UNFINISHED, Order
+from assistant.memory.index.updating import Order
+from assistant.memory.precedence import Precedence
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import MemorySettings
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 5.0
-"""Seconds that a question waits for files that are not indexed yet."""
-FEW = 200
-"""It waits for all that are new if they are so few."""
-BEST, SHORTLY = 20, 1.5
-"""Else for so many that hold most of its words, as far as they are indexed in so many seconds."""
-BULKY = 3
-"""Files of more bulk come after all others, whatever they hold."""
 SLICE = 0.2
 """Seconds that a question waits for what has changed, if it is not to wait."""
 SPELL = 30.0
@@ -70,8 +61,9 @@ class Collection:
         self._progress = progress
         self._recaller = Recaller(index.store, embedder, settings)
         self._hints = Hints(corpus.root)
+        self._queue = Queue(corpus.root, index)
+        self._questions = Precedence()
         self._turn = threading.Lock()
-        self._questions = 0
         self._closing = threading.Event()
         self._worker = ThreadPoolExecutor(1, "indexing")
         self._names: Sequence[str] = ()
@@ -84,12 +76,12 @@ class Collection:
     @property
     def unread(self) -> int:
         """How many files are not indexed yet, or only their beginning."""
-        return len(self._sizes())
+        return len(self._unindexed())
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What of it cannot be recalled, and why."""
-        sizes = self._sizes()
+        sizes = self._unindexed()
         told = ""
         if sizes:
             told = (
@@ -115,7 +107,7 @@ class Collection:
         words = [word.encode() for word in query.text.lower().split()]
         with self._question():
             if wait:
-                self._ask(PATIENCE, partial(self._promising, words))
+                self._ask(PATIENCE, partial(self._queue.promising, words))
             else:
                 self._see_changes()
             return self._found(query)
@@ -138,7 +130,7 @@ class Collection:
     def scrub(self) -> None:
         """Leave no byte in the index of what the files no longer hold."""
         with self._question():
-            self._worker.submit(self._index.scrub, self._known).result()
+            self._worker.submit(self._index.scrub, self._queue.known).result()
 
     def close(self) -> None:
         """Let go of the index, once the file or stretch that is on its way is done."""
@@ -152,27 +144,25 @@ class Collection:
     @contextmanager
     def _question(self) -> Iterator[None]:
         """What goes first: the thread leaves off what nobody asked for, and goes on afterwards."""
-        with self._turn:
-            self._questions += 1
         try:
-            yield
+            with self._questions.answering():
+                yield
         finally:
-            with self._turn:
-                self._questions -= 1
             if not self._disturbed():
                 with suppress(RuntimeError):  # it is being closed
                     self._worker.submit(self._go_on)
 
+    def _unindexed(self) -> dict[str, int]:
+        return self._queue.left(self._names) if self._left else {}
+
     def _disturbed(self) -> bool:
-        return self._questions > 0 or self._closing.is_set()
+        return self._questions.asked or self._closing.is_set()
 
     def _see_changes(self) -> None:
         with self._turn:
             changed = self._hints.due()
         if changed is not None or self._corpus.absence():
-            known = changed or ()
-            order = partial(sorted, key=lambda name: (name not in known, self._bulk(name)))
-            self._ask(SLICE, order, drop=False)
+            self._ask(SLICE, partial(self._queue.changed_first, changed or ()), drop=False)
 
     def _ask(self, seconds: float, order: Order, *, drop: bool = True) -> None:
         """Have files indexed, and wait so long for it. `drop`: if it did not begin, it need not."""
@@ -215,85 +205,16 @@ class Collection:
         def seen(found: list[str]) -> Iterator[str]:
             self._names = found
             self._left = self._left or len(found)
-            yield from order(found)
+            yield from takewhile(lambda _: not self._closing.is_set(), order(found))
 
         done = self._index.refresh(seconds=seconds, order=seen)
         self._left, self._late = done.left, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
 
-    def _sizes(self) -> dict[str, int]:
-        """The files that are not indexed yet, or not all of them: how many bytes are left."""
-        if not self._left:
-            return {}
-        catalog = self._index.store.catalog
-        with catalog.reading():
-            known = catalog.sources()
-        left = {}
-        for name in self._names:
-            if name not in known:
-                left[name] = self._size(name)
-            elif known[name].sha256 == UNFINISHED:
-                left[name] = max(self._size(name) - known[name].stat.size, 0)
-        return left
-
-    def _size(self, name: str) -> int:
-        try:
-            return (self._corpus.root / name).stat().st_size
-        except OSError:
-            return 0
-
-    def _bulk(self, name: str) -> int:
-        """How large a file is: 0 if it is indexed at once, one more for twice as much."""
-        return (self._size(name) // STRETCH).bit_length()
-
-    def _known(self, names: list[str]) -> list[str]:
-        known = self._index.store.catalog.sources()
-        return [name for name in names if name in known]
-
     def _unasked(self, names: list[str]) -> Iterator[str]:
-        """What was never indexed first, of that the small first, and of those the last; until
-        somebody asks."""
-        known = {*self._known(names)}.difference(self._index.behind())
-
-        ordered = sorted(reversed(names), key=lambda name: (name in known, self._bulk(name)))
-        for number, name in enumerate(ordered, start=len(known)):
+        """All there is, until somebody asks."""
+        for name, number in self._queue.unasked(names):
+            if self._disturbed():
+                return
             self._progress(f"Indexing {self.name}", min(number, len(names)), len(names))
-            for each in self._whole(name):
-                if self._disturbed():
-                    return
-                yield each
-
-    def _promising(self, words: Sequence[bytes], names: list[str]) -> Iterator[str]:
-        """The files that a question waits for: those it knows, and of the new ones those first that
-        hold most of its words."""
-        known, unfinished = {*self._known(names)}, self._index.behind()
-        yield from (name for name in names if name in known and name not in unfinished)
-        new = [name for name in reversed(names) if name not in known]
-        few = len(new) <= FEW
-        began, patience = time.monotonic(), PATIENCE if few else SHORTLY
-        seen = takewhile(lambda _: time.monotonic() < began + patience / 2, new)
-        held = {name: _held(self._corpus.root / name, words) for name in seen}
-        in_files = Counter(chain.from_iterable(held.values()))
-        worth = {name: sum(1 / in_files[word] for word in held[name]) for name in held}
-        best = sorted(held, key=lambda name: (self._bulk(name) > BULKY, -worth[name]))
-        wanted = best if few else [each for each in best[:BEST] if worth[each]]
-        for name in chain.from_iterable(map(self._whole, wanted)):
-            if time.monotonic() > began + patience or self._closing.is_set():
-                return
             yield name
-
-    def _whole(self, name: str) -> Iterator[str]:
-        """A file as often as it takes to index all its stretches."""
-        for _ in range(2 + 2 * self._size(name) // STRETCH):
-            yield name
-            if name not in self._index.behind():
-                return
-
-
-def _held(path: Path, words: Sequence[bytes]) -> list[bytes]:
-    """Which of the words a file holds."""
-    try:
-        data = path.read_bytes().lower()
-    except OSError:
-        return []
-    return [word for word in words if word in data]
