@@ -14,25 +14,25 @@ LONGEST = 64 << 20
 """Characters, or bytes, of the longest text that is kept to be compared with the next."""
 
 
-def head(one: str, other: str, block: int = BLOCK) -> int:
+def head(one: str, other: str) -> int:
     """So many characters, if not more, two texts begin with alike."""
     most = min(len(one), len(other))
     at = 0
-    while at < most and one[at : at + block] == other[at : at + block]:
-        at += block
+    while at < most and one[at : at + BLOCK] == other[at : at + BLOCK]:
+        at += BLOCK
     return min(at, most)
 
 
-def tail(one: str, other: str, most: int, block: int = BLOCK) -> int:
+def tail(one: str, other: str, most: int) -> int:
     """So many characters, `most` at the most, if not more, two texts end with alike."""
     size = 0
-    while size + block <= most and _last(one, size, block) == _last(other, size, block):
-        size += block
+    while size + BLOCK <= most and _last(one, size) == _last(other, size):
+        size += BLOCK
     return size
 
 
-def _last(text: str, size: int, block: int) -> str:
-    return text[len(text) - size - block : len(text) - size]
+def _last(text: str, size: int) -> str:
+    return text[len(text) - size - BLOCK : len(text) - size]
 
 
 class Digests:
@@ -41,9 +41,7 @@ class Digests:
     Thread-safe.
     """
 
-    def __init__(self, stride: int = STRIDE, longest: int = LONGEST) -> None:
-        self._stride = stride
-        self._longest = longest
+    def __init__(self) -> None:
         self._turn = threading.Lock()
         self._data = b""
         self._states = [hashlib.sha256()]
@@ -51,7 +49,7 @@ class Digests:
 
     def of(self, data: bytes) -> str:
         """The digest."""
-        if len(data) > self._longest:
+        if len(data) > LONGEST:
             return hashlib.sha256(data).hexdigest()
         with self._turn:
             if data != self._data:
@@ -64,13 +62,13 @@ class Digests:
         """How many strides the last bytes and these begin with alike."""
         known = len(self._states) - 1
         same = 0
-        while same < known and data.startswith(self._part(self._data, same), same * self._stride):
+        while same < known and data.startswith(self._part(self._data, same), same * STRIDE):
             same += 1
         return same
 
     def _go_through(self, data: bytes) -> None:
         """Go through what comes after the states that are kept."""
-        while len(self._states) * self._stride <= len(data):
+        while len(self._states) * STRIDE <= len(data):
             state = self._states[-1].copy()
             state.update(self._part(data, len(self._states) - 1))
             self._states.append(state)
@@ -79,7 +77,7 @@ class Digests:
         self._found = whole.hexdigest()
 
     def _part(self, data: bytes, number: int) -> bytes:
-        return data[number * self._stride : (number + 1) * self._stride]
+        return data[number * STRIDE : (number + 1) * STRIDE]
 
 
 DIGESTS = Digests()

@@ -10,8 +10,7 @@ from assistant.memory.writing.record.checkpoint import mark
 class Marks:
     """Makes them; remembers those of the last text. Thread-safe."""
 
-    def __init__(self, block: int = alike.BLOCK) -> None:
-        self._block = block
+    def __init__(self) -> None:
         self._turn = threading.Lock()
         self._text = ""
         self._marks = array("q", [mark("")])
@@ -31,10 +30,10 @@ class Marks:
 
     def _begin(self, one: str, other: str) -> int:
         """How many characters the whole lines have that two texts begin with alike."""
-        return other.rfind("\n", 0, alike.head(one, other, self._block)) + 1
+        return other.rfind("\n", 0, alike.head(one, other)) + 1
 
     def _end(self, one: str, other: str, most: int) -> int:
         """How many characters, `most` at the most, the whole lines have that two texts end with."""
-        size = alike.tail(one, other, most, self._block)
+        size = alike.tail(one, other, most)
         at = other.find("\n", len(other) - size)
         return len(other) - at if size and at >= 0 else 0
