@@ -17,10 +17,10 @@ from assistant.memory.index.ahead import kept_for
 from assistant.memory.index.belonging import MANIFEST, belongs
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.dense import DenseIndex
+from assistant.memory.index.examining import Examination, are_large, drop_unless_whole
 from assistant.memory.index.reading import proof
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sqlite.examining import Examination, are_large, drop_unless_whole
 from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
 from assistant.memory.index.stand_in import StandIn, sweep, takes_writes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.scan import Scan
 from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.index.sqlite.database import Snapshot
+from assistant.memory.index.sqlite.snapshots import Snapshot
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.ranking import UNKNOWN_SCRIPT
 
@@ -118,7 +118,7 @@ class Scanner:
 
         Who asks for a cosine waits, and meets what went wrong; at the end nothing runs any more.
         """
-        snapshot = self._store.catalog.database.snapshot
+        snapshot = self._store.catalog.database.snapshots.current
         compared = self._aside.submit(self._aside_of, snapshot, question, layout, limit, among)
         try:
             yield Similarity(self._store.dense.scan, compared)
@@ -131,7 +131,7 @@ class Scanner:
         """Compare in the state of the memory that whoever asks sees."""
         if snapshot is None:
             return self._compared(question, layout, limit, among)
-        with self._store.catalog.database.reading(snapshot):
+        with self._store.catalog.database.snapshots.reading(snapshot):
             return self._compared(question, layout, limit, among)
 
     def _compared(self, text: str, layout: Layout, limit: int, among: _Marked) -> _Compared:

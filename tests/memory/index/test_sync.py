@@ -18,10 +18,10 @@ import pytest
 from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.index.examining import AT_ONCE
 from assistant.memory.index.making import GROUP, LARGEST_GROUP
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sqlite.examining import AT_ONCE
 from assistant.memory.index.sqlite.vector_cache import cache_path
 from assistant.memory.index.store import DAMAGED, SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer

@@ -72,7 +72,7 @@ class Catalog(Found):
     @property
     def generation(self) -> int:
         """Grows with every change of the chunks; in a snapshot, of what it shows."""
-        snapshot = self.database.snapshot
+        snapshot = self.database.snapshots.current
         return snapshot.generation if snapshot else self._generation
 
     @property
@@ -82,7 +82,7 @@ class Catalog(Found):
 
     def reading(self) -> AbstractContextManager[None]:
         """Let this thread see one state of the catalog, beside whoever writes."""
-        return self.database.reading()
+        return self.database.snapshots.reading()
 
     def fact(self, key: str) -> str | None:
         """What was kept of the whole under a name."""

@@ -8,10 +8,12 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
+from assistant.memory.index.sqlite.snapshots import Snapshots
 
 SCHEMA_VERSION = 14
 CACHE_VERSION = 1
@@ -88,25 +90,6 @@ def translated(path: Path) -> Iterator[None]:
         raise CatalogDamaged(f"the index {path} is damaged: {error}") from error
 
 
-class Snapshot:
-    """One state of the database, for whatever reads in it; `generation` names that state."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.lock = threading.RLock()
-        self.generation = 0
-
-    def begin(self) -> None:
-        """See the database as it is now, until `end`."""
-        self.connection.execute("BEGIN")
-        self.generation = generation_of(self.connection)
-
-    def end(self) -> None:
-        """Look no longer."""
-        with self.lock:
-            self.connection.execute("ROLLBACK")
-
-
 class Database:
     """An open database, of one process at a time. Its threads take turns, but for those that read
     in a snapshot: they wait for no writer."""
@@ -117,12 +100,8 @@ class Database:
         Raises CatalogDamaged, StorageError.
         """
         self.path = path
-        self._cache = cache
         self._lock = threading.RLock()
-        self._mine = threading.local()
-        self._idle: list[Snapshot] = []
-        self._reading = 0
-        self._turn = threading.Condition()
+        self.snapshots = Snapshots(partial(_attached, path, cache), partial(translated, path))
         with translated(cache):
             self.token = _prepare_cache(cache, check)
         with translated(path):
@@ -134,75 +113,9 @@ class Database:
 
         Raises CatalogDamaged, StorageError.
         """
-        snapshot = self.snapshot
+        snapshot = self.snapshots.current
         with snapshot.lock if snapshot else self._lock, translated(self.path):
             yield snapshot.connection if snapshot else self._connection
-
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """What this thread reads in."""
-        found: Snapshot | None = getattr(self._mine, "snapshot", None)
-        return found
-
-    @contextlib.contextmanager
-    def reading(self, shared: Snapshot | None = None) -> Iterator[None]:
-        """Let this thread read one state of the database, that of another thread if it is `shared`.
-
-        Nothing can be written in the block. Raises CatalogDamaged, StorageError.
-        """
-        if self.snapshot is not None:
-            yield
-            return
-        snapshot = shared or self._taken()
-        self._mine.snapshot = snapshot
-        try:
-            yield
-        finally:
-            self._mine.snapshot = None
-            if shared is None:
-                self._returned(snapshot)
-
-    def _taken(self) -> Snapshot:
-        with self._turn:
-            self._turn.wait_for(lambda: self._reading >= 0)
-            self._reading += 1
-            snapshot = self._idle.pop() if self._idle else None
-        try:
-            with translated(self.path):
-                snapshot = snapshot or Snapshot(_attached(self.path, self._cache))
-                snapshot.begin()
-            return snapshot
-        except BaseException:
-            self._left()
-            raise
-
-    def _returned(self, snapshot: Snapshot) -> None:
-        try:
-            with translated(self.path):
-                snapshot.end()
-            self._idle.append(snapshot)
-        finally:
-            self._left()
-
-    def _left(self) -> None:
-        with self._turn:
-            self._reading -= 1
-            self._turn.notify_all()
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Once nobody reads in a snapshot, and until the end of the block nobody can."""
-        with self._turn:
-            self._turn.wait_for(lambda: self._reading <= 0)
-            self._reading = -1
-        try:
-            while self._idle:
-                self._idle.pop().connection.close()
-            yield
-        finally:
-            with self._turn:
-                self._reading = 0
-                self._turn.notify_all()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -228,7 +141,7 @@ class Database:
 
         Raises StorageError while another program reads it, since the log cannot be emptied then.
         """
-        with self._alone(), self.using() as db:
+        with self.snapshots.none(), self.using() as db:
             for schema in ("main", "cache"):
                 db.execute(f"VACUUM {schema}")
                 busy, *_ = db.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)").fetchone()
@@ -240,7 +153,7 @@ class Database:
 
     def close(self) -> None:
         """Close the database; its log is folded into it."""
-        with self._alone(), self._lock, translated(self.path):
+        with self.snapshots.none(), self._lock, translated(self.path):
             self._connection.close()
 
 
@@ -284,12 +197,6 @@ def _attached(path: Path, cache: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def generation_of(db: sqlite3.Connection) -> int:
-    """The number of the state that a connection sees; it grows with every change of the chunks."""
-    row = db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
-    return int(row[0]) if row else 0
 
 
 def _connect(path: Path) -> sqlite3.Connection:
