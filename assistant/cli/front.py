@@ -4,6 +4,7 @@ is for the whole tree, whose import alone takes longer than a hook's answer.
 """
 
 import gc
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ KNOWN = {
 
 def run() -> None:
     """The entry point."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules load leaves no trace
     words, options = told(sys.argv[1:])
     match words:
         case ["hook"]:

@@ -1,6 +1,7 @@
 """The root of the tree of commands: the global options, and the one place that prints an error."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,6 +84,8 @@ def run(cli: Tree) -> None:
     arguments = hoisted(sys.argv[1:])
     _open_closed_streams()
     try:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli(arguments, prog_name="assistant", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code)  # None, or what a command's `typer.Exit` says
@@ -123,7 +126,7 @@ def _write_no_more() -> None:
 
 
 def _sentence(error: TyperException) -> str:
-    message = error.format_message()
+    message = " ".join(error.format_message().split())
     return message if message.endswith((".", "?", "!")) else f"{message}."
 
 

@@ -1,6 +1,7 @@
 """The tree of commands: what it loads, where options may stand, how errors end."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,23 @@ def test_wrong_usage_is_one_line_and_exit_2() -> None:
     assert done.stderr.splitlines()[0] == (
         "assistant: No such option: --nonsense. Try `assistant recall --help`"
     )
+
+
+def test_ctrl_c_while_modules_load_leaves_no_trace(workspace: Workspace) -> None:
+    begin = """
+import signal, sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+from assistant.cli.front import run
+run()
+"""
+    for command in ("recall", "doctor"):
+        words = [sys.executable, "-c", begin, "-w", workspace.root, command]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_what_cannot_be_written_or_was_closed_is_no_crash(workspace: Workspace) -> None:

@@ -196,10 +196,12 @@ def _check() -> None:
 def _run_editor(path: Path) -> None:
     """Let the owner edit a file. Raises UsageError if there is no editor."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    editor = shlex.split(named) if named else [e for e in EDITORS if shutil.which(e)][:1]
-    if not editor:
-        raise UsageError("there is no editor", "Set EDITOR to one")
     try:
-        subprocess.run([*editor, str(path)], check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise UsageError(f"the editor {editor[0]!r} failed: {error}", "Set EDITOR") from error
+        editor = shlex.split(named) if named else [e for e in EDITORS if shutil.which(e)][:1]
+        if not editor:
+            raise UsageError("there is no editor", "Set EDITOR to one")
+        code = subprocess.run([*editor, str(path)]).returncode
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the editor {named!r} cannot be run: {error}", "Set EDITOR") from error
+    if code:
+        raise UsageError(f"the editor {editor[0]!r} failed with {code}", "Set EDITOR to another")
