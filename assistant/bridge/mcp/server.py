@@ -13,7 +13,7 @@ from mcp_types import Resource
 import assistant
 from assistant.bridge.mcp.desk import Desk
 from assistant.bridge.mcp.tools import tools
-from assistant.bridge.mcp.wire import Lines
+from assistant.bridge.mcp.wire import Answers, Lines
 from assistant.bridge.shelf import SCHEME
 from assistant.errors import AssistantError, UsageError
 from assistant.quoting import neutralised
@@ -78,7 +78,8 @@ class MemoryServer(MCPServer[Any]):
     async def run_stdio_async(self) -> None:
         """Serve on standard input and output; what is no message is answered too."""
         served = self._lowlevel_server
-        async with stdio_server() as (messages, answers):
+        async with stdio_server() as (messages, stream):
+            answers = Answers(stream)
             options = served.create_initialization_options()
             await served.run(Lines(messages, answers), answers, options)
 

@@ -1,21 +1,76 @@
-"""What a client writes, as the protocol's stream: each line of it is a message, or is answered."""
+"""What a client writes and is answered, as the protocol's streams: each line is a message, or is
+answered, and what was asked is answered also where nothing more will be asked."""
 
 from types import TracebackType
 from typing import Any, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
 from pydantic import ValidationError
 
 Read = SessionMessage | Exception
+LAST = 30.0
+"""Seconds that a client which writes no more waits at most for what it has asked."""
+
+
+class Answers:
+    """What goes to a client; it knows what was asked and is not answered yet."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._open: set[str | int | None] = set()
+
+    def see(self, message: SessionMessage) -> None:
+        """Note what the client asks, and what it wants no answer to any more."""
+        match message.message:
+            case JSONRPCRequest(id=name):
+                self._open.add(name)
+            case JSONRPCNotification(method="notifications/cancelled", params=params):
+                self._open.discard((params or {}).get("requestId"))
+
+    async def send(self, message: SessionMessage) -> None:
+        """Send a message."""
+        await self._stream.send(message)
+        match message.message:
+            case JSONRPCResponse(id=name) | JSONRPCError(id=name):
+                self._open.discard(name)
+
+    async def settled(self) -> None:
+        """Return when all is answered, or has taken too long."""
+        with anyio.move_on_after(LAST):
+            while self._open:
+                await anyio.sleep(0.01)
+
+    async def aclose(self) -> None:
+        """Send no more."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
 class Lines:
     """The messages of a client. A line that is none is answered with JSON-RPC's error for it, which
     names no request, and passed over."""
 
-    def __init__(self, messages: Any, answers: Any) -> None:
+    def __init__(self, messages: Any, answers: Answers) -> None:
         self._messages = messages
         self._answers = answers
 
@@ -25,13 +80,21 @@ class Lines:
         return self._messages.last_context
 
     async def receive(self) -> Read:
-        """The next message. Raises EndOfStream."""
-        while isinstance(read := await self._messages.receive(), Exception):
+        """The next message. Raises EndOfStream, once all that was asked is answered."""
+        while isinstance(read := await self._next(), Exception):
             if fault := _fault(read):
                 error = JSONRPCError(jsonrpc="2.0", id=None, error=fault)
                 await self._answers.send(SessionMessage(error))
-        message: Read = read
-        return message
+        self._answers.see(read)
+        return read
+
+    async def _next(self) -> Read:
+        try:
+            read: Read = await self._messages.receive()
+        except anyio.EndOfStream:
+            await self._answers.settled()
+            raise
+        return read
 
     async def aclose(self) -> None:
         """Read no more."""

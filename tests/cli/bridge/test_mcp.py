@@ -9,11 +9,21 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
-from tests.cli.conftest import ASSISTANT
+from tests.cli.conftest import ASSISTANT, Run
 
 WATCHED = "import sys; from assistant.cli.front import run\n" + (
     "try: run()\nfinally: sys.stderr.write(' '.join(m for m in sys.modules if '.' not in m))"
 )
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "a program", "version": "1"},
+}
+BEGINNING = [
+    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+]
 
 
 def test_eight_servers_at_once_lose_and_double_nothing(place: Path) -> None:
@@ -40,14 +50,8 @@ def test_eight_servers_at_once_lose_and_double_nothing(place: Path) -> None:
 
 
 def test_it_answers_and_loads_no_model(place: Path) -> None:
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "a program", "version": "1"},
-    }
     asked = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        *BEGINNING,
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
         *(
             {
@@ -77,3 +81,22 @@ def test_it_answers_and_loads_no_model(place: Path) -> None:
     assert [each for each in answers.values() if each["result"]["isError"]] == []
     heavy = {"litellm", "chromadb", "onnxruntime", "torch", "prompt_toolkit"}
     assert not heavy & set(done.stderr.split())
+
+
+def test_all_is_answered_where_nothing_more_is_asked(place: Path, run: Run) -> None:
+    run("recall", "key")  # the daemon answers from here on, and no thread waits for its start
+    calls = [
+        {
+            "jsonrpc": "2.0",
+            "id": number,
+            "method": "tools/call",
+            "params": {"name": "remember", "arguments": {"fact": f"Owl {number} is awake"}},
+        }
+        for number in range(2, 8)
+    ]
+    lines = "".join(f"{json.dumps(line)}\n" for line in [*BEGINNING, *calls])
+    told = [json.loads(line) for line in run("mcp", "--trust", stdin=lines).stdout.splitlines()]
+    assert sorted(each["id"] for each in told) == list(range(1, 8))
+    assert all(
+        (place / "MEMORY.md").read_text().count(f"Owl {n} is awake") == 1 for n in range(2, 8)
+    )
