@@ -10,7 +10,6 @@ import fcntl
 import os
 import time
 from pathlib import Path
-from types import TracebackType
 
 from assistant.disk.storage import PRIVATE_FILE, reported
 from assistant.errors import StorageError
@@ -51,12 +50,7 @@ class Lock:
     def __enter__(self) -> "Lock":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.release()
 
 

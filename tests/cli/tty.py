@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 import pexpect
@@ -129,10 +128,5 @@ class Tty:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.child.close(force=True)

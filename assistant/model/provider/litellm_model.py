@@ -2,13 +2,13 @@
 
 import contextlib
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from typing import Any
 
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Usage
-from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
+from assistant.model.base import Piece, ToolSpec
 from assistant.model.provider.effort import thinking_parameters
 from assistant.model.provider.failures import (
     NO_PICTURES,
@@ -20,6 +20,7 @@ from assistant.model.provider.failures import (
 )
 from assistant.model.provider.http.watch import Limits, Watch
 from assistant.model.provider.keys import Keys
+from assistant.model.provider.known import Known
 from assistant.model.provider.litellm_library import preload
 from assistant.model.provider.outgoing import (
     Style,
@@ -63,49 +64,30 @@ class LitellmModel:
         name = settings.name or ""
         # litellm's `ollama/` drops tools when it streams
         self.name = f"ollama_chat/{name[7:]}" if name.startswith("ollama/") else name
-        self._on_ollama = Endpoint(self.name).is_ollama
+        self._known = Known(self.name, settings)
         self._settings = settings
         self._api_key_env = api_key_env
         self._thoughts: Thoughts = "if any" if THINKERS.search(self.name) else "never"
-        self._sees = settings.sees  # None: nobody has said
+        self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
         self._limits = Limits(
             settings.timeout_seconds, settings.first_token_seconds, settings.answer_seconds
         )
 
-    @cached_property
+    @property
     def context_window(self) -> int | None:
-        """Tokens the model takes: the setting, else what litellm or Ollama knows of it.
+        """Tokens the model takes: the setting, else what litellm or Ollama knows of it."""
+        return self._known.window
 
-        Ollama serves as much as it is asked to, which is never more than the model can take, nor
-        more than UNKNOWN_WINDOW unless the setting says so.
-        """
-        if self._settings.context_window is not None:
-            return self._settings.context_window
-        known = self._info.get("max_input_tokens") or self._info.get("max_tokens")
-        if self._on_ollama:
-            return min(known or UNKNOWN_WINDOW, UNKNOWN_WINDOW)
-        return known
-
-    @cached_property
+    @property
     def calls_tools(self) -> bool:
-        """Whether tools may be offered in the provider's own way; it may still refuse them.
-
-        What litellm says of a model on Ollama is guessed from its template, and not taken.
-        """
-        takes = preload().get_supported_openai_params(self.name, self._provider) or ()
-        known = self._on_ollama or self._info.get("supports_function_calling")
-        return "tools" in takes and known is not False
+        """Whether tools may be offered in the provider's own way; it may still refuse them."""
+        return self._known.calls_tools
 
     @property
     def sees(self) -> bool:
-        """Whether it may be sent pictures, by the setting, litellm, or what its provider said.
-
-        Of a model on Ollama litellm does not know, and of one that nobody knows it is hoped.
-        """
-        if self._sees is None and self._info and not self._on_ollama:
-            self._sees = bool(self._info.get("supports_vision"))
-        return self._sees is not False
+        """Whether it may be sent pictures: by the setting, litellm, or what its provider said."""
+        return self._known.sees and not self._blind
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
@@ -137,7 +119,7 @@ class LitellmModel:
         shown = [number for number, each in enumerate(messages) if each.pictures]
         if not (shown and self.sees and NO_PICTURES.search(error.message)):
             return False
-        self._sees = False
+        self._blind = True
         if any(each.role == "user" for each in messages[shown[-1] + 1 :]):
             return True
         raise ModelError(
@@ -204,37 +186,18 @@ class LitellmModel:
         return classify_told(told, self._endpoint) if told else None
 
     @cached_property
-    def _provider(self) -> str:
-        try:
-            provider: str = preload().get_llm_provider(self.name)[1]
-        except Exception as error:  # it raises a bare Exception for a name it does not know
-            raise classify(error, Endpoint(self.name, self._settings.api_base)) from error
-        return provider
-
-    @cached_property
     def _endpoint(self) -> Endpoint:
         return Endpoint(self.name, self._settings.api_base, self._keys.variable)
 
     @property
     def _keys(self) -> Keys:
-        return Keys(self.name, self._provider, self._api_key_env)
-
-    @cached_property
-    def _info(self) -> Mapping[str, Any]:
-        """What litellm knows of the model; for Ollama it asks the server."""
-        try:
-            info: Mapping[str, Any] = preload().get_model_info(
-                self.name, api_base=self._settings.api_base
-            )
-        except Exception:  # it raises a bare Exception for a model it does not know
-            return {}
-        return info
+        return Keys(self.name, self._known.provider, self._api_key_env)
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Json:
         style = self._style()
         request: Json = {
             "model": self.name,
-            "custom_llm_provider": self._provider,
+            "custom_llm_provider": self._known.provider,
             "messages": wire_messages(messages, style),
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -251,7 +214,7 @@ class LitellmModel:
             request["api_base"] = self._settings.api_base
         if self._settings.max_output_tokens:
             request["max_tokens"] = self._settings.max_output_tokens
-        if self._on_ollama:
+        if self._known.on_ollama:
             request["num_ctx"] = self.context_window
         if not (style.signs and lacks_signed(messages)):
             request |= self._thinking()
@@ -259,19 +222,19 @@ class LitellmModel:
 
     def _thinking(self) -> Json:
         """How much to think; with room for the answer, where litellm would leave little."""
-        told = thinking_parameters(self._settings, self._provider)
-        most = self._info.get("max_output_tokens") if told else None
-        if most and self._provider == "anthropic" and not self._settings.max_output_tokens:
+        told = thinking_parameters(self._settings, self._known.provider)
+        most = self._known.facts.get("max_output_tokens") if told else None
+        if most and self._known.provider == "anthropic" and not self._settings.max_output_tokens:
             told["max_tokens"] = most
         return told
 
     def _style(self) -> Style:
-        claude = self._provider == "anthropic" or "claude" in self.name
+        claude = self._known.provider == "anthropic" or "claude" in self.name
         return Style(
             marks=claude,
             signs=claude,
             thoughts=self._thoughts,
-            own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
+            own_ids=self._known.provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
             sees=self.sees,
         )
 
@@ -283,17 +246,8 @@ class LitellmModel:
             usage.prompt_tokens or 0,
             usage.completion_tokens or 0,
             getattr(details, "cached_tokens", None) or 0,
-            self._cost(usage),
+            self._known.cost(usage),
         )
-
-    def _cost(self, usage: Any) -> float | None:
-        cost = getattr(usage, "cost", None)
-        if cost is None:
-            try:
-                cost = sum(preload().cost_per_token(model=self.name, usage_object=usage))
-            except Exception:  # it raises a bare Exception where it knows no price
-                return None
-        return float(cost)
 
 
 def _next(response: Any, watch: Watch) -> Any:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from assistant.model.provider.http.told import LONGEST, Told, error_in
@@ -103,12 +102,7 @@ class Watch:
         threading.Thread(target=self._run, name="answer's limits", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._over.set()
 
     def _run(self) -> None:
