@@ -1,11 +1,9 @@
-"""The screen's own thread: the application that draws the moving part and takes the keys.
+"""The screen's own thread: what the owner types, and what they are asked.
 
-Everything in here happens in that thread, but for `start`. `live.py` is its door to the main one.
+Everything in here happens in that thread. `live.py` is its door to the main one.
 """
 
 import asyncio
-import base64
-import os
 import re
 import signal
 import threading
@@ -14,25 +12,23 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 
-from prompt_toolkit.application import Application, in_terminal
+from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import History
-from prompt_toolkit.layout.screen import Screen as Drawn
 from prompt_toolkit.widgets import SearchToolbar
 
 from assistant.cli.terminal.screen.base import During
+from assistant.cli.terminal.screen.canvas import Canvas
 from assistant.cli.terminal.screen.keys import bindings
-from assistant.cli.terminal.screen.output import rows_above, steady, wraps_anew
+from assistant.cli.terminal.screen.output import steady
 from assistant.cli.terminal.screen.region import STYLE, Region
 
 DRAWS_PER_SECOND = 20
 QUIET = 0.5
 """Seconds without a key after which a question may be put: nobody is in the middle of a word."""
-STOPS_WITHIN = 1.0
-"""Seconds until a shell that cannot stop us has had its chance."""
 LEAVE = "Ctrl-D leaves"
 CHOOSING = "↑ ↓ choose · Enter answers"
 WAITS = ("/", "!")
@@ -43,7 +39,7 @@ NAMES_FILE = re.compile(r"(?<![^\s(])@\S")
 
 
 class Desk:
-    """What lies before the owner: the prompt, what runs, a question. `said` is what they say."""
+    """What lies before the owner: the prompt and a question. `said` is what they say."""
 
     def __init__(self, prompt: str, history: History, completer: Completer, *, vi: bool) -> None:
         message = Buffer(
@@ -51,32 +47,25 @@ class Desk:
         )
         self.region = Region(message, Buffer(multiline=False), SearchToolbar(), prompt)
         self.said: SimpleQueue[str | BaseException] = SimpleQueue()
-        self.drawn = threading.Event()
-        self.resumed = threading.Event()
         self.busy = False
         self.during: During | None = None
-        self.output = steady()
+        output = steady()
         self.app: Application[None] = Application(
             self.region.layout(),
             style=STYLE,
             include_default_pygments_style=False,
-            key_bindings=bindings(self),
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             erase_when_done=True,
             min_redraw_interval=1 / DRAWS_PER_SECOND,
             terminal_size_polling_interval=None,
-            output=self.output,
+            output=output,
         )
-        self.app.before_render += self._before_drawing
-        self.app.after_render += self._after_drawing
+        self.canvas = Canvas(self.app, self.region, output)
+        self.app.key_bindings = bindings(self, self.canvas)
         self.app.key_processor.before_key_press += self._key
-        self._size = self.output.get_size()
-        self._was_tall = False
         self._last_key = 0.0
         self._asked: Future[str] | None = None
         self._options: Sequence[str] = ()
-        self._away = False
-        self._unseen: list[str] = []
 
     def run(self) -> None:
         """Draw and take keys until the application is told to exit."""
@@ -85,7 +74,7 @@ class Desk:
         except BaseException as error:  # carried to the thread that reads
             self.said.put(error)
         finally:
-            self.drawn.set()
+            self.canvas.drawn.set()
 
     # What the keys do
 
@@ -140,24 +129,6 @@ class Desk:
         if self.busy:
             self.interrupt()
 
-    def suspend(self) -> None:
-        """Give the terminal back to the shell until `fg`."""
-
-        async def stop() -> None:
-            async with in_terminal():
-                self.output.release()
-                self.resumed.clear()
-                os.kill(0, signal.SIGTSTP)  # another thread may be the one that takes it
-                self.resumed.wait(STOPS_WITHIN)
-
-        self.app.create_background_task(stop())
-
-    def edit(self) -> None:
-        """Open what is typed in the owner's editor."""
-        self._away = True
-        self.output.release()
-        self.app.current_buffer.open_in_editor().add_done_callback(lambda _: self._back())
-
     def paste(self) -> None:
         """Have the clipboard's picture go with the message; what is typed of it stays."""
         if self._asked is None:
@@ -210,46 +181,6 @@ class Desk:
         else:
             asked.set_result(answer)
 
-    # The screen
-
-    def put(self, text: str, growing: str | None = None) -> None:
-        """Write a finished text above the moving part, which shows `growing` from then on.
-
-        While another program has the screen, it waits.
-        """
-        self.region.growing = self.region.growing if growing is None else growing
-        if self._away:
-            self._unseen.append(text)
-            return
-        self.output.hold()
-        self._forget()
-        self.output.write_raw(text)
-        self.app.invalidate()
-
-    def copy(self, text: str) -> None:
-        """Have the terminal take a text to its clipboard (OSC 52)."""
-        self.output.write_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
-        self.output.flush()
-
-    def step_aside(self, begun: threading.Event, over: asyncio.Event) -> None:
-        """Leave the terminal to another program until that is over."""
-
-        async def wait() -> None:
-            async with in_terminal():
-                self.output.release()
-                begun.set()
-                await over.wait()
-            self._back()
-
-        self._away = True
-        self.app.create_background_task(wait())
-
-    def _back(self) -> None:
-        self._away = False
-        unseen, self._unseen = self._unseen, []
-        for text in unseen:
-            self.put(text)
-
     def _begin(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._failed)
         self.app.create_background_task(self._tick())
@@ -268,33 +199,6 @@ class Desk:
     def _key(self, _: object) -> None:
         self._last_key = time.monotonic()
         self.region.hint = ""
-
-    def _before_drawing(self, _: object) -> None:
-        self.output.hold()
-        drawn = self.app.renderer.last_rendered_screen
-        resized = self.output.get_size() != self._size
-        tall = self.region.is_tall
-        if drawn is not None and (resized or tall or self._was_tall or self._shrinks(drawn)):
-            self._forget()
-        self._size, self._was_tall = self.output.get_size(), tall
-
-    def _after_drawing(self, _: object) -> None:
-        self.output.release()
-        self.drawn.set()
-
-    def _shrinks(self, drawn: Drawn) -> bool:
-        container = self.app.layout.container
-        return container.preferred_height(*self._size).preferred < drawn.height
-
-    def _forget(self) -> None:
-        """Take the moving part off the screen, wherever a resize has put it."""
-        drawn, size = self.app.renderer.last_rendered_screen, self.output.get_size()
-        if drawn is not None and size.columns != self._size.columns and wraps_anew():
-            cursor = drawn.get_cursor_position(self.app.layout.current_window)
-            above = rows_above(drawn, cursor.y, size.columns) + cursor.x // size.columns
-            self.output.cursor_up(max(0, above - cursor.y))
-        self._size = size
-        self.app.renderer.erase()
 
 
 def _is_for_the_chat(text: str) -> bool:

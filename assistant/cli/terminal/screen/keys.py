@@ -8,6 +8,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from assistant.cli.terminal.completion import pictures_named
+from assistant.cli.terminal.screen.canvas import Canvas
 
 
 class Hands(Protocol):
@@ -21,12 +22,6 @@ class Hands(Protocol):
 
     def close(self) -> None:
         """End the chat, or say no to a question."""
-
-    def suspend(self) -> None:
-        """Give the terminal back to the shell until `fg`."""
-
-    def edit(self) -> None:
-        """Open what is typed in the owner's editor."""
 
     def paste(self) -> None:
         """Have the clipboard's picture go with the message."""
@@ -43,7 +38,7 @@ class Hands(Protocol):
         """Whether nothing is typed."""
 
 
-def bindings(hands: Hands) -> KeyBindings:
+def bindings(hands: Hands, canvas: Canvas) -> KeyBindings:
     """The keys: Enter, Alt-Enter, Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-V, Ctrl-X Ctrl-E; arrows."""
     keys = KeyBindings()
 
@@ -52,8 +47,8 @@ def bindings(hands: Hands) -> KeyBindings:
 
     on(hands.interrupt, "c-c")
     on(hands.close, "c-d", when=lambda: hands.empty)
-    on(hands.suspend, "c-z")
-    on(hands.edit, "c-x", "c-e")
+    on(canvas.suspend, "c-z")
+    on(canvas.edit, "c-x", "c-e")
     on(hands.paste, "c-v")
     on(lambda: hands.choose(1), "down", when=lambda: hands.choosing)
     on(lambda: hands.choose(-1), "up", when=lambda: hands.choosing)

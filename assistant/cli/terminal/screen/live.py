@@ -45,7 +45,7 @@ class LiveScreen:
             signal.SIGCONT: signal.signal(signal.SIGCONT, self._resumed),
         }
         self._thread.start()
-        self._desk.drawn.wait()
+        self._desk.canvas.drawn.wait()
         self._desk.region.render = self.render
         return self
 
@@ -61,8 +61,7 @@ class LiveScreen:
     @property
     def size(self) -> tuple[int, int]:
         """Columns and rows."""
-        size = self._desk.output.get_size()
-        return size.columns, size.rows
+        return self._desk.canvas.size
 
     def render(self, markdown: str) -> str:
         """Markdown as this terminal shows it."""
@@ -72,7 +71,7 @@ class LiveScreen:
         """Put a text up, where it stays; with it, what grows changes."""
         parted = kind != "more" and "block" in (kind, self._last)
         self._last = self._last if kind == "more" else kind
-        self._do(partial(self._desk.put, "\n" * parted + self._fitted(text) + "\n", growing))
+        self._do(partial(self._desk.canvas.put, "\n" * parted + self._fitted(text) + "\n", growing))
 
     def echo(self, text: str) -> None:
         """Let what the owner said stand above the answer."""
@@ -122,7 +121,7 @@ class LiveScreen:
 
     def copy(self, text: str) -> bool:
         """Hand a text to the terminal's own clipboard, if it lets us: it does not say."""
-        self._do(partial(self._desk.copy, text))
+        self._do(partial(self._desk.canvas.copy, text))
         return True
 
     @contextlib.contextmanager
@@ -139,7 +138,7 @@ class LiveScreen:
     def aside(self) -> Iterator[None]:
         """The terminal belongs to another program meanwhile."""
         begun, over = threading.Event(), asyncio.Event()
-        self._do(partial(self._desk.step_aside, begun, over))
+        self._do(partial(self._desk.canvas.step_aside, begun, over))
         begun.wait()
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before answers nothing
         try:
@@ -193,7 +192,7 @@ class LiveScreen:
             raise KeyboardInterrupt
 
     def _resumed(self, *_: object) -> None:
-        self._desk.resumed.set()
+        self._desk.canvas.resumed.set()
 
     def _resized(self, *_: object) -> None:
         self._desk.app.invalidate()
