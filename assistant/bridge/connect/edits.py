@@ -61,7 +61,8 @@ class Nested:
 
     def _entry(self, text: str) -> Entry:
         holder = jsonc.at(text, self.deeper[:-1])
-        later = holder is not None and not {"type", "command", "enabled"} & set(holder.value)
+        now = {"type", "command", "enabled"}
+        later = holder and not (isinstance(holder.value, dict) and now & set(holder.value))
         return Entry(self.deeper if later else self.path, self.value)
 
 
@@ -177,9 +178,11 @@ class Table:
 
 
 def _holder(document: Any, path: Sequence[str]) -> Any:
-    """What holds the last key of a path; tables on the way are made."""
-    for key in path[:-1]:
+    """What holds the last key of a path; tables on the way are made. Raises ValueError."""
+    for depth, key in enumerate(path[:-1], start=1):
         document = document.setdefault(key, {})
+        if not isinstance(document, dict):
+            raise ValueError(f"{'.'.join(path[:depth])} is no table")
     return document
 
 

@@ -198,12 +198,19 @@ def test_what_its_owner_made_for_reading_alone_stays(workspace: Workspace, home:
 
 
 def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home: Path) -> None:
-    cases = {
-        "zed": (".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
-        "codex": (".codex/config.toml", "[mcp_servers", "line 1"),
-        "cursor": (".cursor/mcp.json", '{"mcpServers": []}', "mcpServers"),
-    }
-    for name, (path, text, where) in cases.items():
+    cases = [
+        ("zed", ".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
+        ("codex", ".codex/config.toml", "[mcp_servers", "line 1"),
+        ("codex", ".codex/config.toml", "mcp_servers = 3", "mcp_servers is no table"),
+        ("cursor", ".cursor/mcp.json", '{"mcpServers": []}', "mcpServers"),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"mcp": {"servers": null}}',
+            "mcp.servers is no object",
+        ),
+    ]
+    for name, path, text, where in cases:
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text)
         with pytest.raises(ConfigError, match=where) as caught:
