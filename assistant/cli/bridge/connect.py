@@ -16,7 +16,7 @@ from assistant.workspace.folder import default_root
 if TYPE_CHECKING:
     from assistant.bridge.connect.changing import Change
     from assistant.bridge.connect.checking import Connection
-    from assistant.bridge.connect.programs import Launch, Program
+    from assistant.bridge.connect.programs import Program
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed."
 COLOURS = {"-": "red", "+": "green", "@": "cyan"}
@@ -46,8 +46,7 @@ def connect(
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program is named", f"One of {NAMES}")
-        root = context.obj.directory or default_root()  # which need not be there yet
-        return _list(Launch(own_command(), root.resolve()), as_json=as_json)
+        return _list(context.obj.directory or default_root(), as_json=as_json)
     launch = Launch(own_command(), context.obj.place().root)
     chosen = named(program)
     changes = (changing.unmaking if undo else changing.making)(chosen, launch)
@@ -70,11 +69,12 @@ def connect(
         _tell(chosen, copies, made=made, undo=undo)
 
 
-def _list(launch: "Launch", *, as_json: bool) -> None:
-    """Tell of every program that can be connected how it stands; no server is started."""
+def _list(workspace: Path, *, as_json: bool) -> None:
+    """Tell how each program stands to a workspace, which need not be there yet; none is started."""
     from assistant.bridge.connect.checking import connections
-    from assistant.bridge.connect.programs import PROGRAMS
+    from assistant.bridge.connect.programs import PROGRAMS, Launch
 
+    launch = Launch(own_command(), workspace.resolve())
     found = {each.program.name: each for each in connections(launch)}
     told = {name: _state(found.get(name), str(launch.workspace)) for name in PROGRAMS}
     if as_json:
