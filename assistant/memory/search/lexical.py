@@ -137,7 +137,7 @@ def likeliest(
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
-        said.append(at[score[at] == 0])
+        said.append(at)
         weight = saturated(counts.astype(np.float32), grains.lengths[at], grains.average)
         score[at] += weight * idf(len(rows), total)
     above, headed = _above(grains, terms, headings)
