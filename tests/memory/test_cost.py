@@ -98,7 +98,7 @@ def test_what_was_read_once_is_read_again_only_of_a_file_that_changed(tmp_path: 
     with traced(index) as seen:
         assert recaller.recall(asked) == first
     assert not [each for each in seen if "mentions" in each or "p.found" in each]  # none decoded
-    assert not [each for each in seen if "value FROM vectors" in each]
+    assert not [each for each in seen if "JOIN vectors" in each]
     path = tmp_path / "memory" / "0002.md"
     path.write_text(path.read_text(encoding="utf-8") + "- The key hangs there.\n", encoding="utf-8")
     index.refresh()

@@ -133,18 +133,24 @@ def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int
 
 
 def _read(db: sqlite3.Connection, numbers: Sequence[int]) -> Vectors:
-    rows = db.execute(
-        "SELECT v.value FROM json_each(?) AS n CROSS JOIN vectors v ON v.id = n.value",
+    """As one row: between two of them Python's lock is let go of, which another thread may take."""
+    joined, count = db.execute(
+        "SELECT CAST(group_concat(v.value, '') AS BLOB), count(*) FROM json_each(?) AS n"
+        " CROSS JOIN vectors v ON v.id = n.value",
         (str(list(numbers)),),
-    ).fetchall()
-    if len(rows) != len(numbers):
+    ).fetchone()
+    if count != len(numbers):
         raise sqlite3.DatabaseError("vectors are missing")
-    return matrix([value for (value,) in rows])
+    return _rows(joined or b"", count)
 
 
 def matrix(values: Sequence[bytes]) -> Vectors:
-    """Cached vectors as rows; rounding to float16 left them a hair off length 1."""
-    if not values:
+    """Cached vectors as rows."""
+    return _rows(b"".join(values), len(values))
+
+
+def _rows(joined: bytes, count: int) -> Vectors:
+    """Vectors end to end as rows; rounding to float16 left them a hair off length 1."""
+    if not count:
         return np.empty((0, 0), dtype=np.float32)
-    half = np.frombuffer(b"".join(values), dtype=np.float16)
-    return half.reshape(len(values), -1).astype(np.float32)
+    return np.frombuffer(joined, dtype=np.float16).reshape(count, -1).astype(np.float32)
