@@ -36,16 +36,16 @@ class Erasures:
             text = text.removeprefix(_BOM)
             state = digest(text)
         self._journal.refresh()
-        left = self._journal.saved(source)
+        left = self._journal.saves.ours(source)
         if left is None or (left == state and source in self._ours):
             return
         with self._commits.locked():
-            ours = self._journal.saved(source) == state
-            judged = back_in(text, source, self._journal) if ours else {}
-            verdicts = verdicts_on(text, state, source, self._journal)
+            ours = self._journal.saves.ours(source) == state
+            judged = back_in(text, source, self._journal.saves) if ours else {}
+            verdicts = verdicts_on(text, state, source, self._journal.saves)
             self._journal.settle((), (), verdicts or judged)
             if not ours:
-                self._journal.saw(source, state)
+                self._journal.saves.saw(source, state)
         (self._ours.add if ours else self._ours.discard)(source)
 
     def all(self) -> tuple[JournalEntry, ...]:
@@ -54,12 +54,12 @@ class Erasures:
         Of one that was written again counts what became of it then.
         """
         self._journal.refresh()
-        erased = self._journal.erased()
+        erased = self._journal.saves.erased()
         if not erased:
             return ()
         draft, sources = Draft(self._commits.workspace), self._commits.workspace.sources()
         readable = filter(draft.is_text, sources)
-        said = [Saying(Save(draft.text(each)), each, self._journal) for each in readable]
+        said = [Saying(Save(draft.text(each)), each, self._journal.saves) for each in readable]
         lost = (write for write in erased if not any(each.tells(write) for each in said))
         return tuple(map(self._journal.entry, lost))
 

@@ -125,7 +125,7 @@ class Ledger:
 
     def _check_stands(self, writes: Sequence[Write]) -> None:
         """Raise LedgerError if an older copy of a file has taken one of these writes back."""
-        lost = [each for each in writes if self._journal.verdict(each.id) == "erased"]
+        lost = [each for each in writes if self._journal.saves.verdict(each.id) == "erased"]
         if any(entry.id == each.id for each in lost for entry in self.erasures.all()):
             raise LedgerError(
                 f"this cannot be undone: {lost[0].source} was saved from an older copy without it",

@@ -26,8 +26,8 @@ from assistant.memory.text.markdown.lines import BREAKS, LINES, line_digest
 from assistant.memory.text.markdown.words import plain
 from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.record.checkpoint import mark
-from assistant.memory.writing.record.journal import Journal, Watched
 from assistant.memory.writing.record.marks import Marks
+from assistant.memory.writing.record.saves import Saves, Watched
 from assistant.memory.writing.record.writes import Edit, Verdict, Write
 
 SIMILAR = 0.6
@@ -101,11 +101,11 @@ class Saying:
     `beside`; a line that we had struck out before a fact was written says nothing of it."""
 
     def __init__(
-        self, save: Save, source: str, journal: Journal, beside: frozenset[int] = frozenset()
+        self, save: Save, source: str, saves: Saves, beside: frozenset[int] = frozenset()
     ) -> None:
         self._save = save
         self._source = source
-        self._journal = journal
+        self._saves = saves
         self._beside = beside
 
     def tells(self, write: Write) -> bool:
@@ -113,7 +113,7 @@ class Saying:
         key = fact_key(write.text)
         if key not in self._said:
             return False
-        before = self._journal.place(write.id) if key in self._struck else 0
+        before = self._saves.place(write.id) if key in self._struck else 0
         struck = [lines for place, lines in self._struck.get(key, ()) if place < before]
         return not struck or key in self._save.said_beside(self._beside.union(*struck))
 
@@ -125,7 +125,7 @@ class Saying:
     def _struck(self) -> dict[str, list[tuple[int, set[int]]]]:
         """By the key of a fact that we struck out, the marks of its lines, and when that was."""
         found: dict[str, list[tuple[int, set[int]]]] = {}
-        for place, write in self._journal.of_source(self._source, "supersede"):
+        for place, write in self._saves.of_source(self._source, "supersede"):
             for edit in write.edits:
                 if edit.source == self._source and edit.removed:
                     lines = {
@@ -136,43 +136,41 @@ class Saying:
         return found
 
 
-def verdicts_on(text: str, state: str, source: str, journal: Journal) -> dict[str, Verdict]:
+def verdicts_on(text: str, state: str, source: str, saves: Saves) -> dict[str, Verdict]:
     """What became of the facts of a file, if somebody else saved this text of it.
 
     `state` is the text's digest.
     """
-    if journal.saved(source) in {None, state}:
+    if saves.ours(source) in {None, state}:
         return {}
     save = Save(text)
-    watched = journal.watched(source)
-    verdicts = _back(save, source, journal)
+    watched = saves.watched(source)
+    verdicts = _back(save, source, saves)
     known: dict[str, Verdict] = {each.id: "seen" for each in watched if each.seen}
-    judged = _judged(save, state, source, watched, journal)
+    judged = _judged(save, state, source, watched, saves)
     return verdicts | {name: each for name, each in judged.items() if known.get(name) != each}
 
 
-def back_in(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
+def back_in(text: str, source: str, saves: Saves) -> dict[str, Verdict]:
     """The verdicts on facts that had gone from a file, which is now as our last write left it."""
-    return _back(Save(text), source, journal)
+    return _back(Save(text), source, saves)
 
 
-def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
+def taken_out(text: str, source: str, saves: Saves) -> dict[str, Verdict]:
     """The verdicts on watched facts that a text which the owner approved no longer holds."""
     save = Save(text)
-    return {
-        write.id: "deleted" for _, write in _absent(save, source, journal.watched(source), journal)
-    }
+    return {write.id: "deleted" for _, write in _absent(save, source, saves.watched(source), saves)}
 
 
 def _judged(
-    save: Save, state: str, source: str, watched: Sequence[Watched], journal: Journal
+    save: Save, state: str, source: str, watched: Sequence[Watched], saves: Saves
 ) -> dict[str, Verdict]:
     """What became of watched writes (oldest first) in their file, which somebody else saved."""
-    absent = dict(_absent(save, source, watched, journal))
+    absent = dict(_absent(save, source, watched, saves))
     verdicts: dict[str, Verdict] = {each.id: "seen" for each in watched if each.id not in absent}
     if not absent:
         return verdicts
-    loaded = _loaded(save, watched, absent, _traces(source, watched, journal))
+    loaded = _loaded(save, watched, absent, _traces(source, watched, saves))
     missing: list[Watched] = []
     for number, each in enumerate(watched):
         if each.id in absent:
@@ -181,27 +179,27 @@ def _judged(
             else:
                 missing.append(each)
     one = len(missing) == 1 and missing[0].seen and bool(save.text.strip())
-    by_hand = one and not journal.was(source, state)
+    by_hand = one and not saves.was(source, state)
     return verdicts | {each.id: "deleted" if by_hand else "erased" for each in missing}
 
 
 def _absent(
-    save: Save, source: str, watched: Sequence[Watched], journal: Journal
+    save: Save, source: str, watched: Sequence[Watched], saves: Saves
 ) -> Iterator[tuple[str, Write]]:
     """The watched writes whose facts a save does not hold, by id."""
     known = {each.item for each in watched}
     there = save.holds(known)
     lost = [each for each in watched if each.item not in there]
-    saying = Saying(save, source, journal, frozenset(known))
-    for write in journal.told(lost):
+    saying = Saying(save, source, saves, frozenset(known))
+    for write in saves.told(lost):
         if not saying.tells(write):
             yield write.id, write
 
 
-def _traces(source: str, watched: Sequence[Watched], journal: Journal) -> Traces:
+def _traces(source: str, watched: Sequence[Watched], saves: Saves) -> Traces:
     lines = [each.line for each in watched]
     removals, strikes = [], []
-    for line, write in journal.of_source(source, "forget", "supersede"):
+    for line, write in saves.of_source(source, "forget", "supersede"):
         edits = [edit for edit in write.edits if edit.source == source]
         if write.action == "forget":
             removals += [(edit, bisect(lines, line)) for edit in edits]
@@ -235,9 +233,9 @@ def _left_a_gap(edit: Edit, save: Save) -> bool:
     return bool(edit.above and edit.below) and (edit.above[0], edit.below[0]) in save.gaps
 
 
-def _back(save: Save, source: str, journal: Journal) -> dict[str, Verdict]:
+def _back(save: Save, source: str, saves: Saves) -> dict[str, Verdict]:
     """The facts that had gone from a file and stand in it again."""
-    return dict.fromkeys(journal.back(source, save.marks), "seen")
+    return dict.fromkeys(saves.back(source, save.marks), "seen")
 
 
 def _edited(save: Save, write: Write) -> bool:

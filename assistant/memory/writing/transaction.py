@@ -132,8 +132,8 @@ class Commits:
             edits = []
             for source, text in texts.items():
                 edits.append(draft.edit(source, difference(draft.text(source), text)))
-                verdicts |= verdicts_on(*draft.original(source), source, self.journal)
-                verdicts |= taken_out(text, source, self.journal)
+                verdicts |= verdicts_on(*draft.original(source), source, self.journal.saves)
+                verdicts |= taken_out(text, source, self.journal.saves)
             write = Write(
                 new_id(), now(), "amend", counted(edits, draft.images), origin, tuple(edits)
             )
@@ -203,7 +203,7 @@ class Commits:
         """Journal, save, acknowledge; False if an editor's save came in between."""
         verdicts: dict[str, Verdict] = {}
         for source in change.draft.changed():
-            verdicts |= verdicts_on(*change.draft.original(source), source, self.journal)
+            verdicts |= verdicts_on(*change.draft.original(source), source, self.journal.saves)
         for image in change.draft.images.values():
             self.images.keep(image)
         self.journal.begin(*change.writes)

@@ -147,6 +147,10 @@ class Following:
                 self._refresh(False, False)
                 return self._checkpoint.rows(query, *values)
 
+    def first(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        """The first of the rows, if there is one."""
+        return next(iter(self.rows(query, *values)), None)
+
     def walk(
         self, where: str, *values: object, newest_first: bool = False
     ) -> Iterator[tuple[Place, Write]]:

@@ -46,16 +46,16 @@ def said(journal: Journal) -> tuple[object, ...]:
         journal.pending(),
         journal.purges(),
         journal.damaged(),
-        journal.erased(),
-        journal.watched("MEMORY.md"),
-        sorted(journal.back("MEMORY.md", {mark("- tea")})),
-        sorted(journal.back("MEMORY.md", {mark("- tea"), *range(99)})),
-        list(journal.of_source("MEMORY.md", "forget")),
-        journal.saved("MEMORY.md"),
+        journal.saves.erased(),
+        journal.saves.watched("MEMORY.md"),
+        sorted(journal.saves.back("MEMORY.md", {mark("- tea")})),
+        sorted(journal.saves.back("MEMORY.md", {mark("- tea"), *range(99)})),
+        list(journal.saves.of_source("MEMORY.md", "forget")),
+        journal.saves.ours("MEMORY.md"),
         [journal.recorded(name) for name in NAMES],
         [(journal.is_done(each), journal.is_undone(each)) for each in known],
-        [(journal.verdict(name), journal.of_request(name)) for name in NAMES],
-        journal.was("MEMORY.md", digest("b")),
+        [(journal.saves.verdict(name), journal.of_request(name)) for name in NAMES],
+        journal.saves.was("MEMORY.md", digest("b")),
         journal.made("MEMORY.md", "Auto"),
     )
 
@@ -75,8 +75,8 @@ def test_what_is_written_is_read_back_by_another(path: Path) -> None:
         assert journal.pending() == []
         assert journal.of_request("r") == {2: one}
         assert journal.recorded("a") == one
-        assert journal.verdict(one.id) == "seen"
-        assert journal.saved("MEMORY.md") == digest("b")
+        assert journal.saves.verdict(one.id) == "seen"
+        assert journal.saves.ours("MEMORY.md") == digest("b")
 
 
 def test_an_undo_marks_what_it_reversed(path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_checkpoint_follows_whatever_befalls_the_journal(path: Path, tmp_path:
         add() if number % 3 == 0 else chance.choice(steps)()
         journal.refresh(mend=True)
         assert said(journal) == said(Journal(path)), number
-    assert journal.back("MEMORY.md", {mark("- tea")})
+    assert journal.saves.back("MEMORY.md", {mark("- tea")})
 
 
 def test_a_purged_line_leaves_blanks_and_no_word(path: Path) -> None:
