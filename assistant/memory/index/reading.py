@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from assistant.disk import storage
-from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.sqlite.catalog import Catalog, Source
 from assistant.memory.index.sqlite.rows import Stat
 
 RACY_NS = 2_000_000_000
@@ -43,3 +43,13 @@ def read(path: str) -> tuple[Stat, bytes]:
             raise OSError(errno.EFBIG, f"it is larger than {storage.LARGEST >> 20} MB")
         data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
     return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data
+
+
+def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat | None]]:
+    """The files that do not state a fact, each with the digest of what was indexed of it, and the
+    stat that proves it to be so still, if one does."""
+    with catalog.database.using():
+        stating = {stored.chunk.source for stored in catalog.stating(fact)}
+        sources = catalog.sources().values()
+    silent = (each for each in sources if each.name not in stating)
+    return {each.name: (each.sha256, proof(each)) for each in silent}

@@ -5,23 +5,18 @@ elsewhere, or of another version or model.
 """
 
 import contextlib
-import json
-import os
-import shutil
 import time
 from pathlib import Path
 
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.ahead import kept_for
-from assistant.memory.index.belonging import MANIFEST, belongs
+from assistant.memory.index.belonging import IndexFiles, belongs
 from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.examining import Examination, are_large, drop_unless_whole
-from assistant.memory.index.reading import proof
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sqlite.rows import Stat
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
 from assistant.memory.index.stand_in import StandIn, sweep, takes_writes
 from assistant.settings.memory import IndexSettings
@@ -99,13 +94,13 @@ class IndexStore:
     @property
     def deleted(self) -> bool:
         """Whether someone deleted the catalog while it was open."""
-        return _inode(self._catalog_path) != self._inode
+        return self._files.inode() != self._inode
 
     def reopen(self, notice: str, *, discard: bool = False) -> None:
         """Close what there is and open it again, after throwing it away if `discard`."""
         self._let_go()
         if discard:
-            self._discard()
+            self._files.discard()
             drop_unless_whole(self._cache)
         self.notices.append(notice)
         self.catalog, self.dense = self._open()
@@ -118,23 +113,9 @@ class IndexStore:
             if self._examination.damaged is not None:
                 raise self._examination.damaged
 
-    def unsaid(self, fact: str) -> dict[str, tuple[str, Stat | None]]:
-        """The files that do not state a fact, each with the digest of what was indexed of it, and
-        the stat that proves it to be so still, if one does."""
-        with self.catalog.database.using():
-            stating = {stored.chunk.source for stored in self.catalog.stating(fact)}
-            sources = self.catalog.sources().values()
-        silent = (each for each in sources if each.name not in stating)
-        return {each.name: (each.sha256, proof(each)) for each in silent}
-
     def size(self) -> int:
         """The bytes of the index on disk."""
-        total = 0
-        for directory, _, names in os.walk(self._index):
-            for name in names:
-                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
-                    total += Path(directory, name).stat().st_size
-        return total
+        return self._files.size()
 
     def close(self, *, prune: bool) -> None:
         """Let go of the index, a second time to no effect; `prune` drops vectors nobody needs."""
@@ -148,7 +129,7 @@ class IndexStore:
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
             if whole:
-                self._marker.unlink(missing_ok=True)
+                self._files.unmark()
         if self._stand_in is not None:
             self._stand_in.close()
 
@@ -162,10 +143,6 @@ class IndexStore:
         return False
 
     # Opening
-
-    @property
-    def _index(self) -> Path:
-        return self._stand_in.index if self._stand_in else self._corpus.index
 
     @property
     def _cache(self) -> Path:
@@ -190,101 +167,45 @@ class IndexStore:
         self._stand_in = StandIn(self._corpus.index, cache_place(self._corpus.identity))
         self.catalog, self.dense = self._open()
 
-    @property
-    def _catalog_path(self) -> Path:
-        return self._index / "catalog.db"
-
-    @property
-    def _marker(self) -> Path:
-        """There while the catalog is open, and after an exit that was not clean."""
-        return self._index / "catalog.open"
-
-    @property
-    def _manifest(self) -> Path:
-        return self._index / MANIFEST
-
     def _open(self) -> tuple[Catalog, DenseIndex]:
         if self._stand_in is None:
             self._anchor.check()  # Chroma may make folders where a workspace was
             storage.private_directory(self._corpus.private)
             storage.private_directory(self._corpus.index)
-        self._check_manifest()
-        catalog = self._open_catalog()
-        self._inode = _inode(self._catalog_path)
-        directory = self._index / "chroma"
-        dense = DenseIndex(catalog, directory, self._settings, self.belongs, self.notices.append)
+        place = self._stand_in.index if self._stand_in else self._corpus.index
+        self._files = files = IndexFiles(place, self.belongs)
+        if notice := files.claim():
+            self.notices.append(notice)
+        catalog = self._open_catalog(files)
+        self._inode = files.inode()
+        notify = self.notices.append
+        dense = DenseIndex(catalog, files.chroma, self._settings, self.belongs, notify)
         return catalog, dense
 
-    def _open_catalog(self) -> Catalog:
+    def _open_catalog(self, files: IndexFiles) -> Catalog:
         """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
         cache = self._cache
-        unclean = self._mark()
-        aside = unclean and are_large(self._catalog_path, cache)
+        unclean = files.mark()
+        aside = unclean and are_large(files.catalog, cache)
         try:
-            catalog = Catalog(self._catalog_path, cache, check=unclean and not aside)
+            catalog = Catalog(files.catalog, cache, check=unclean and not aside)
         except CatalogDamaged as error:
             if not (self._stand_in or self.can_write()):  # a full disk looks like damage
                 raise StorageError(error.message, "Make room on the disk") from error
             self.notices.append(DAMAGED)
-            self._discard()
+            files.renew()
             drop_unless_whole(cache)
-            self._begin()
-            return Catalog(self._catalog_path, cache)
+            return Catalog(files.catalog, cache)
         if catalog.count() and catalog.fact("vectors") != catalog.vectors.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are made again")
-            self._discard()
-            self._begin()
-            catalog = Catalog(self._catalog_path, cache)
+            files.renew()
+            catalog = Catalog(files.catalog, cache)
         catalog.keep_fact("vectors", catalog.vectors.token)
-        self._examination = Examination(self._catalog_path, cache) if aside else None
+        self._examination = Examination(files.catalog, cache) if aside else None
         return catalog
-
-    def _mark(self) -> bool:
-        """Set the marker; whether it stood there already."""
-        unclean = self._marker.exists()
-        with storage.reported("written", self._marker):
-            self._marker.touch(mode=storage.PRIVATE_FILE)
-        return unclean
 
     @property
     def belongs(self) -> dict[str, str | int]:
         """Where an index belongs: one that was copied from elsewhere is not this one's."""
         return belongs(self._corpus.identity, self._fingerprint)
-
-    def _check_manifest(self) -> None:
-        """Throw away an index that is not ours."""
-        try:
-            known = json.loads(storage.read(self._manifest))
-        except (FileNotFoundError, ValueError):
-            known = None
-        wanted = self.belongs
-        if known == wanted:
-            return
-        if isinstance(known, dict):
-            ours = ("machine", "user", "root")
-            same = all(known.get(name) == wanted[name] for name in ours)
-            why = "by another version or embedding model" if same else "for another place"
-            self.notices.append(f"The index was made {why}; it was made again")
-        self._discard()
-        storage.replace(self._manifest, json.dumps(wanted).encode())
-
-    def _begin(self) -> None:
-        storage.replace(self._manifest, json.dumps(self.belongs).encode())
-        self._mark()
-
-    def _discard(self) -> None:
-        index = self._index
-        with storage.reported("deleted", index):
-            for path in (*index.glob("catalog.*"), *index.glob("chroma*"), self._manifest):
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
-
-
-def _inode(path: Path) -> int:
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return -1

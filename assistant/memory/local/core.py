@@ -15,6 +15,7 @@ from assistant.memory.base import (
 from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index import stand_in
+from assistant.memory.index.reading import unsaid
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.local.answers import Answers
@@ -91,7 +92,7 @@ class Core:
         if long or self.redaction.text(fact) != fact:
             return {}
         try:
-            return self.index.store.unsaid(fact)
+            return unsaid(self.index.store.catalog, fact)
         except CatalogDamaged:
             return {}
 

@@ -140,7 +140,7 @@ def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:
             ("b", False),
         ]
         assert each.recorded("secret") is None
-        assert each.verdict(list(each.acknowledged())[1].id) == "erased"
+        assert each.saves.verdict(list(each.acknowledged())[1].id) == "erased"
         assert each.pending() == []
 
 
