@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from assistant.memory.base import Located, Passage, Query
-from assistant.memory.index.sqlite.rows import StoredChunk
+from assistant.memory.index.sqlite.stored import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunks import Chunk, passage

@@ -3,7 +3,7 @@
 import numpy as np
 
 from assistant.memory.base import Passage
-from assistant.memory.index.sqlite.rows import StoredChunk
+from assistant.memory.index.sqlite.stored import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunks import passage
 

@@ -2,7 +2,7 @@
 
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.rows import StoredChunk
+from assistant.memory.index.sqlite.stored import StoredChunk
 
 
 def of_source(catalog: Catalog, name: str) -> list[StoredChunk]:

@@ -15,12 +15,12 @@ from pathlib import Path
 from assistant.memory.embedding.embedder import FingerprintOf
 from assistant.memory.index.sqlite.columns import Layout, layout_of, unpack
 from assistant.memory.index.sqlite.database import Database
-from assistant.memory.index.sqlite.found import Found
 from assistant.memory.index.sqlite.outbox import Outbox
 from assistant.memory.index.sqlite.packed import Packed
 from assistant.memory.index.sqlite.parts import KnownPart, known_parts
 from assistant.memory.index.sqlite.postings import InvertedIndex, Tokenizer
 from assistant.memory.index.sqlite.rows import SourceUpdate, SourceWriter, Stat
+from assistant.memory.index.sqlite.stored import ChunkReader
 from assistant.memory.index.sqlite.vector_cache import VectorCache
 from assistant.memory.index.sqlite.vocabulary import Vocabulary
 
@@ -41,7 +41,7 @@ class Source:
     chunks: int
 
 
-class Catalog(Found):
+class Catalog(ChunkReader):
     """An open catalog. Thread-safe; one process at a time.
 
     Every method raises CatalogDamaged when the database proves unusable, StorageError when the

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.index.sqlite.database import TOKENIZER, Database
-from assistant.memory.index.sqlite.kept import Kept
+from assistant.memory.index.sqlite.memo import Memo
 from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
-KEPT_POSTINGS = 2_000_000
+MEMO_POSTINGS = 2_000_000
 """Postings that stay read until the next change: 24 MB."""
-KEPT_FREQUENCIES = 10_000
-KEPT_WORDS = 10_000
+MEMO_FREQUENCIES = 10_000
+MEMO_WORDS = 10_000
 LEAST_WEIGHT = 50
 """A term that stands nowhere takes room, too."""
 BLOCK = 1 << 14
@@ -61,9 +61,9 @@ class InvertedIndex:
         """`generation` names the state that the calling thread sees."""
         self._database = database
         self._tokenizer = Tokenizer()
-        self._frequencies: Kept[str, int] = Kept(generation, KEPT_FREQUENCIES)
+        self._frequencies: Memo[str, int] = Memo(generation, MEMO_FREQUENCIES)
         self._read = {
-            table: Kept[str, Postings](generation, KEPT_POSTINGS, _weight)
+            table: Memo[str, Postings](generation, MEMO_POSTINGS, _weight)
             for table in ("postings", "heading_postings")
         }
 
@@ -145,7 +145,7 @@ class Tokenizer:
             for number, term in self._split(list(enumerate(new)), asked):
                 found[new[number]].append(term)
             known.update(found)
-            if len(known) > KEPT_WORDS:
+            if len(known) > MEMO_WORDS:
                 self._words = {}
         return list(dict.fromkeys(chain.from_iterable(map(known.__getitem__, words))))
 

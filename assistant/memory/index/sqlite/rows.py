@@ -1,16 +1,13 @@
-"""The rows of chunks: one source's written, as far as it changed, and any read back.
+"""The rows of one source's chunks, written as far as it changed; `stored` reads them back.
 
-Writing belongs inside a transaction of the catalog's. The order of the columns is kept here alone.
+It belongs inside a transaction of the catalog's.
 """
 
 import json
 import sqlite3
 import time
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -20,10 +17,10 @@ from assistant.memory.index.sqlite.columns import pack
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
 from assistant.memory.index.sqlite.postings import PostingsWriter, Tokenizer, searchable
 from assistant.memory.index.sqlite.signs import pack_signs
+from assistant.memory.index.sqlite.stored import crc, said
 from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
 from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.chunks import Chunk
-from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
 
 
@@ -51,11 +48,6 @@ PLACE = ("part", "section", "ordinal", "start_line", "end_line", "start_char", "
 """What changes of a chunk when others come and go around it."""
 COLUMNS = ("rowid", "id", "text", "plain", "mentions", "vector", "length", "said", "crc", *PLACE)
 _placed = attrgetter(*PLACE[2:])
-_CHUNK = """c.id, s.name, c.ordinal, c.text, c.plain, h.heading, c.start_line, c.end_line,
-    c.start_char, c.end_char, c.date, c.mentions, c.status, c.until"""
-"""The fields of a chunk, in order."""
-LISTS = 1024
-"""Lists of texts that stay decoded."""
 
 Known = dict[str, tuple[int, str, tuple[Any, ...]]]
 """By chunk id: the row, the embedded text, and where the chunk stands."""
@@ -252,63 +244,6 @@ class SourceWriter:
                     pack_signs(matrix([row[-1] for row in rows])),
                 ),
             )
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk and its number in the catalog, which outlives edits elsewhere in its file."""
-
-    rowid: int
-    chunk: Chunk
-
-
-def read_chunks(db: sqlite3.Connection, where: str, values: tuple[Any, ...]) -> list[StoredChunk]:
-    """The chunks that a condition holds for, in the order of sources and places.
-
-    Raises sqlite3.DatabaseError if a row is not what was written.
-    """
-    rows = db.execute(
-        f"SELECT c.rowid, c.crc, p.start_chunk, p.start_char, p.start_line, {_CHUNK}"
-        " FROM chunks c JOIN parts p ON p.id = c.part"
-        " JOIN sources s ON s.id = p.source JOIN sections h ON h.id = c.section"
-        f" WHERE {where} ORDER BY s.name, p.position, c.ordinal",
-        values,
-    )
-    return [_stored(*row) for row in rows]
-
-
-def _stored(
-    rowid: int, written: int, before: int, character: int, line: int, *columns: Any
-) -> StoredChunk:
-    id_, source, ordinal, text, plain, heading, start, end, first, last, *rest = columns
-    day, mentions, status, until = rest
-    if _sum(id_, text, plain, start, first, status) != written:
-        raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
-    own = id_, source, before + ordinal, text, plain, _listed(heading)
-    place = line + start, line + end, character + first, character + last
-    return StoredChunk(rowid, Chunk(*own, *place, day, _listed(mentions), status, until))
-
-
-@lru_cache(LISTS)
-def _listed(encoded: str) -> tuple[str, ...]:
-    """A list of texts; many chunks have the same."""
-    return tuple(json.loads(encoded))
-
-
-def said(plain: str) -> int:
-    """What chunks that state the same fact have in common, and next to no others."""
-    key = fact_key(plain).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(key, digest_size=8).digest(), signed=True)
-
-
-def crc(chunk: Chunk) -> int:
-    """Tells a damaged row."""
-    seen = (chunk.id, chunk.text, chunk.plain, chunk.start_line, chunk.start_char, chunk.status)
-    return _sum(*seen)
-
-
-def _sum(*seen: str | int) -> int:
-    return zlib.crc32(repr(seen).encode("utf-8", "surrogatepass"))
 
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from datetime import date
 
 from assistant.memory.base import Due, Passage
 from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.rows import StoredChunk
+from assistant.memory.index.sqlite.stored import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunks import passage
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
@@ -29,7 +29,7 @@ class Diary:
         """What is due on these days, the earliest first; what has no time first on its day."""
         catalog = self._store.catalog
         if self._seen != (catalog, catalog.generation):
-            self._look(catalog.standing(may_speak))
+            self._look(catalog.current(may_speak))
             self._seen = catalog, catalog.generation
         days = date.fromisoformat(first), date.fromisoformat(last)
         found = [due for spoken in self._spoken for due in _falling(*spoken, *days)]

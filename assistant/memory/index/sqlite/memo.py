@@ -8,7 +8,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
+class Memo(Generic[K, V]):
     """Values by key, as long as they weigh no more than `most` together. Thread-safe."""
 
     def __init__(
