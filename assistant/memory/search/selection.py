@@ -19,10 +19,12 @@ contradict each other. Cosines tell it worse: MiniLM gives "Lives in Berlin" and
 0.46, and unrelated facts as much."""
 CLOSE_SCORES = 1.5
 """Twins whose scores lie closer are told apart by their dates."""
-LATEST_SCORES = 4.0
+LATEST_SCORES = 4.5
 """So if the latest is asked for."""
 SAME_SUBJECT = 3.0
 """So if the latest is asked for of what both hold, whatever their words."""
+RARE = 3
+"""A word of the question that no more of the candidates hold says what it is about."""
 OPENING = 3
 """Texts that begin with so many of the same words, and half of their words, say two things of the
 same."""
@@ -201,6 +203,7 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
     held = [_held(each.chunk, asked) for each in found]
     days = [_day(each.chunk) for each in found]
     gone = [each.chunk.status == "superseded" for each in found]
+    rare = {word for word in asked if sum(word in each for each in held) <= RARE}
     close = LATEST_SCORES if latest else CLOSE_SCORES
     for above, first in enumerate(found):
         if gone[above]:
@@ -215,6 +218,7 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
             alike = of == held[below]
             if not (alike or latest):
                 continue
+            news = latest and above == 0 and not second.turn and bool(rare & of & held[below])
             if days[below] == day and not _is_further_down(second.chunk, first.chunk):
                 continue
             twins = alike and (
@@ -223,7 +227,7 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
             )
             same = latest and alike and _is_subject(of, asked)
             newer = same and second.score >= first.score - SAME_SUBJECT
-            if twins or newer or (latest and _in_one_log(first.chunk, second.chunk)):
+            if twins or newer or news or (latest and _in_one_log(first.chunk, second.chunk)):
                 found[below] = second.moved("later", max(second.score, first.score + STEP))
     return _sorted(found)
 

@@ -128,6 +128,18 @@ EVENTS = """# Memory
 
 - We sold the boat to Ravi.
 - Tickets for the opera will be bought.
+
+## Remembered -- 2025-06-04
+
+- We left for Crete.
+
+## Remembered -- 2025-06-28
+
+- We came home from Crete.
+
+## Remembered -- 2025-07-01
+
+- Pia sang in Verona.
 """
 
 
@@ -143,6 +155,13 @@ EVENTS = """# Memory
         ("где мы жили до переезда", ["0001-01-01/2025-05-07"]),
         ("how did we travel before we sold the boat", ["0001-01-01/2025-05-07"]),
         ("what did we do before the opera", []),
+        ("what was the rent until the move", ["0001-01-01/2024-03-02"]),
+        ("who came since I came home from Verona", ["2025-07-01/2026-11-21"]),
+        ("who stung Pim after our trip to Crete", ["2025-06-29/2026-11-21"]),
+        ("where was the cat while we were in Crete", ["2025-06-04/2025-06-28"]),
+        ("who spoke after Ana's wedding?", ["2021-06-06/2026-11-21"]),
+        ("what did we eat after dinner in June", ["2026-06"]),
+        ("since when do we have the boat", []),
         ("who looks after the boat", []),
         ("who was named after Ravi?", []),
         ("What did we eat after the wedding?", []),

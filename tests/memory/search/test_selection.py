@@ -17,7 +17,7 @@ from assistant.memory.search.bridging import MOST_FACTS, NEARER, over_names
 from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.ranking import SIGNALS
-from assistant.memory.search.selection import FAR, SURE, Scored, arrange, plausible
+from assistant.memory.search.selection import FAR, RARE, SURE, Scored, arrange, plausible
 from assistant.memory.text.chunks import Chunk, passage
 
 
@@ -306,3 +306,12 @@ def test_what_a_name_leads_to_stays_below_what_brings_it_in() -> None:
 def test_other_names_lead_nowhere(question: str, others: list[str]) -> None:
     found = [HENS, *(scored(each, 2.0) for each in others)]
     assert over_names(found, question, "english") == found
+
+
+@pytest.mark.parametrize(("others", "first"), [(0, "KeePass"), (RARE, "notebook")])
+def test_the_latest_on_what_few_facts_are_about_comes_first(others: int, first: str) -> None:
+    book = scored("I keep my passwords in a notebook", 9.0, date="2022-09-19")
+    kept = scored("All passwords went into KeePass", 5.0, date="2026-05-05")
+    more = [scored(f"Five passwords for door {n}", 1.0, date="2020-01-01") for n in range(others)]
+    found = arrange([book, kept, *more], {"keep", "passwords"}, latest=True)
+    assert first in plains(found)[0]

@@ -1,14 +1,16 @@
 """Times that a question names by an event: "before the move", "since my birthday".
 
-An event has a day if exactly one dated fact holds its words; of several, or of none, nothing is
+An event has a day if exactly one dated fact holds its words, or as many days as a few tell that lie
+close together ("We left for Crete", "We came home from Crete"); of others, or of none, nothing is
 known, and a question so asked names no time.
 """
 
+import calendar
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from itertools import chain
+from itertools import chain, takewhile
 
 import numpy as np
 import regex
@@ -24,19 +26,30 @@ OPENING = 4
 """Words that a fact begins with."""
 LONGEST_FACT = 240
 """A longer text speaks of more than its event."""
+LONGEST_NAME = 7
+"""So many words after "before" are looked at."""
+MOST_TELLING = 4
+"""Of them so many that tell something."""
+LONGEST_EVENT = timedelta(days=45)
+"""Facts recorded within so many days may tell of one event."""
+MOST_TOLD = 3
+"""If they are no more than this."""
 _Days = dict[date, str]
-"""The day of an event, if it is known, and the id of the fact that tells it."""
+"""The days of an event, if they are known, and the ids of the facts that tell them."""
 _DAY = len("2026-05-08")
 _A_DAY = timedelta(days=1)
 _WORD = re.compile(r"[^\W\d_]+")
+_POSSESSIVE = re.compile("['’]s$")
 _YEARLY = re.compile(
     r"birthday|anniversary|geburtstag|hochzeitstag|cumpleaños|aniversario|anniversaire",
     re.IGNORECASE,
 )
 _WORDS = {
-    "before": "before|prior to|vor|bevor|ehe|antes de(?: que)?|avant(?: que| de)?|до|перед|قبل",
+    "before": "before|prior to|until|vor|bevor|ehe|antes de(?: que)?|avant(?: que| de)?|до|перед"
+    "|قبل",
     "since": "since|seit(?:dem)?|desde(?: que)?|depuis(?: que)?|с|со|منذ",
-    "after": "after|nach(?:dem)?|después de(?: que)?|après(?: que)?|после|بعد",
+    "after": "after|following|nach(?:dem)?|después de(?: que)?|après(?: que)?|после|بعد",
+    "during": "during|while",
 }
 """What stands before an event in seven languages."""
 _WORDS_AFTER = {
@@ -50,6 +63,20 @@ the my our his her their i we he she they it dem der den das die meine[rmn]? uns
 la el las los le les l' mi mis nuestr[oa] yo nous je on mon ma notre
 """
 _ARTICLE = rf"(?:(?:{'|'.join(_WHOSE.split())})\s+)?"
+_LINKING = "in at on to of from with for into near by our my the a an"
+_LINKS = frozenset(_LINKING.split())
+"""What leads from the first word of an event to one that says which: "the holiday in Crete"."""
+_BEGINNING = """
+had got get came come back home went go going started start starting began begin beginning left
+leave turned turn did made make took
+"""
+_BEGUN = frozenset(_BEGINNING.split())
+"""Words that say of no event which it is."""
+_CALENDAR = frozenset(map(str.casefold, (*calendar.month_name, *calendar.day_name)))
+"""What dates without an event."""
+_ASKING_WORDS = "when which what who whom whose where why how that then this these those"
+_ASKING = frozenset(_ASKING_WORDS.split())
+"""Words that no event begins with."""
 
 
 def _named(words: dict[str, str]) -> str:
@@ -61,7 +88,7 @@ _VERB = r"(?:(?:ask|look|nam|call)(?:s|e|ed|ing)?|tak(?:e|es|en|ing)|took)\s"
 _ASKED = (
     regex.compile(
         rf"(?<!\w)(?<!\b{_VERB})(?:{_named(_WORDS)})\s+(?P<whose>{_ARTICLE})"
-        r"(?P<event>[^\W\d_]+(?:['’]s)?(?:\s[^\W\d_]+)?)",
+        rf"(?P<event>[^\W\d_]+(?:['’]s)?(?:\s[^\W\d_]+(?:['’]s)?){{0,{LONGEST_NAME - 1}}})",
         re.IGNORECASE,
     ),
     re.compile(rf"(?P<whose>)(?P<event>[^\W\d_a-zA-Z]{{2,12}}?)\s?(?:{_named(_WORDS_AFTER)})"),
@@ -73,25 +100,59 @@ _TO_COME = re.compile(
 )
 
 
-def times(text: str, language: str, catalog: Catalog, today: date) -> Iterator[tuple[Period, str]]:
-    """The times that a question names by events of which memory knows the day, and by which fact
-    (its id)."""
+def times(
+    text: str, language: str, catalog: Catalog, today: date
+) -> Iterator[tuple[Period, tuple[str, ...]]]:
+    """The times that a question names by events of which memory knows the day, and by which facts
+    (their ids)."""
     for asked in chain.from_iterable(form.finditer(text) for form in _ASKED):
-        for day, fact in _day_of(asked["event"], language, catalog, today).items():
-            if asked["before"]:
-                yield Period(date.min, day - _A_DAY), fact
-            elif day < today:
-                yield Period(day if asked["since"] else day + _A_DAY, today), fact
+        days = _days_of(asked["event"], language, catalog, today)
+        if days and (period := _period(asked.groupdict(), min(days), max(days), today)):
+            yield period, tuple(days.values())
 
 
-def _day_of(event: str, language: str, catalog: Catalog, today: date) -> _Days:
-    """The one day that memory has for an event, by both of its words or by the first."""
-    words = [word for word in _WORD.findall(event) if not is_function_word(word, language)]
-    if not words or event.split()[0] not in (words[0], f"{words[0]}'s", f"{words[0]}’s"):
-        return {}
-    found = _days(" ".join(words), language, catalog) or _days(words[0], language, catalog)
-    yearly = _YEARLY.search(words[0])
-    return {_latest(day, today) if yearly else day: fact for day, fact in found.items()}
+def _period(asked: Mapping[str, str | None], first: date, last: date, today: date) -> Period | None:
+    """The time that lies so to an event of these days; none that is to come."""
+    if asked["before"]:
+        return Period(date.min, first - _A_DAY)
+    if last >= today:
+        return None
+    if asked.get("during"):
+        return Period(first, last)
+    return Period(last if asked["since"] else last + _A_DAY, today)
+
+
+def _days_of(event: str, language: str, catalog: Catalog, today: date) -> _Days:
+    """The days that memory has for an event, by as many of its words as one fact holds."""
+    for words in _ways(event, language):
+        if found := _days(words, language, catalog):
+            yearly = _YEARLY.search(words.split()[0])
+            return {_latest(day, today) if yearly else day: fact for day, fact in found.items()}
+    return {}
+
+
+def _ways(event: str, language: str) -> Iterator[str]:
+    """What may name an event, most words first: its first words, the first alone, and the second
+    if that says which ("the holiday in Crete", "Griet's wedding", "I came home from Crete")."""
+    said = [_POSSESSIVE.sub("", word) for word in event.split()]
+    folded = [word.casefold() for word in said]
+    telling = [
+        n
+        for n, word in enumerate(folded)
+        if word not in _CALENDAR and not is_function_word(word, language)
+    ]
+    if not telling or _ASKING.intersection(folded[: telling[0]]):
+        return
+    words = [said[n] for n in telling[:MOST_TELLING]]
+    yield from (" ".join(words[:end]) for end in range(len(words), 1, -1))
+    begun = len(list(takewhile(_BEGUN.__contains__, words)))
+    if begun:
+        yield from words[begun : begun + 1]
+        return
+    yield words[0]
+    between = said[telling[0] + 1 : telling[1]] if len(words) > 1 else []
+    if (between and _LINKS.issuperset(between)) or event.split()[telling[0]] != words[0]:
+        yield from words[1:2]
 
 
 def _days(words: str, language: str, catalog: Catalog) -> _Days:
@@ -125,8 +186,14 @@ def _recorded(facts: Sequence[Chunk], words: str, language: str) -> _Days:
     past = [each for each in facts if each.date and not _TO_COME.search(each.plain)]
     event = stem(words.split()[0].casefold(), language)
     begin = [each for each in past if event in _stems(each.plain, language)]
-    telling = past if len(past) == 1 else begin
-    return {date.fromisoformat(each.date or ""): each.id for each in telling if len(telling) == 1}
+    told = next((each for each in (past, begin) if _is_one(each)), [])
+    return {date.fromisoformat(each.date or ""): each.id for each in told}
+
+
+def _is_one(facts: Sequence[Chunk]) -> bool:
+    """Whether a few facts were recorded within the days of one event."""
+    days = [date.fromisoformat(each.date or "") for each in facts]
+    return 0 < len(days) <= MOST_TOLD and max(days) - min(days) <= LONGEST_EVENT
 
 
 def _stems(text: str, language: str) -> list[str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
@@ -139,7 +140,7 @@ def read(
         names=frozenset(term.text for term in names),
         unknown_names=unknown,
         periods=(*periods(text, today), *times),
-        dating=frozenset(times.values()),
+        dating=frozenset(chain.from_iterable(times.values())),
     )
 
 
