@@ -160,7 +160,6 @@ EVENTS = """# Memory
         ("who stung Pim after our trip to Crete", ["2025-06-29/2026-11-21"]),
         ("where was the cat while we were in Crete", ["2025-06-04/2025-06-28"]),
         ("who spoke after Ana's wedding?", ["2021-06-06/2026-11-21"]),
-        ("what did we eat after dinner in June", ["2026-06"]),
         ("since when do we have the boat", []),
         ("who looks after the boat", []),
         ("who was named after Ravi?", []),

@@ -144,8 +144,8 @@ def _ways(event: str, language: str) -> Iterator[str]:
     if not telling or _ASKING.intersection(folded[: telling[0]]):
         return
     words = [said[n] for n in telling[:MOST_TELLING]]
-    yield from (" ".join(words[:end]) for end in range(len(words), 1, -1))
     begun = len(list(takewhile(_BEGUN.__contains__, words)))
+    yield from (" ".join(words[:end]) for end in range(len(words), max(1, begun), -1))
     if begun:
         yield from words[begun : begun + 1]
         return
