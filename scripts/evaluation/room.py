@@ -40,7 +40,7 @@ class Room:
 
     def leave_out(self, name: str) -> None:
         """Recall without one of its means from here on; with all of them for ""."""
-        self.memory.parts.recaller.means = without(name) if name else ALL
+        self.memory.core.recaller.means = without(name) if name else ALL
 
     def turn(self, message: str, history: Sequence[str] = ()) -> Turn:
         """Have a conversation that begins with `history`, message and reply by turns."""
