@@ -66,7 +66,7 @@ WEIGHTS = Path(__file__).with_name("general.npy")
 that was mapped to its space from the encoder's, and of one from the other model's."""
 OWNERS = 2.0
 """So much less are the log-odds of what speaks of its owner."""
-DOUBT = 0.3, 0.1, 0.1
+DOUBT = 0.5, 0.1, 0.1
 """So probable what anybody could answer must be for it to count; less sure of a mapped vector."""
 
 
