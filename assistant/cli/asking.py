@@ -30,7 +30,7 @@ def ask(question: str, default: str | None = None) -> str:
     """What the owner answers, `default` if nothing."""
     answer = _chat.get()
     if answer is None:
-        said: str = typer.prompt(question, default=default, err=True)
+        said: str = typer.prompt(question, default=default, show_default=bool(default), err=True)
         return said.strip()
     try:
         said = answer(f"{question} [{default}]: " if default else f"{question}: ").strip()

@@ -25,6 +25,8 @@ from assistant.session.entries import (
     CaptureEntry,
     CompactionEntry,
     Entry,
+    NoticeEntry,
+    RetryEntry,
     SubtasksEntry,
     TitleEntry,
     UserEntry,
@@ -124,6 +126,8 @@ class _Line(msgspec.Struct):
 
 
 PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type, SubtasksEntry.type)
+BEHIND = (CaptureEntry.type, NoticeEntry.type, RetryEntry.type)
+"""What may come once a session is over, when it is read for facts: nobody went on with it."""
 _DECODER = msgspec.json.Decoder(_Line)
 
 
@@ -156,14 +160,15 @@ def _read(directory: Path, session: str) -> SessionSummary:
 def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
     asked = [line.text for line in lines if line.type == "user" and not line.joins]
     named = [line.text for line in lines if line.type == TitleEntry.type]
+    held = [line for line in lines if line.type not in BEHIND]
     return SessionSummary(
         session,
         title(["", *asked[:1], *named][-1]),
         len(asked),
         lines[0].time if lines else "",
-        lines[-1].time if lines else "",
+        held[-1].time if held else "",
         sum((line.usage for line in lines if line.type in PAID), start=NO_USAGE),
-        next((line.model for line in reversed(lines) if line.model), ""),
+        next((line.model for line in reversed(held) if line.model), ""),
         _left(lines),
         origin=lines[0].origin if lines else "",
     )

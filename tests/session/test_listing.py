@@ -13,6 +13,8 @@ from assistant.session.entries import (
     CompactionEntry,
     Entry,
     InterruptedEntry,
+    NoticeEntry,
+    RetryEntry,
     TitleEntry,
     ToolResultEntry,
     UserEntry,
@@ -27,7 +29,9 @@ def test_a_session_is_listed_with_its_first_message_turns_and_usage(tmp_path: Pa
     session.append(AssistantEntry("there", usage=Usage(10, 2, 5, 0.1), model="m1"))
     session.append(UserEntry("And the door?"))
     session.append(AssistantEntry("here", usage=Usage(20, 3, 7, 0.2), model="m2"))
-    session.append(CompactionEntry("s", "e2", 1, 2, 1, usage=Usage(5, 5)))
+    ended = session.append(CompactionEntry("s", "e2", 1, 2, 1, usage=Usage(5, 5)))
+    session.append(RetryEntry("reader", "no route"))
+    session.append(NoticeEntry("No facts were taken yet", time="2999-01-01T00:00:00.000+00:00"))
     (listed,) = sessions(tmp_path)
     assert (listed.id, listed.title, listed.turns) == (
         session.session,
@@ -36,7 +40,7 @@ def test_a_session_is_listed_with_its_first_message_turns_and_usage(tmp_path: Pa
     )
     assert listed.usage == Usage(35, 10, 0, listed.usage.cost)
     assert listed.model == "m2"
-    assert listed.started == session.entries[0].time and listed.updated == session.entries[-1].time
+    assert listed.started == session.entries[0].time and listed.updated == ended.time
 
 
 def test_the_newest_comes_first_and_is_the_latest(tmp_path: Path) -> None:

@@ -87,12 +87,14 @@ def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
 
 def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     (place / "notes.txt").write_text("Mia likes rooibos\n")
-    said = "!echo forty-two\nsee @notes.txt\n/usage\nsee @nowhere.txt\n/nonsense\n/quit\nmore\n"
+    said = "!echo forty-two\nsee @notes.txt\n/usage\nsee @nowhere.txt\n/nonsense\n/recall\n"
+    said += "/quit\nmore\n"
     with Provider("Tea.") as provider:
         code, shown, beside = done(command(place, provider.url, "chat"), said)
     assert code == 1 and shown.startswith("forty-two\n") and "\nTea.\n" in shown
     assert " tokens in " in shown
     assert "there is no file nowhere.txt" in beside and "no command /nonsense" in beside
+    assert "/recall needs a question. Write " in beside
     (request,) = provider.requests
     sent = str(request.body["messages"][-1]["content"])
     assert "rooibos" in sent and "What echo forty-two printed, " in sent

@@ -36,6 +36,8 @@ def remember(host: Host, text: str) -> None:
 
 def recall(host: Host, text: str) -> None:
     """Show what memory holds on something."""
+    if not text:
+        raise UsageError("/recall needs a question", "Write /recall who has the spare key")
     show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
 
 
