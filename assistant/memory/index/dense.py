@@ -316,7 +316,7 @@ class DenseIndex:
         if pending.ids:
             similarity.update(zip(pending.ids, (pending.vectors @ vector).tolist(), strict=True))
         rows = self._catalog.rowids(list(similarity))
-        if len(rows) < FOUND_SHARE * min(limit, self._catalog.count()):
+        if len(rows) < FOUND_SHARE * min(limit, len(self._catalog.layout())):
             if not self._catalog.is_latest or self._catalog.outbox.size:
                 return None  # it was told of a later state
             raise VectorsDamaged("The vector index does not match the catalog")

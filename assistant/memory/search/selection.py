@@ -118,10 +118,10 @@ def _sorted(found: Iterable[Scored]) -> list[Scored]:
 
 def _once(found: Iterable[Scored]) -> list[Scored]:
     """Each fact by its best, and a superseded one by the best for each of its successors."""
-    kept: dict[tuple[str | None, ...], list[Scored]] = {}
+    kept: dict[tuple[str, str | None, tuple[str, ...]], list[Scored]] = {}
     for each in _sorted(found):
         now = successor(each.chunk) if each.chunk.status == "superseded" else None
-        alike = kept.setdefault((each.chunk.status, now, *words_of(each.chunk.plain)), [])
+        alike = kept.setdefault((each.chunk.status, now, words_of(each.chunk.plain)), [])
         if not any(_says_the_same(each.chunk, other.chunk) for other in alike):
             alike.append(each)
     return _sorted(each for alike in kept.values() for each in alike)
