@@ -47,7 +47,7 @@ def costs(directory: Path, size: int, *, single: bool) -> Costs:
     path = (write_single if single else write_many)(place.root, facts(size))
     memory = LocalMemory(Workspace(place.root), Settings(), HashingEmbedder())
     memory.refresh()
-    memory.parts.index.store.dense.drain()
+    memory.core.index.store.dense.drain()
     works = _works(memory, path)
     seconds = {name: _clocked(work) for name, work in works.items() if name != "purge"}
     seconds["purge"] = _once(works["purge"], 1)  # the next would wait until Chroma is filled

@@ -4,6 +4,9 @@ Memory is not asked for them, whatever in it has the same numbers.
 """
 
 import re
+import unicodedata
+
+from assistant.memory.text.language import count_words
 
 LONGEST = 400
 _QUANTITY = r"[-+]?\d[\d.,]*"
@@ -28,11 +31,43 @@ _GIVEN = re.compile(
     r"|make this|count the)\b[^\"“«„]{0,60}[\"“«„].+[\"”»“]\s*(?:to \w+|into \w+|in \w+)?\s*[?.]*",
     re.IGNORECASE | re.DOTALL,
 )
+_CALCULATED = (
+    r"(?:[+*×÷^]|plus|minus|mal|geteilt durch|más|menos|por|entre|moins|fois"
+    r"|divisé par|плюс|минус|умножить на|разделить на|[加减減乘除]以?|足す|引く|かける|割る"
+    r"|더하기|빼기|곱하기|나누기|زائد|ناقص|ضرب|في|على|قسمة|जोड़|घटा|गुणा|भाग)"
+)
+_PERCENT = (
+    r"(?:[%٪％]|prozent|por ciento|pour ?cent|процент\w*|百分之|パーセント|퍼센트|프로"
+    r"|بالمئة|بالمائة|في المئة|प्रतिशत|फ़ीसदी)"
+)
+_ELSEWHERE = re.compile(
+    rf"{_QUANTITY}\s*{_CALCULATED}\s*{_QUANTITY}"
+    rf"|{_QUANTITY}\D{{0,6}}?{_PERCENT}\D{{0,8}}{_QUANTITY}|{_QUANTITY}\D{{1,6}}{_QUANTITY}\s*{_PERCENT}"
+    rf"|{_PERCENT}{_QUANTITY}",
+    re.IGNORECASE,
+)
+"""A sum in nine other languages."""
+FRAME = 3
+"""So many more words ask what it comes to: "wie viel ist"."""
+_REWORDED = re.compile(
+    r"(?:übersetz|korrigier|formulier|traduc|tradui|corrig|reformul|перевед|исправ|перефразир"
+    r"|翻[译譯訳]|改[正写]|訳し|添削|言い換え|번역|고쳐|바꿔|ترجم|صحح|अनुवाद|सुधार|विनम्र|सरल)"
+    r"[^:：\"“«„「]{0,60}[:：\"“«„「].+",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def is_self_contained(text: str) -> bool:
     """Whether nothing that is remembered could change the answer."""
-    text = text.strip()
+    text = unicodedata.normalize("NFKC", text).strip()
     if len(text) > LONGEST:
         return False
-    return any(form.fullmatch(text) for form in (_SUM, _CONVERSION, _GIVEN))
+    if any(form.fullmatch(text) for form in (_SUM, _CONVERSION, _GIVEN)):
+        return True
+    return _is_sum(text) or bool(_REWORDED.search(text))
+
+
+def _is_sum(text: str) -> bool:
+    """Whether a message in any of ten languages is a sum, and hardly more."""
+    rest, sums = _ELSEWHERE.subn(" ", text)
+    return bool(sums) and count_words(rest) <= FRAME and not re.search(r"\d", rest)

@@ -1,7 +1,8 @@
 """Words that are said for the saying: a greeting, thanks, a farewell, "what can you do?".
 
-Memory is not asked for them. Only a message that is nothing else counts, in the languages whose
-phrases are listed; what is not known here is asked for as any other.
+The offline responder answers them, and memory is not asked. Only a message that is nothing else
+counts, in the languages whose phrases are listed. Another message of the kind asks memory, which
+tells most of them by their vectors in any language that it reads.
 """
 
 import re
@@ -39,10 +40,9 @@ PHRASES: dict[Kind, str] = {
         how do you work, was kannst du, que puedes hacer, que peux-tu faire, cosa sai fare
     """,
     "chat": """
-        great, great perfect, perfect, nice, cool, wow, awesome, lovely, fine, alright, okay, ok,
-        got it, i see, sounds good, never mind, no never mind, forget it, that s all, haha, lol,
-        what a day, what a week, what a night, i m tired, i am tired, i feel tired,
-        i feel a bit tired, i m so tired, how are you, how are you doing, how is it going,
+        great, perfect, nice, cool, wow, awesome, lovely, fine, alright, okay, ok,
+        got it, i see, sounds good, never mind, forget it, that s all, haha, lol,
+        how are you, how are you doing, how is it going,
         how was your day, what s up,
         are you there, are you awake, can you hear me, are you a robot, are you human, are you real,
         are you an ai, do you sleep, do you dream, do you like me, do you love me, i love you,

@@ -24,7 +24,7 @@ from assistant.model.offline.smalltalk import small_talk
         ("Tschüss!", "farewell"),
         ("What can you do?", "abilities"),
         ("how can you help me", "abilities"),
-        ("what a day!", "chat"),
+        ("sounds good!", "chat"),
         ("Are you a robot?", "chat"),
     ],
 )
