@@ -19,7 +19,7 @@ from typing import IO, Any
 import assistant
 from assistant.disk import locking, storage
 from assistant.errors import ImportFailure, StorageError, UsageError, WorkspaceError
-from assistant.moving.package import LARGE, check_member
+from assistant.moving.package import DAMAGE, LARGE, check_member
 from assistant.workspace.folder import Workspace
 from assistant.workspace.stores import STORES
 
@@ -146,18 +146,22 @@ def _unpack(archive: Path, to: Path) -> list[str]:
                 check_member(archive, member)
             files = _manifest(archive, packed)
             for name, digest in files.items():
-                path = to / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with packed.open(name) as source, path.open("wb") as file:
-                    found = _copied(source, file)
-                if found != digest:
+                if _unpack_file(packed, packed.getinfo(name), to / name) != digest:
                     raise ImportFailure(f"{name} in {archive} is damaged", "Copy it again")
-                path.chmod((packed.getinfo(name).external_attr >> 16) & 0o777 or 0o600)
         return sorted(files)
     except FileNotFoundError as error:
         raise ImportFailure(f"there is nothing at {archive}", "Name an archive") from error
-    except (zipfile.BadZipFile, EOFError, KeyError) as error:
+    except (*DAMAGE, KeyError) as error:
         raise ImportFailure(f"{archive} is cut off or damaged: {error}", "Copy it again") from error
+
+
+def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
+    """Write a member to a file, with its mode; its digest."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with packed.open(member) as source, path.open("wb") as file:
+        digest = _copied(source, file)
+    path.chmod((member.external_attr >> 16) & 0o777 or 0o600)
+    return digest
 
 
 def _manifest(archive: Path, packed: zipfile.ZipFile) -> dict[str, str]:

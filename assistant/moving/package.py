@@ -19,6 +19,8 @@ DENSEST = 200
 """A larger one may unpack to so many times its packed size: text comes to 20 at most."""
 MOST = 200_000
 """Members of an archive."""
+DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
+"""What reading an archive raises that is cut off, changed, or packed in a way nobody knows."""
 _AGAIN = "Download or copy it again"
 
 
@@ -63,7 +65,7 @@ class Package:
             else:
                 with zipfile.ZipFile(path) as archive, archive.open(member) as packed:
                     yield packed
-        except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
+        except DAMAGE as error:
             raise ImportFailure(f"{name} in {path} is damaged: {error}", _AGAIN) from error
         except OSError as error:
             raise ImportFailure(f"{path} cannot be read: {error.strerror}", "Check it") from error

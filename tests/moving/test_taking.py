@@ -198,12 +198,20 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
     with zipfile.ZipFile(to) as old, zipfile.ZipFile(changed, "w") as new:
         for each in old.namelist():
             new.writestr(each, b"other" if each == "MEMORY.md" else old.read(each))
+    torn = tmp_path / "torn.zip"
+    data = bytearray(to.read_bytes())
+    begin = zipfile.ZipFile(to).getinfo("MEMORY.md").header_offset + 60
+    data[begin : begin + 20] = bytes(each ^ 0xFF for each in data[begin : begin + 20])
+    torn.write_bytes(data)
+    led_out = {archive.MANIFEST: {"version": 1, "files": {"../../out/x": ""}}}
     for path, why in (
         (changed, "MEMORY.md in .* is damaged"),
+        (torn, "cut off or damaged"),
+        (zipped(tmp_path / "out.zip", led_out), "cut off or damaged"),
         (zipped(tmp_path / "x.zip", {"conversations.json": []}), "no archive of a workspace"),
         (tmp_path / "nowhere.zip", "nothing at"),
     ):
         with pytest.raises(ImportFailure, match=why):
             archive.restore(path, tmp_path / "elsewhere")
-    assert not (tmp_path / "elsewhere").exists()
+    assert not (tmp_path / "elsewhere").exists() and not (tmp_path.parent / "out").exists()
     assert json.loads(zipfile.ZipFile(to).read(archive.MANIFEST))["version"] == 1
