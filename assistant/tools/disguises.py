@@ -37,6 +37,8 @@ PREFIXES = re.compile(r"\\x|0x|&#x|\\u00|U\+00", re.IGNORECASE)
 Span = tuple[int, int]
 Stream = tuple[str, list[int]]
 """What is left of a text, and where in it each of the characters stood."""
+Needles = dict[str, list[tuple[str, str]]]
+"""What is looked for, with the stand-in of its secret, by its first letters."""
 
 
 def cleansed(redactor: Redactor, text: str) -> str:
@@ -68,29 +70,34 @@ def _packed(redactor: Redactor, text: str, layers: int = LAYERS) -> Iterator[tup
 
 def _disguised(redactor: Redactor, text: str) -> Iterator[tuple[Span, str]]:
     streams = (
-        *(
-            _letters(text),
-            _letters(text, PREFIXES),
-            _encoded(text),
-            _unspaced(text),
-            _numbers(text),
-        ),
-        *(_every_second(text, first) for first in (0, 1)),
+        _letters(text),
+        _letters(text, PREFIXES),
+        _encoded(text),
+        _unspaced(text),
+        _numbers(text),
+        _every_second(text, 0),
+        _every_second(text, 1),
     )
     known = redactor.known()
     for (said, places), by_head in zip(streams, _by_heads(tuple(known.items())), strict=True):
-        for at in range(len(said)):
-            for needle, stand_in in by_head.get(said[at : at + SHORTEST], ()):
-                if said.startswith(needle, at):
-                    span = places[at], places[at + len(needle) - 1] + 1
-                    if stand_in not in text[slice(*span)]:
-                        yield span, stand_in
+        for at, needle, stand_in in _needles_in(said, by_head):
+            span = places[at], places[at + len(needle) - 1] + 1
+            if stand_in not in text[slice(*span)]:
+                yield span, stand_in
+
+
+def _needles_in(said: str, by_head: Needles) -> Iterator[tuple[int, str, str]]:
+    """Where needles stand in what is left of a text, and the stand-ins of their secrets."""
+    for at in range(len(said)):
+        for needle, stand_in in by_head.get(said[at : at + SHORTEST], ()):
+            if said.startswith(needle, at):
+                yield at, needle, stand_in
 
 
 @lru_cache(maxsize=4)
-def _by_heads(known: tuple[tuple[str, str], ...]) -> list[dict[str, list[tuple[str, str]]]]:
+def _by_heads(known: tuple[tuple[str, str], ...]) -> list[Needles]:
     """For each stream the needles of all secrets with their stand-ins, by their first letters."""
-    heads: list[dict[str, list[tuple[str, str]]]] = [{} for _ in range(STREAMS)]
+    heads: list[Needles] = [{} for _ in range(STREAMS)]
     for stand_in, secret in known:
         for by_head, needles in zip(heads, _needles(secret), strict=True):
             for needle in needles:

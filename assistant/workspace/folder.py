@@ -174,28 +174,36 @@ def _look_through(found: Survey, root: str, top: str) -> None:
     """
     waiting = [top]
     while waiting:
-        directory = waiting.pop()
-        try:
-            with os.scandir(root + directory) as entries:
-                for entry in entries:
-                    name = f"{directory}/{entry.name}"
-                    if entry.is_dir(follow_symlinks=False):
-                        if _is_fit(found, name):
-                            waiting.append(name)
-                    elif not name.endswith((".md", ".orig")):
-                        continue
-                    elif original_of(name) is not None:
-                        _leave_copy(found, name)
-                    elif name.endswith(".orig"):
-                        continue
-                    elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
-                        found.sources.append(name)  # without a system call more
-                    else:
-                        _judge(found, name, entry.path)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            _reject(found, directory, f"cannot be read: {error.strerror}")
+        waiting += _look_into(found, root, waiting.pop())
+
+
+def _look_into(found: Survey, root: str, directory: str) -> list[str]:
+    """Survey one directory; those in it that are worth a look."""
+    folders: list[str] = []
+    try:
+        with os.scandir(root + directory) as entries:
+            for entry in entries:
+                name = f"{directory}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [name] if _is_fit(found, name) else []
+                elif name.endswith((".md", ".orig")):
+                    _look_at(found, name, entry)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it has just gone
+    except OSError as error:
+        _reject(found, directory, f"cannot be read: {error.strerror}")
+    return folders
+
+
+def _look_at(found: Survey, name: str, entry: "os.DirEntry[str]") -> None:
+    if original_of(name) is not None:
+        _leave_copy(found, name)
+    elif name.endswith(".orig"):
+        return
+    elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
+        found.sources.append(name)  # without a system call more
+    else:
+        _judge(found, name, entry.path)
 
 
 def _is_fit(found: Survey, directory: str) -> bool:
