@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from assistant.disk import storage
-from assistant.errors import SessionError
 from assistant.memory.text.identity import digest
 from assistant.moving.found import FoundConversation, Message
 from assistant.session import codec, ids, transcript
@@ -42,7 +41,8 @@ class Sessions:
         """Write a conversation, or what it has more than the session it once became.
 
         One that is `known` and gone was deleted here, and does not come back. One that went on
-        otherwise, here or there, becomes a session of its own.
+        otherwise, here or there, becomes a session of its own. Raises SessionError for a session
+        that is damaged, or open elsewhere.
         """
         path = self._path(found, found.id)
         if not path.exists() and (known or self._dry):
@@ -71,13 +71,9 @@ class Sessions:
         return self._directory / f"{begun}-{end}{ids.SUFFIX}"
 
     def _messages(self, path: Path) -> list[tuple[str, str]]:
-        try:
-            said = transcript.read(self._directory, path.stem)
-        except SessionError:
-            return []
         return [
             (each.type, each.text)
-            for each in said
+            for each in transcript.read(self._directory, path.stem)
             if isinstance(each, UserEntry | AssistantEntry) and each.text
         ]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 
 from assistant.disk import locking, storage
-from assistant.errors import LedgerError
+from assistant.errors import LedgerError, SessionError
 from assistant.memory.base import Fact, Origin, Remembered
 from assistant.memory.door import replace_files
 from assistant.memory.protocol import Keeper
@@ -139,7 +139,12 @@ class Taking:
     def _conversation(self, found: FoundConversation) -> None:
         report = self.report
         mark = digest(f"{report.kind}\n{found.id}")[:16]
-        report.conversations.count(self._sessions.take(found, known=self._was_taken(mark)))
+        try:
+            became = self._sessions.take(found, known=self._was_taken(mark))
+        except SessionError as error:
+            report.problems.append(Problem(repr(found.title or found.id), error.message))
+            return
+        report.conversations.count(became)
         self._record.add(mark)
         report.messages += len(found.messages)
         times = sorted(filter(None, [found.time, *(each.time for each in found.messages)]))

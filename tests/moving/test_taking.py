@@ -170,6 +170,26 @@ def test_the_documents_of_a_project_are_undone_together(
     assert all(each.exists() for each in made)
 
 
+def test_a_session_that_cannot_be_gone_on_with_is_named_and_stops_no_other(
+    workspace: Workspace, memory: LocalMemory, tmp_path: Path
+) -> None:
+    said = [simple("boat", "Which keel?"), simple("tea", "Which tea?")]
+    take(workspace, zipped(tmp_path / "1.zip", {"conversations.json": said}), memory)
+    boat, tea = sorted(listing.sessions(workspace.sessions), key=lambda each: each.title)
+    damaged = workspace.sessions / f"{boat.id}.jsonl"
+    damaged.write_bytes(damaged.read_bytes().replace(b'"text"', b"text", 1))
+    more = [simple(name, f"Which {name}?", "This") for name in ("boat", "tea", "new")]
+    later = zipped(tmp_path / "2.zip", {"conversations.json": more})
+    opened = transcript.reopen(workspace.sessions, tea.id)
+    done = take(workspace, later, memory)
+    assert [each.where for each in done.problems] == ["'About boat'", "'About tea'"]
+    assert (done.conversations.new, done.conversations.grown) == (1, 0)
+    opened.close()
+    again = take(workspace, later, memory)
+    assert [each.where for each in again.problems] == ["'About boat'"]
+    assert (again.conversations.new, again.conversations.grown) == (0, 1)
+
+
 def test_a_workspace_is_exported_and_restored_to_the_byte(
     workspace: Workspace, memory: LocalMemory, tmp_path: Path
 ) -> None:
