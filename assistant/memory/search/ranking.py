@@ -52,6 +52,8 @@ KNOWN_NAMES = 0.06
 """By so much it may be lower if memory knows all the names in the question."""
 GENERAL = 0.2
 """By so much it must be higher if anybody could answer the question."""
+GENERAL_ABROAD = 0.3
+"""By so much in another language than English, whose cosines are stretched to its scale."""
 CROWD = 0.05
 """By so much more for each standard deviation by which the nearest of so many chunks, with which
 the question has nothing to do, lies farther out than that of `FEW`."""
@@ -91,9 +93,11 @@ def strength(
     chunks: int = 0,
     unheard: bool = False,
     understood: float = 1.0,
+    abroad: bool = False,
 ) -> float:
     """How good the best match is: 0 and more is worth something.
 
+    `abroad`: the question is in another language than English.
     `general`: how probably anybody could answer the question; of so many `chunks` as there are one
     lies near by chance.
 
@@ -106,7 +110,8 @@ def strength(
     if understood <= UNKNOWN_SCRIPT:
         return WORDS_FOUND * (words - LEAST_WORDS - GENERAL_WORDS * general)
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
-    of_general = (GENERAL + CROWD * _farther(chunks)) * general
+    more = GENERAL_ABROAD if abroad else GENERAL
+    of_general = (more + CROWD * _farther(chunks)) * general
     least += max(of_general, INSTRUCTION * instruction) + UNHEARD * unheard
     return cosine + WORDS_FOUND * words - understood * least
 

@@ -88,6 +88,7 @@ class Ranked:
             unheard=question.unheard,
             understood=self.understood,
             chunks=len(self.layout),
+            abroad=question.language != "english",
         )
 
 
