@@ -17,7 +17,7 @@ VECTORS = normalized(DRAW.standard_normal((5000, 96), dtype=np.float32))
 SIGNS = unpack_signs([pack_signs(VECTORS[:1000]), pack_signs(VECTORS[1000:])], len(VECTORS))
 
 
-@pytest.mark.parametrize("count", [20, 200])  # of which one is told by half of the signs at first
+@pytest.mark.parametrize("count", [20, 200])
 def test_a_shortlist_by_signs_holds_the_nearest(count: int) -> None:
     for place in range(0, 5000, 250):
         noise = DRAW.standard_normal(96).astype(np.float32) / np.sqrt(96)

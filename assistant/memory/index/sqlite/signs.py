@@ -4,8 +4,6 @@ Of two unit vectors the share of components that differ in sign grows with the a
 (Charikar, 2002), so those that share the most signs with a question are the nearest, nearly. Of
 these the question itself, not its signs, is compared with the signs of each (Dong, Charikar and
 Li, 2008): a third as many need then be compared by the vectors themselves to miss as few.
-
-Of very many only half of the signs are compared at first, and all of those that then are near.
 """
 
 from collections.abc import Iterable
@@ -25,8 +23,6 @@ _FEW = 512
 """So many are widened to a number a sign at once."""
 _WIDE = 8
 """So many times a shortlist are compared with the question itself."""
-_BEGUN = 10
-"""So many times those are compared by all of their signs, after the first half."""
 _SAMPLED = 16
 """One distance of so many tells where the shortlist ends."""
 
@@ -58,17 +54,8 @@ def _near(
 ) -> NDArray[np.int64]:
     """The places of about `count` vectors, by how many signs they share with one, in order."""
     asked = unpack_signs([pack_signs(vector.reshape(1, -1))], 1)[:, 0]
-    begun = _BEGUN * count
-    if signs.shape[1] <= 2 * begun:
-        distances = _distances(signs, asked, among)
-        return np.flatnonzero(distances <= _limit(distances, count))
-    half = len(asked) // 2
-    distances = _distances(signs[:half], asked[:half], among)
-    places = np.flatnonzero(distances <= _limit(distances, begun))
-    if len(places) <= count:
-        return places
-    found = distances[places] + _distances(np.take(signs[half:], places, axis=1), asked[half:])
-    return np.asarray(places[found <= _limit(found, count)])
+    distances = _distances(signs, asked, among)
+    return np.flatnonzero(distances <= _limit(distances, count))
 
 
 def _likeness(
