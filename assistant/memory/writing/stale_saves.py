@@ -210,14 +210,11 @@ def _traces(source: str, watched: Sequence[Watched], saves: Saves) -> Traces:
 
 def _loaded(save: Save, watched: Sequence[Watched], absent: Container[str], traces: Traces) -> int:
     """How many of the watched writes, from the first on, the save's maker had before them."""
-    headings: dict[int, int] = {}
     there = save.holds(each.heading for each in watched if each.heading is not None)
     loaded = 0
     for number, each in enumerate(watched, start=1):
-        made = 0 if each.heading is None else headings.setdefault(each.heading, number)
-        came_with_it = made == number and each.heading in there
         at_once = loaded == number - 1 and _at_once(watched[max(loaded - 1, 0) : number])
-        if each.id not in absent or came_with_it or at_once:
+        if each.id not in absent or each.heading in there or at_once:
             loaded = number
     gaps = [after for edit, after in traces.removals if _left_a_gap(edit, save)]
     return max([loaded, *gaps, *(after for struck, after in traces.strikes if struck in save.text)])

@@ -105,6 +105,19 @@ def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Work
     assert [entry.text for entry in ledger.erasures.all()] == ["Likes tea"]
 
 
+def test_a_heading_that_came_and_went_before_shows_nothing(workspace: Workspace) -> None:
+    """A buffer from before holds it too: under the one of the same day the next fact came."""
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Likes tea")])
+    loaded = memory(workspace)
+    ledger.forget([ledger.locate(f"MEMORY.md:{loaded.splitlines().index('- Likes tea') + 1}")])
+    ledger.remember([Fact("Has a dog")])
+    save(path, loaded + "typed\n", "in place")
+    ledger.observe("MEMORY.md")
+    assert [entry.text for entry in ledger.erasures.all()] == ["Has a dog"]
+
+
 def _edits() -> dict[str, Callable[[str], str]]:
     return {
         "the line": lambda text: text.replace("- The last fact\n", ""),

@@ -19,7 +19,8 @@ _STANDS = (
 class Watched:
     """A write whose fact stands in its file, as far as is known: enough to look for it there.
 
-    `item` and `heading` are marks of lines that it added, `request` one of the client's request.
+    `item` and `heading` are marks of lines that it added, `request` one of the client's request; a
+    heading that came and went before is not its own. `seen` says whether a save has held the fact.
     """
 
     line: int
@@ -92,14 +93,19 @@ class Saves:
 
     def watched(self, source: str) -> list[Watched]:
         """The facts that were written to a file and stand, as far as is known; oldest first."""
+        first = dict(self._lines.rows(
+            "SELECT heading, min(line) FROM writes WHERE source = ? AND heading IS NOT NULL"
+            f" AND state = {DONE} GROUP BY heading", source,
+        ))  # fmt: skip
         found = self._lines.rows(
             "SELECT line, id, item, heading, request, verdict IS 'seen' FROM writes"
             " WHERE source = ? AND item IS NOT NULL AND (verdict IS NULL OR verdict = 'seen')"
             f" AND {_STANDS} ORDER BY line", source,
         )  # fmt: skip
         return [
-            Watched(line, name, item, heading, request, bool(seen))
+            Watched(line, name, item, own, request, bool(seen))
             for line, name, item, heading, request, seen in found
+            for own in [heading if first.get(heading) == line else None]
         ]
 
     def back(self, source: str, there: Sequence[int]) -> list[str]:
