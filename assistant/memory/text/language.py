@@ -123,7 +123,7 @@ _ENGLISH_TOO = """ada ai ale are bao ben care cho co dan fi hay her kan ki kim m
 
 
 _WORD_WITH_SIGNS = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0d7f])*")
-_NAMES_TOO = frozenset(["elle", "mia", "uma"])
+_NAMES_TOO = frozenset(["elle", "mei", "mia", "uma"])
 """Of these words one that stands before a capital is a given name."""
 _OWN_LETTERS = {
     "german": ("äöüß", "éà"),

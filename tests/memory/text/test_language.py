@@ -24,6 +24,7 @@ from assistant.memory.text.language import comparable, language_of, without_func
         ("Tomasz wants no surprise parties ever again.", "english"),
         ("Zoë Haddad works as a sous-chef in Malmö.", "english"),
         ("Uma MacLeod job", "english"),
+        ("meet Mei Lindqvist", "english"),
         ("Björn Müller +47 123", "english"),
         ("zoë's bike", "english"),
         ("Zahnarzt: Dr. Müller, Montag 15 Uhr", "german"),
