@@ -11,6 +11,7 @@ import hashlib
 import os
 import socket
 import stat
+import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ SILENCE_SECONDS = 10.0
 seconds."""
 LINK = "daemon.sock"
 """In `.assistant/`: a symbolic link to where the daemon listens."""
+_PATIENCE = struct.pack("ll", int(SILENCE_SECONDS), 0)
+"""The same as the kernel's `timeval`, for a connection that is not accepted."""
 _NOBODY = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
@@ -125,13 +128,13 @@ def connect(root: Path) -> socket.socket | None:
     """
     for path in paths(root):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(SILENCE_SECONDS)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _PATIENCE)
         try:
-            connection.connect(os.fspath(path))
+            connection.connect(os.fspath(path))  # blocking: it waits where many come at once
         except _NOBODY:
             connection.close()
             continue
-        except TimeoutError as error:
+        except BlockingIOError as error:
             connection.close()
             raise DaemonError(f"the memory daemon at {path} takes no connection", STOP) from error
         if peer(connection).user != os.geteuid():
@@ -139,6 +142,7 @@ def connect(root: Path) -> socket.socket | None:
             raise DaemonError(
                 f"{path} belongs to another user", f"Remove {path.parent}, or have it removed"
             )
+        connection.settimeout(SILENCE_SECONDS)
         return connection
     return None
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
@@ -16,7 +17,7 @@ from assistant.tools.web.addresses import Guard
 from assistant.tools.web.proxy import Proxy
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Locator, Page
+    from playwright.sync_api import BrowserContext, Locator, Page, Request
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """What the system may call its Chromium."""
@@ -76,6 +77,7 @@ class Browser:
         self._interrupt = interrupt
         self._steps: SimpleQueue[tuple[Callable[[Page], None], Future[str]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._host = ""
 
     def open(self, url: str) -> str:
         """Go to an address; what is there then."""
@@ -124,7 +126,7 @@ class Browser:
         raise ToolError("the browser does not answer")
 
     def _run(self) -> None:
-        from playwright.sync_api import Error, sync_playwright  # where a page is opened
+        from playwright.sync_api import sync_playwright  # where a page is opened
 
         proxy = Proxy(self._guard)
         try:
@@ -139,6 +141,7 @@ class Browser:
                 )
                 context = browser.new_context(accept_downloads=False)
                 context.set_default_timeout(self._seconds * 1000)
+                context.on("request", self._note)
                 context.new_page()
                 while browser.is_connected() and (wanted := self._steps.get()) is not None:
                     step, done = wanted
@@ -147,17 +150,22 @@ class Browser:
                         done.set_result(_seen(_page(context)))
                     except ToolError as error:
                         done.set_exception(error)
-                    except Error as error:
-                        told = proxy.refused[-1:] or [one_line(error.message)[:300]]
+                    except Exception as error:  # of Playwright: whoever waits is told
                         if not browser.is_connected():
                             self._thread = None  # the next step begins another
-                        done.set_exception(ToolError(told[0]))
+                        why = proxy.refused.get(self._host, one_line(str(error))[:300])
+                        done.set_exception(ToolError(why))
                     proxy.refused.clear()
                 browser.close()
         except Exception as error:  # it could not be begun, or has gone: whoever waits is told
             self._fail(one_line(str(error))[:300])
         finally:
             proxy.close()
+
+    def _note(self, request: "Request") -> None:
+        """Keep which host a page was to come from; Chromium itself asks for others."""
+        if request.is_navigation_request():
+            self._host = urlsplit(request.url).hostname or ""
 
     def _fail(self, why: str) -> None:
         while not self._steps.empty():

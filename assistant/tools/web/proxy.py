@@ -21,10 +21,10 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n
 
 
 class Proxy:
-    """The proxy, in threads of its own, until `close`. `refused` is what it did not connect to."""
+    """The proxy, in threads of its own, until `close`. `refused` is why, by host."""
 
     def __init__(self, guard: Guard) -> None:
-        self.refused: list[str] = []
+        self.refused: dict[str, str] = {}
         self._guard = guard
         self._listener = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self._serve, name="browser's proxy", daemon=True).start()
@@ -52,11 +52,11 @@ class Proxy:
             method, target, version = line.decode("latin-1").split(" ")
             tunnel = method == "CONNECT"
             parts = urlsplit(f"//{target}" if tunnel else target)
-            port = parts.port or (443 if tunnel else 80)
+            host, port = parts.hostname or "", parts.port or (443 if tunnel else 80)
             try:
-                server = self._connected(parts.hostname or "", port)
+                server = self._connected(host, port)
             except ToolError as error:
-                self.refused.append(error.message)
+                self.refused[host] = error.message
                 client.sendall(REFUSED)
                 return
             with server:

@@ -1,10 +1,12 @@
 """Where a daemon listens, and that nobody else can."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from assistant.errors import DaemonError
 from assistant.memory.daemon import client, sockets
 from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import FACTS, found, remember
@@ -73,3 +75,28 @@ def test_a_link_is_believed_that_leads_to_a_private_place_only(
         link.symlink_to(target)
         assert (next(sockets.paths(workspace.root)) == target) is believed, target
         link.unlink()
+
+
+def test_a_connection_waits_where_many_come_at_once(workspace: Workspace) -> None:
+    """As many as the kernel queues are connected; one more waits until one of them is taken."""
+    listener = sockets.listen(workspace.root)
+    listener.socket.listen(1)
+    with ThreadPoolExecutor() as pool:
+        coming = [pool.submit(sockets.connect, workspace.root) for _ in range(4)]
+        taken = [listener.socket.accept()[0] for _ in coming]
+        for each in [*taken, *(task.result() for task in coming)]:
+            assert each is not None
+            each.close()
+    listener.close()
+
+
+def test_a_daemon_that_accepts_nobody_is_told_with_its_cure(workspace: Workspace) -> None:
+    listener = sockets.listen(workspace.root)
+    listener.socket.listen(0)
+    waiting = sockets.connect(workspace.root)
+    assert waiting is not None
+    with pytest.raises(DaemonError, match="takes no connection") as told:
+        sockets.connect(workspace.root)
+    assert told.value.cure == sockets.STOP
+    waiting.close()
+    listener.close()
