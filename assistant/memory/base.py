@@ -119,6 +119,11 @@ class Recall:
     def __iter__(self) -> Iterator[Passage]:
         return iter(self.passages)
 
+    @property
+    def caveat(self) -> str:
+        """What a model has to know of what was found, or that nothing was."""
+        return "Part of memory is still being indexed: there may be more." if self.behind else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Located:

@@ -104,7 +104,8 @@ def _searching_tools(memory: Memory, denied: Callable[[str, str], bool]) -> list
         """Search long-term memory. Each passage comes with its file, line and date."""
         found = memory.recall(Query(query, k=k))
         passages = [each for each in found.passages if not denied("recall", each.source)]
-        return ToolResult(_passages(passages), compact=f"recalled {len(passages)}")
+        said = "\n".join(filter(None, [_passages(passages), found.caveat]))
+        return ToolResult(said, compact=f"recalled {len(passages)}")
 
     def search_sessions(
         query: Annotated[str, Field(min_length=1, description="What was talked about, in words.")],

@@ -90,10 +90,10 @@ def memory_text(recall: Recall | None) -> str:
     if recall is None:
         return UNAVAILABLE
     if not recall.passages:
-        return NOTHING
+        return f"{NOTHING} {recall.caveat}".rstrip()
     procedures = any(passage.source == PROCEDURES for passage in recall.passages)
-    framing = f"{FRAMING} {PROCEDURES_FRAMING}" if procedures else FRAMING
-    return f"{framing}\n\n{entries(recall.passages)}"
+    framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
+    return f"{framing}\n\n{entries(recall.passages)}\n\n{recall.caveat}".rstrip()
 
 
 def system_messages(sections: Iterable[Section]) -> list[Message]:

@@ -4,6 +4,7 @@
 a conversation's name says it of that one.
 """
 
+import contextlib
 import hashlib
 import time
 from enum import StrEnum
@@ -53,8 +54,9 @@ def _mark(path: Path, how: Quiet) -> None:
     storage.private_directory(path.parent)
     old = time.time() - KEPT_SECONDS
     for each in path.parent.iterdir():
-        if each.stat().st_mtime < old:
-            each.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another hook may be at it
+            if each.stat().st_mtime < old:
+                each.unlink()
     storage.replace(path, how.value.encode())
 
 

@@ -46,6 +46,7 @@ class Answers:
         found = self._desk.memory().recall(Query(query, k=k, as_of=as_of or None))
         passages = self._desk.shelf.shown(found.passages)
         said = f"{FRAMING}\n\n{entries(passages)}" if passages else "Memory holds nothing on this."
+        said = f"{said}\n\n{found.caveat}".rstrip()
         return result(
             said, Recalled(passages=list(map(shown, passages)), abstained=found.abstained)
         )

@@ -50,9 +50,9 @@ def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
         _show_passage(passage, why=why)
     if not found.passages:
         reason = "nothing that is close enough" if found.abstained else "nothing on this"
-        where = "No past conversation" if within == SESSIONS else "Memory"
-        said = f"{where} holds {reason}." if where == "Memory" else f"{where} was about this."
-        typer.echo(said, err=True)
+        so_far = " so far: it is still being indexed" if found.behind else ""
+        said = f"Memory holds {reason}{so_far}."
+        typer.echo("No past conversation was about this." if within == SESSIONS else said, err=True)
     if why and found.near_misses:
         typer.echo(typer.style("\nNear misses, below the cut:", dim=True))
         for passage in found.near_misses:

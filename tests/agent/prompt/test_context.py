@@ -126,6 +126,12 @@ def test_an_empty_recall_and_a_failed_one_say_so() -> None:
     assert memory_text(None) == UNAVAILABLE
 
 
+def test_what_is_still_being_indexed_is_told_with_what_was_found() -> None:
+    for passages in ((), (passage("a"),)):
+        text = memory_text(Recall("q", 0, passages, behind=("MEMORY.md",)))
+        assert text.endswith("still being indexed: there may be more.")
+
+
 @pytest.mark.parametrize(
     "text",
     [
