@@ -104,7 +104,7 @@ class Conversation:
         check_sight(self.model, attached)
         asked = hearing.heard(self.transcript, message)
         self.interruption.reset()
-        self.untold += withheld(self.redactor.found(text))
+        self.untold += withheld(self.redactor.new_stand_ins(text))
         self.begun()
         hearing.attach(self.transcript, attached, self.redactor.redact)
         yield from self._turn(asked)

@@ -155,7 +155,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     from assistant.agent import capture  # the model behind it is slow to load
     from assistant.agent.prompt.window import Window
     from assistant.memory.door import open_memory
-    from assistant.secrets.standing import redactor
+    from assistant.secrets.current import redactor
     from assistant.session import transcript
     from assistant.session.history.turns import group
 

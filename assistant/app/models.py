@@ -8,7 +8,7 @@ from assistant.memory.base import Progress, no_progress
 from assistant.messages import Message
 from assistant.model import select
 from assistant.model.base import ChatModel, TextPiece
-from assistant.secrets.standing import redactor
+from assistant.secrets.current import redactor
 from assistant.settings import tree as settings
 from assistant.upkeep.quiz_by_model import questions
 from assistant.upkeep.tidy import Judge

@@ -15,8 +15,8 @@ from assistant.delegation.tool import delegating_tool
 from assistant.memory.base import Origin
 from assistant.memory.protocol import Keeper
 from assistant.model import select
+from assistant.secrets.current import redactor
 from assistant.secrets.redactor import Redactor
-from assistant.secrets.standing import redactor
 from assistant.session.beats import take_news
 from assistant.session.history.turns import group
 from assistant.session.reading import book

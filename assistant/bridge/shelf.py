@@ -78,7 +78,7 @@ class Shelf:
             raise UsageError(
                 f"there is no {name[:200]!r} in this memory", f"There are {', '.join(self.names())}"
             )
-        from assistant.secrets.standing import redactor  # 30 ms
+        from assistant.secrets.current import redactor  # 30 ms
 
         return redactor().redact(read_text(path))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.embedding import compile
-from assistant.secrets.standing import Standing
+from assistant.secrets.current import CurrentRedactor
 from assistant.settings.memory import EmbeddingSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -35,7 +35,7 @@ def open_local(
         from assistant.memory.local.memory import LocalMemory  # 0.2 s, on the other core
 
         embedder = loading.result()
-    redactor = Standing()
+    redactor = CurrentRedactor()
     return LocalMemory(
         workspace,
         settings,
@@ -57,4 +57,4 @@ def open_ahead(
     """
     from assistant.memory.index.ahead import Ahead
 
-    return Ahead(workspace, compile.load(embedding, progress), Standing())
+    return Ahead(workspace, compile.load(embedding, progress), CurrentRedactor())

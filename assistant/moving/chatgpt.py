@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assistant.moving.branches import branch
-from assistant.moving.found import (
-    Found,
-    FoundConversation,
-    FoundFact,
+from assistant.moving.items import (
+    ExportedConversation,
+    ExportedFact,
+    Item,
     LeftOut,
     Message,
     Odd,
@@ -30,7 +30,7 @@ def is_conversation(item: Mapping[str, Any]) -> bool:
     return "mapping" in item
 
 
-def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
+def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     """The conversation that is shown, and what was saved to memory in any branch of it.
 
     Raises Odd, and what else a malformed item makes it raise.
@@ -47,7 +47,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
     messages = tuple(filter(None, map(_message, shown)))
     if messages:
         title = item.get("title")
-        yield FoundConversation(
+        yield ExportedConversation(
             named(item.get("conversation_id") or item.get("id"), mapping),
             title if isinstance(title, str) else "",
             instant(item.get("create_time")) or next(filter(None, (m.time for m in messages)), ""),
@@ -99,21 +99,21 @@ def _part(part: object) -> str:
     return f"[{kind}]" if kind else ""
 
 
-def _saved(message: Mapping[str, Any]) -> Iterator[FoundFact]:
+def _saved(message: Mapping[str, Any]) -> Iterator[ExportedFact]:
     """What a message puts into memory, or tells of it."""
     content = _content(message)
     said_to = (message.get("author") or {}).get("role"), message.get("recipient")
     if said_to == ("assistant", "bio") and (saved := _text(content)):
-        yield FoundFact(saved, day(message.get("create_time")))
+        yield ExportedFact(saved, day(message.get("create_time")))
     snapshot = content.get("model_set_context")
     if isinstance(snapshot, str):
         before, *numbered = _KNOWN.split(snapshot)
         for date, known in [("", before), *zip(numbered[::2], numbered[1::2], strict=True)]:
             if known.strip():
-                yield FoundFact(" ".join(known.split()), day(date))
+                yield ExportedFact(" ".join(known.split()), day(date))
     told = content.get("user_context_message_data") or {}
     profile = told.get("about_user_message") if isinstance(told, Mapping) else None
     for text in (profile, content.get("user_profile")):
         if isinstance(text, str):
             lines = (line.strip(" \t-*") for line in text.splitlines())
-            yield from map(FoundFact, filter(None, lines))
+            yield from map(ExportedFact, filter(None, lines))

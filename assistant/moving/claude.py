@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assistant.moving.branches import branch
-from assistant.moving.found import (
+from assistant.moving.items import (
     Document,
-    Found,
-    FoundConversation,
-    FoundFact,
+    ExportedConversation,
+    ExportedFact,
+    Item,
     LeftOut,
     Message,
     Odd,
@@ -44,7 +44,7 @@ def is_project(item: Mapping[str, Any]) -> bool:
     return "uuid" in item and ("prompt_template" in item or "docs" in item)
 
 
-def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
+def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
     """A conversation: the branch that leads to its latest message. Raises Odd."""
     if not isinstance(item["chat_messages"], list):
         raise Odd("its messages are no list")
@@ -53,7 +53,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
         yield LeftOut("nothing said")
         return
     name = item.get("name")
-    yield FoundConversation(
+    yield ExportedConversation(
         named(item.get("uuid"), item["chat_messages"]),
         name if isinstance(name, str) else "",
         instant(item.get("created_at")) or messages[0].time,
@@ -61,7 +61,7 @@ def conversation(item: Mapping[str, Any]) -> Iterator[Found]:
     )
 
 
-def memory(item: Mapping[str, Any]) -> Iterator[Found]:
+def memory(item: Mapping[str, Any]) -> Iterator[Item]:
     """What Claude remembers, a fact a paragraph or list item."""
     projects = item.get("project_memories")
     told = [item.get("conversations_memory")]
@@ -73,11 +73,11 @@ def memory(item: Mapping[str, Any]) -> Iterator[Found]:
             yield Problem("memories", "one is no text")
 
 
-def project(item: Mapping[str, Any]) -> Iterator[Found]:
+def project(item: Mapping[str, Any]) -> Iterator[Item]:
     """What a project says of itself, and its documents; what it asks of Claude is not ours."""
     name, about = item.get("name"), item.get("description")
     if isinstance(name, str) and isinstance(about, str) and about.strip():
-        yield FoundFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
+        yield ExportedFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
     if item.get("prompt_template"):
         yield LeftOut("rules of another assistant")
     folder = name if isinstance(name, str) and name.strip() else "Project"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from assistant.moving.found import Odd, in_words
+from assistant.moving.items import Odd, in_words
 from assistant.moving.package import Package
 
 HEAD = 1 << 16

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from assistant.moving.found import (
+from assistant.moving.items import (
     Document,
-    Found,
-    FoundConversation,
+    ExportedConversation,
+    Item,
     Items,
     LeftOut,
     Message,
@@ -74,7 +74,7 @@ def read(package: Package, kind: str, markdown: Sequence[str]) -> Items:
             yield from _session(package, name)
 
 
-def _facts(package: Package, name: str) -> Iterator[Found]:
+def _facts(package: Package, name: str) -> Iterator[Item]:
     text = _text(package, name)
     if isinstance(text, Problem):
         yield text
@@ -104,7 +104,7 @@ def _text(package: Package, name: str) -> "str | Problem":
         return Problem(name, in_words(error))
 
 
-def _session(package: Package, name: str) -> Iterator[Found]:
+def _session(package: Package, name: str) -> Iterator[Item]:
     """A conversation that OpenClaw kept: a line of JSON an entry."""
     messages: list[Message] = []
     bad, begun, id_ = 0, "", PurePosixPath(name).stem
@@ -122,7 +122,7 @@ def _session(package: Package, name: str) -> Iterator[Found]:
     if bad:
         yield Problem(name, f"{bad} of its lines cannot be read")
     if messages:
-        yield FoundConversation(id_, "", begun or messages[0].time, tuple(messages))
+        yield ExportedConversation(id_, "", begun or messages[0].time, tuple(messages))
 
 
 def _message(entry: Any) -> Message | None:

@@ -10,7 +10,7 @@ from typing import Any
 from assistant.display import counted
 from assistant.errors import ImportFailure
 from assistant.moving import chatgpt, claude, documents, folders
-from assistant.moving.found import FoundFact, Items, Odd, Problem, day, in_words
+from assistant.moving.items import ExportedFact, Items, Odd, Problem, day, in_words
 from assistant.moving.package import Package
 
 KNOWN = (
@@ -88,7 +88,7 @@ def _of_item(item: Any) -> Items:
     elif claude.is_project(item):
         yield from claude.project(item)
     elif isinstance(item.get("memory"), str):
-        yield FoundFact(
+        yield ExportedFact(
             " ".join(item["memory"].split()), day(item.get("updated_at") or item.get("created_at"))
         )
     elif "results" in item or "memories" in item:

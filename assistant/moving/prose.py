@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from assistant.memory.text.chunking import chunks_of
-from assistant.moving.found import FoundFact, day
+from assistant.moving.items import ExportedFact, day
 
 LONGEST = 2000
 """Characters of a fact; what is longer is no fact but a document."""
@@ -13,7 +13,7 @@ _LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
 """An entry of a table of contents."""
 
 
-def facts_in(text: str, name: str = "imported.md") -> Iterator[FoundFact]:
+def facts_in(text: str, name: str = "imported.md") -> Iterator[ExportedFact]:
     """The facts of a markdown text, in its order; what is struck out, and code, is none.
 
     A dated heading above a fact, or the file's name, says since when it was known.
@@ -25,4 +25,4 @@ def facts_in(text: str, name: str = "imported.md") -> Iterator[FoundFact]:
         if _LINK_ALONE.match(own) or _HEADING_ALONE.fullmatch(own):
             continue
         if fact := " ".join(each.plain.split()):
-            yield FoundFact(fact, day(each.date))
+            yield ExportedFact(fact, day(each.date))

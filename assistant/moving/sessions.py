@@ -8,7 +8,7 @@ from typing import Literal
 
 from assistant.disk import storage
 from assistant.memory.text.identity import digest
-from assistant.moving.found import FoundConversation, Message
+from assistant.moving.items import ExportedConversation, Message
 from assistant.session import codec, ids, transcript
 from assistant.session.entries import (
     FORMAT,
@@ -37,7 +37,7 @@ class Sessions:
         self._redact = redact
         self._dry = dry
 
-    def take(self, found: FoundConversation, *, known: bool) -> Done:
+    def take(self, found: ExportedConversation, *, known: bool) -> Done:
         """Write a conversation, or what it has more than the session it once became.
 
         One that is `known` and gone was deleted here, and does not come back. One that went on
@@ -62,7 +62,7 @@ class Sessions:
         self._write(other, found, messages)
         return "new"
 
-    def _path(self, found: FoundConversation, named: str) -> Path:
+    def _path(self, found: ExportedConversation, named: str) -> Path:
         """The file of a session whose id is made of the conversation's, and sorts by its time."""
         begun = datetime.fromisoformat(found.time or _NEVER).strftime("%Y%m%d-%H%M%S")
         number = int(digest(f"{self._kind}\n{named}")[:16], 16)
@@ -77,7 +77,7 @@ class Sessions:
             if isinstance(each, UserEntry | AssistantEntry) and each.text
         ]
 
-    def _write(self, path: Path, found: FoundConversation, messages: Sequence[Message]) -> None:
+    def _write(self, path: Path, found: ExportedConversation, messages: Sequence[Message]) -> None:
         if self._dry:
             return
         begun = found.time or _NEVER

@@ -17,11 +17,11 @@ from assistant.memory.base import Fact, Origin, Remembered
 from assistant.memory.door import replace_files
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
-from assistant.moving.found import (
+from assistant.moving.items import (
     Document,
-    Found,
-    FoundConversation,
-    FoundFact,
+    ExportedConversation,
+    ExportedFact,
+    Item,
     Items,
     LeftOut,
     Problem,
@@ -122,12 +122,12 @@ class Taking:
                 self._keep_record()
         return self.report
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: Item) -> None:
         report = self.report
         match found:
-            case FoundConversation():
+            case ExportedConversation():
                 self._conversation(found)
-            case FoundFact():
+            case ExportedFact():
                 self._fact(found)
             case Document():
                 self._document(found)
@@ -136,7 +136,7 @@ class Taking:
             case Problem():
                 report.problems.append(found)
 
-    def _conversation(self, found: FoundConversation) -> None:
+    def _conversation(self, found: ExportedConversation) -> None:
         report = self.report
         mark = digest(f"{report.kind}\n{found.id}")[:16]
         try:
@@ -152,7 +152,7 @@ class Taking:
             report.first = min(filter(None, [report.first, times[0]]))
             report.last = max(report.last, times[-1])
 
-    def _fact(self, found: FoundFact) -> None:
+    def _fact(self, found: ExportedFact) -> None:
         key = fact_key(one_line(found.text))
         if not key:
             self.report.leave_out("empty facts")

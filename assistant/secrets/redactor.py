@@ -72,7 +72,7 @@ class Redactor:
         """Each secret that is known so far, by its stand-in."""
         return dict(self._values)
 
-    def found(self, text: str) -> set[str]:
+    def new_stand_ins(self, text: str) -> set[str]:
         """The stand-ins of the secrets in a text, not counting stand-ins it holds already."""
         return {stand_in for _, _, stand_in in self.places(text)} - stand_ins(text)
 

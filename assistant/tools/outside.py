@@ -42,7 +42,7 @@ def outside(
     A workspace that is not trusted names no servers.
     """
     jobs, web = Jobs(), offered.web(chosen.web, interrupt)
-    named = servers.found(chosen.mcpServers, roots.workspace.root if trusted else None)
+    named = servers.named_by(chosen.mcpServers, roots.workspace.root if trusted else None)
     foreign = Foreign(named.servers, Pins(), tell, interrupt)
     for notice in (*web.notices, *named.notices):
         tell(notice)

@@ -20,11 +20,11 @@ from scripts.benchmark import (
     measure,
     million,
     one_file,
-    summary,
 )
 from scripts.benchmark.facts import facts
-from scripts.benchmark.kept import KeptEmbedder, keep
-from scripts.benchmark.report import Report
+from scripts.benchmark.page import summary
+from scripts.benchmark.page.report import Report
+from scripts.benchmark.vectors import FactEmbedder, keep
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 QUICK_SIZES = SIZES[:-1]
@@ -68,7 +68,7 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     encoder = compile.load(EmbeddingSettings())
     items = facts(sizes[-1])
     kept = keep(items, encoder, KEPT)
-    embedder = KeptEmbedder(encoder, items, kept)
+    embedder = FactEmbedder(encoder, items, kept)
     commands.help_(report)
     bare = indexing.first(report, directory, encoder)
     place, single = commands.prepare(directory / "single", embedder)
@@ -93,7 +93,7 @@ def _measure_growth(
     encoder = compile.load(EmbeddingSettings())
     items = facts(max(sizes))
     kept = keep(items[:EMBEDDED], encoder, KEPT)
-    embedder = KeptEmbedder(encoder, items, kept)
+    embedder = FactEmbedder(encoder, items, kept)
     places = {size: million.prepare(directory, size) for size in sizes}
     steps = [million.step(place, embedder, size, None) for size, place in places.items()]
     beside = []

@@ -17,7 +17,7 @@ from statistics import median
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, queries, write_many
 from scripts.benchmark.measure import PYTHON, ROOT, clocked
-from scripts.benchmark.report import table
+from scripts.benchmark.page.report import table
 
 SIZES = (1_000, 10_000, 100_000)
 QUESTIONS = 60

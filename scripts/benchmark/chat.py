@@ -10,7 +10,7 @@ import pexpect
 from assistant.memory.daemon import stop
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.measure import ASSISTANT, clocked, rival
-from scripts.benchmark.report import Report, Result, table
+from scripts.benchmark.page.report import Report, Result, table
 from tests.support.provider import Provider, Received
 
 TIMES = 5

@@ -12,9 +12,9 @@ from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.facts import Fact, facts, write_single
-from scripts.benchmark.kept import KeptEmbedder
 from scripts.benchmark.measure import ASSISTANT, PYTHON, clocked, rival, run, seconds
-from scripts.benchmark.report import Report, Result
+from scripts.benchmark.page.report import Report, Result
+from scripts.benchmark.vectors import FactEmbedder
 
 FACTS = 5000
 
@@ -92,7 +92,7 @@ def embedded(place: Workspace) -> int:
     return int(told["embedded_total"])
 
 
-def prepare(root: Path, embedder: KeptEmbedder | Embedder) -> tuple[Workspace, list[Fact]]:
+def prepare(root: Path, embedder: FactEmbedder | Embedder) -> tuple[Workspace, list[Fact]]:
     """A workspace whose one file holds the facts, indexed."""
     place = measure.make_workspace(root)
     items = facts(FACTS)

@@ -24,9 +24,9 @@ from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.commands import insert
 from scripts.benchmark.facts import Fact, facts, queries, write_many
-from scripts.benchmark.kept import KeptEmbedder
 from scripts.benchmark.measure import Latency, clocked, latency, resident, rival
-from scripts.benchmark.report import Report, Result, table
+from scripts.benchmark.page.report import Report, Result, table
+from scripts.benchmark.vectors import FactEmbedder
 
 QUERIES = 220
 UNLIMITED = 10**9
@@ -49,7 +49,7 @@ class Stage:
     bare_memory: int
 
 
-def stage(directory: Path, embedder: KeptEmbedder, vectors: Path, size: int) -> Stage:
+def stage(directory: Path, embedder: FactEmbedder, vectors: Path, size: int) -> Stage:
     """Build a memory of this size, then ask and edit it through its daemon."""
     place = measure.make_workspace(directory / f"w{size}")
     items = facts(size)
@@ -122,7 +122,7 @@ def server(directory: Path) -> Iterator[str]:
         process.wait()
 
 
-def served(directory: Path, embedder: KeptEmbedder, size: int) -> Served:
+def served(directory: Path, embedder: FactEmbedder, size: int) -> Served:
     """Move the vectors of a stage's memory to a server, and ask it again."""
     place = Workspace(directory / f"w{size}")
     with server(directory / f"server{size}") as url:

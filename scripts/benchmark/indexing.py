@@ -11,7 +11,7 @@ from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_single
 from scripts.benchmark.measure import clocked, rival
-from scripts.benchmark.report import Report, Result
+from scripts.benchmark.page.report import Report, Result
 
 FACTS = 5000
 ROUNDS = 5

@@ -21,9 +21,9 @@ from assistant.workspace.folder import Workspace
 from scripts.benchmark import growth, measure
 from scripts.benchmark.commands import insert
 from scripts.benchmark.facts import facts, markdown, parted, queries
-from scripts.benchmark.kept import KeptEmbedder
 from scripts.benchmark.measure import Latency, clocked
-from scripts.benchmark.report import Report, table
+from scripts.benchmark.page.report import Report, table
+from scripts.benchmark.vectors import FactEmbedder
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES = 220
@@ -83,7 +83,7 @@ class Step:
         )  # fmt: skip
 
 
-def step(place: Workspace, embedder: KeptEmbedder, size: int, url: str | None) -> Step | None:
+def step(place: Workspace, embedder: FactEmbedder, size: int, url: str | None) -> Step | None:
     """Index a workspace if it is not, Chroma included, and ask it through its daemon; None if that
     fills no Chroma in time."""
     print(f"{size:,} chunks, {'with a server' if url else 'embedded'}", flush=True)
@@ -137,7 +137,7 @@ def prepare(directory: Path, size: int) -> Workspace:
     return place
 
 
-def _is_made(place: Workspace, embedder: KeptEmbedder, settings: IndexSettings) -> bool:
+def _is_made(place: Workspace, embedder: FactEmbedder, settings: IndexSettings) -> bool:
     """Bring the index up, Chroma included; whether that was done in time."""
     index = Synchronizer(place, embedder, settings)
     index.refresh()

@@ -19,7 +19,7 @@ from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_many, write_single
-from scripts.benchmark.report import Report, Result, table
+from scripts.benchmark.page.report import Report, Result, table
 
 TIMES = 5
 GOALS = {"remember": 0.15, "edit": 0.3, "status": 0.1, "purge": 1.0}

@@ -9,11 +9,11 @@ import pytest
 
 from assistant.errors import ImportFailure
 from assistant.moving.formats import Export
-from assistant.moving.found import (
+from assistant.moving.items import (
     Document,
-    Found,
-    FoundConversation,
-    FoundFact,
+    ExportedConversation,
+    ExportedFact,
+    Item,
     LeftOut,
     Problem,
 )
@@ -23,17 +23,17 @@ from tests.moving.exports import chatgpt, claude, folder, node, simple, zipped
 HIDDEN = {"is_visually_hidden_from_conversation": True}
 
 
-def found(path: Path) -> list[Found]:
+def found(path: Path) -> list[Item]:
     return list(Export(Package(path)).items())
 
 
-def said(item: Found) -> list[str]:
-    assert isinstance(item, FoundConversation)
+def said(item: Item) -> list[str]:
+    assert isinstance(item, ExportedConversation)
     return [each.text for each in item.messages]
 
 
-def facts(items: list[Found]) -> list[str]:
-    return [each.text for each in items if isinstance(each, FoundFact)]
+def facts(items: list[Item]) -> list[str]:
+    return [each.text for each in items if isinstance(each, ExportedFact)]
 
 
 def test_of_a_folder_no_link_leads_out_and_nothing_hidden_comes_along(tmp_path: Path) -> None:
@@ -84,14 +84,14 @@ def test_of_chatgpt_the_branch_that_is_shown_and_what_was_saved(tmp_path: Path) 
         },
     )
     items = found(path)
-    boats, late = (each for each in items if isinstance(each, FoundConversation))
+    boats, late = (each for each in items if isinstance(each, ExportedConversation))
     assert said(boats) == ["Which boat?", "A ketch.", "[image]\nSails?", "Two."]
     assert (boats.id, boats.title, boats.time[:10]) == ("boats", "", "2023-11-14")
     assert said(late) == ["One", "Two"]
-    assert [each for each in items if isinstance(each, FoundFact)] == [
-        FoundFact("Owner has a dog named Rex", "2023-11-14"),
-        FoundFact("Lives in Porto", "2026-01-15"),
-        FoundFact("Plays Go", "2026-02-01"),
+    assert [each for each in items if isinstance(each, ExportedFact)] == [
+        ExportedFact("Owner has a dog named Rex", "2023-11-14"),
+        ExportedFact("Lives in Porto", "2026-01-15"),
+        ExportedFact("Plays Go", "2026-02-01"),
     ]
     (problem,) = (each for each in items if isinstance(each, Problem))
     assert problem.where == "conversations-000.json, item 2" and not problem.cut
@@ -138,7 +138,7 @@ def test_of_claude_conversations_trees_memories_and_projects(tmp_path: Path) -> 
              "projects.json": [project]}  # fmt: skip
     for path in (whole, zipped(tmp_path / "old.zip", older)):
         items = found(path)
-        talk = [each for each in items if isinstance(each, FoundConversation)]
+        talk = [each for each in items if isinstance(each, ExportedConversation)]
         assert [said(each) for each in talk] == [["Hi", "Ho"], ["Q", "A1"]]
         assert [each for each in items if isinstance(each, Document)] == [
             Document("Hull/Keel.md", "Oak")
@@ -195,7 +195,9 @@ def test_what_other_programs_noted_is_facts(
     assert export.kind == kind
     assert facts(items) == told
     if kind == "OpenClaw":
-        assert [said(each) for each in items if isinstance(each, FoundConversation)] == [["Ahoy"]]
+        assert [said(each) for each in items if isinstance(each, ExportedConversation)] == [
+            ["Ahoy"]
+        ]
         assert any(isinstance(each, Problem) for each in items)
 
 

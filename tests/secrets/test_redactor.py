@@ -135,5 +135,5 @@ def test_restoring_reaches_into_nested_arguments() -> None:
 
 def test_what_a_text_holds_can_be_asked() -> None:
     redactor = Redactor({"DB": "hunter22"})
-    assert redactor.found("hunter22 and [[secret:OLD]]") == {"[[secret:DB]]"}
-    assert redactor.found("nothing") == set()
+    assert redactor.new_stand_ins("hunter22 and [[secret:OLD]]") == {"[[secret:DB]]"}
+    assert redactor.new_stand_ins("nothing") == set()

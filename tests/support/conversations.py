@@ -19,7 +19,7 @@ from assistant.memory.base import (
 from assistant.messages import Message
 from assistant.model.offline.responder import BRIEFED
 from assistant.secrets.stand_ins import stand_ins
-from assistant.session.reading.origins import key
+from assistant.session.reading.origins import folded
 
 
 @dataclass
@@ -34,11 +34,11 @@ class ListMemory:
     def recall(self, query: Query) -> Recall:
         if self.failure:
             raise self.failure
-        words = {word for word in key(query.text).split() if len(word) > 3}
+        words = {word for word in folded(query.text).split() if len(word) > 3}
         found = [
             self._passage(n)
             for n, fact in enumerate(self.facts)
-            if words & set(key(fact.text).split())
+            if words & set(folded(fact.text).split())
         ]
         found = found[: query.k or 8]
         return Recall(query.text, sum(each.tokens for each in found), tuple(found))
@@ -57,12 +57,12 @@ class ListMemory:
     def _remember(self, fact: Fact) -> Remembered:
         if fact.secrets == "ask" and stand_ins(fact.text):
             return Remembered("secret", "", "", 0, fact.text)
-        known = [key(each.text) for each in self.facts]
-        if key(fact.text) in known:
-            place = known.index(key(fact.text))
+        known = [folded(each.text) for each in self.facts]
+        if folded(fact.text) in known:
+            place = known.index(folded(fact.text))
             return Remembered("exists", f"f{place}", "MEMORY.md", place + 1, fact.text)
         if fact.origin.kind == "tool":
-            if key(fact.text) not in [key(each.text) for each in self.held]:
+            if folded(fact.text) not in [folded(each.text) for each in self.held]:
                 self.held.append(fact)
             return Remembered("waiting", "", "", 0, fact.text)
         self.facts.append(fact)

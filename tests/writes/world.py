@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
 
-from assistant.session.reading.origins import key
+from assistant.session.reading.origins import folded
 
 Meaning = tuple[str, str]
 """Of what (a person's home, a locker's code), and its value."""
@@ -95,7 +95,7 @@ class World:
 
     def read(self, sentence: str) -> Meaning | None:
         """What a sentence means, however it is punctuated; None if it is small talk."""
-        return self.meanings.get(key(sentence))
+        return self.meanings.get(folded(sentence))
 
     def day(self, number: int) -> date:
         """The date of a day of the year."""
@@ -104,7 +104,7 @@ class World:
     def learn(self, meaning: Meaning, wordings: tuple[str, ...]) -> None:
         """Know the wordings of a meaning."""
         self.wordings[meaning] = wordings
-        self.meanings.update({key(wording): meaning for wording in wordings})
+        self.meanings.update({folded(wording): meaning for wording in wordings})
 
     def say(self, day: int, kind: Kind, meaning: Meaning, use: int) -> None:
         """Have the owner say something, in one of its wordings."""

@@ -80,7 +80,7 @@ def _found(program: Program, launch: Launch) -> Iterator[Any]:
         text = (held(file.path) or "").removeprefix("\ufeff")
         changed(str(file.path), text, [edit.made for edit in file.edits])
         for edit in file.edits:
-            yield edit.found(text)
+            yield edit.present(text)
 
 
 def _command(value: Any) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from assistant.errors import ConfigError
 class Edit(Protocol):
     """A wish about a text."""
 
-    def found(self, text: str) -> Any:
+    def present(self, text: str) -> Any:
         """What the text has of it; None for nothing."""
 
     def made(self, text: str) -> str:
@@ -31,7 +31,7 @@ class Entry:
     path: Sequence[str]
     value: Any
 
-    def found(self, text: str) -> Any:
+    def present(self, text: str) -> Any:
         there = jsonc.at(text, self.path)
         return there.value if there else None
 
@@ -39,7 +39,7 @@ class Entry:
         return jsonc.put(text, self.path, self.value)
 
     def unmade(self, text: str) -> str:
-        return jsonc.remove(text, self.path) if _ours(self.found(text)) else text
+        return jsonc.remove(text, self.path) if _ours(self.present(text)) else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Nested:
     value: Any
     deeper: Sequence[str]
 
-    def found(self, text: str) -> Any:
-        return self._entry(text).found(text)
+    def present(self, text: str) -> Any:
+        return self._entry(text).present(text)
 
     def made(self, text: str) -> str:
         return self._entry(text).made(text)
@@ -73,7 +73,7 @@ class Default:
     path: Sequence[str]
     value: Any
 
-    def found(self, text: str) -> Any:
+    def present(self, text: str) -> Any:
         return jsonc.at(text, self.path)
 
     def made(self, text: str) -> str:
@@ -81,7 +81,8 @@ class Default:
 
     def unmade(self, text: str) -> str:
         left = jsonc.value(text)
-        return jsonc.remove(text, self.path) if list(left) == list(self.path) else text
+        alone = isinstance(left, dict) and list(left) == list(self.path)
+        return jsonc.remove(text, self.path) if alone else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +93,14 @@ class Hook:
     item: Any
     mark: str
 
-    def found(self, text: str) -> Any:
+    def present(self, text: str) -> Any:
         return self._found(text) or None
 
     def made(self, text: str) -> str:
         found = self._found(text)
         holder = jsonc.at(text, self.path)
         items = holder.value if holder else []
-        if len(found) == 1 and self.item in items:
+        if len(found) == 1 and isinstance(items, list) and self.item in items:
             return text
         return jsonc.append(self.unmade(text), self.path, self.item)
 
@@ -133,7 +134,7 @@ class Table:
     path: Sequence[str]
     values: dict[str, Any]
 
-    def found(self, text: str) -> Any:
+    def present(self, text: str) -> Any:
         import tomlkit
 
         there: Any = tomlkit.parse(text).unwrap()
@@ -145,7 +146,7 @@ class Table:
         import tomlkit
         from tomlkit.items import InlineTable
 
-        there = self.found(text)
+        there = self.present(text)
         if there == self.values:
             return text
         document = tomlkit.parse(text)
@@ -161,7 +162,7 @@ class Table:
     def unmade(self, text: str) -> str:
         import tomlkit
 
-        if not _ours(self.found(text)):
+        if not _ours(self.present(text)):
             return text
         document = tomlkit.parse(text)
         wanted = document.unwrap()
@@ -209,7 +210,7 @@ class Whole:
 
     text: str
 
-    def found(self, text: str) -> Any:
+    def present(self, text: str) -> Any:
         return text if self.is_of(text) else None
 
     def made(self, text: str) -> str:
@@ -228,7 +229,7 @@ def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> st
 
     Raises ConfigError that says what is wrong with it, and where.
     """
-    from tomlkit.exceptions import ParseError
+    from tomlkit.exceptions import TOMLKitError
 
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     text = text.removeprefix(mark)
@@ -237,7 +238,7 @@ def changed(name: str, text: str, changes: Sequence[Callable[[str], str]]) -> st
     try:
         for change in changes:
             text = change(text)
-    except (ValueError, ParseError, RecursionError, AttributeError, TypeError) as error:
+    except (ValueError, TOMLKitError, RecursionError) as error:
         raise ConfigError(
             f"{name} cannot be understood, so it stays as it is: {error}",
             "Correct it, or ask its program what is wrong with it",

@@ -9,7 +9,7 @@ from assistant.agent import afterwards
 from assistant.bridge.guests import label
 from assistant.bridge.hooks.events import Event, Happened
 from assistant.bridge.hooks.transcripts import objects, said
-from assistant.secrets.standing import redactor
+from assistant.secrets.current import redactor
 from assistant.session.adopting import Adopted, Said, adopt
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace

@@ -1,10 +1,10 @@
 """What a client writes and is answered, as the protocol's streams: each line is a message, or is
 answered, and what was asked is answered also where nothing more will be asked."""
 
-from types import TracebackType
 from typing import Any, Self
 
 import anyio
+from anyio.abc import AsyncResource
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -22,7 +22,7 @@ LAST = 30.0
 """Seconds that a client which writes no more waits at most for what it has asked."""
 
 
-class Answers:
+class Answers(AsyncResource):
     """What goes to a client; it knows what was asked and is not answered yet."""
 
     def __init__(self, stream: Any) -> None:
@@ -54,19 +54,8 @@ class Answers:
         """Send no more."""
         await self._stream.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-
-class Lines:
+class Lines(AsyncResource):
     """The messages of a client. A line that is none is answered with JSON-RPC's error for it, which
     names no request, and passed over."""
 
@@ -108,17 +97,6 @@ class Lines:
             return await self.receive()
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
 
 def _fault(error: Exception) -> ErrorData | None:

@@ -102,7 +102,7 @@ def _show(change: "Change") -> None:
 
 
 def _gathered(context: typer.Context) -> dict[str, Any]:
-    from assistant.secrets.standing import redactor
+    from assistant.secrets.current import redactor
     from assistant.session.recall_counts import recalls
     from assistant.upkeep.map.gathering import gather
 

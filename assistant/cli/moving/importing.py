@@ -60,7 +60,7 @@ def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: 
     from assistant.moving.formats import Export  # JSON streams, markdown: behind `--help`
     from assistant.moving.package import Package
     from assistant.moving.taking import Taking
-    from assistant.secrets.standing import redactor
+    from assistant.secrets.current import redactor
 
     export = Export(Package(path))
     taking = Taking(context.obj.place(), export.kind, redactor().redact, memory, again=again)

@@ -51,7 +51,7 @@ def path_of(key: str) -> Path:
     )
 
 
-def found(values: Any, path: Path) -> Any:
+def value_at(values: Any, path: Path) -> Any:
     """The value at a path; None if it is unset."""
     for key in path:
         if values is None or (isinstance(key, int) and key >= len(values)):
@@ -78,18 +78,18 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     typed = settings.validate(document.unwrap(), placed=False).model_dump(
         mode="json", exclude_none=True
     )
-    _put(document, path, found(typed, path))
+    _put(document, path, value_at(typed, path))
     doubts = [doubt for model in _models(typed, path) for doubt in catalogue.doubts(*model)]
-    return Changed(tomlkit.dumps(document), settings.shown_key(path), found(typed, path), doubts)
+    return Changed(tomlkit.dumps(document), settings.shown_key(path), value_at(typed, path), doubts)
 
 
 def _models(values: Any, path: Path) -> list[tuple[str, str | None]]:
     """The models that a setting at this path names, with their addresses."""
     if path == ("profiles",):
-        tables = found(values, path)
+        tables = value_at(values, path)
     else:
         named = path[0] in ("model", "profiles") and path[-1] == "name"
-        tables = [found(values, path[:-1])] if named else []
+        tables = [value_at(values, path[:-1])] if named else []
     return [(table["name"], table.get("api_base")) for table in tables]
 
 

@@ -74,7 +74,7 @@ def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> Non
 
     recipe = _recipe(context.obj)
     values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
-    value = changing.found(values, changing.path_of(key))
+    value = changing.value_at(values, changing.path_of(key))
     if as_json:
         print_json(value)
     elif value is None:

@@ -150,6 +150,6 @@ class _Prompts(FileHistory):
     """What was typed, for the next chat too; on disk without secrets."""
 
     def store_string(self, string: str) -> None:
-        from assistant.secrets.standing import redactor  # its patterns: behind the prompt
+        from assistant.secrets.current import redactor  # its patterns: behind the prompt
 
         super().store_string(redactor().redact(string))

@@ -8,26 +8,14 @@ import threading
 import time
 from pathlib import Path
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
+from assistant.disk.watched import CHANGES
+
 LONGEST = 10.0
 """Seconds after which a look is due whatever was told: a network's files change unseen."""
-_CHANGES = [
-    FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
-    DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
-]  # fmt: skip
 
 
 class Hints(FileSystemEventHandler):
@@ -84,6 +72,6 @@ class Hints(FileSystemEventHandler):
         self._observer = None
         observer = Observer()
         with contextlib.suppress(OSError):  # not there, or the system has no watch to spare
-            observer.schedule(self, str(self._root), recursive=True, event_filter=_CHANGES)
+            observer.schedule(self, str(self._root), recursive=True, event_filter=CHANGES)
             observer.start()
             self._observer = observer

@@ -10,21 +10,12 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Literal
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserver
 
+from assistant.disk.watched import CHANGES
 from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 Polling = Literal["auto", "always", "never"]
@@ -38,10 +29,6 @@ NETWORK_FILE_SYSTEMS = {
 }  # fmt: skip
 """Where a change made by another machine raises no event here (9p, drvfs: Windows' disks)."""
 MEMORY = "memory"
-_CHANGES = [
-    FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
-    DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
-]  # fmt: skip
 
 
 class Watch:
@@ -99,7 +86,7 @@ class Watch:
 
     def _schedule(self, directory: Path, *, recursive: bool) -> ObservedWatch:
         return self._observer.schedule(
-            self._handler, str(directory), recursive=recursive, event_filter=_CHANGES
+            self._handler, str(directory), recursive=recursive, event_filter=CHANGES
         )
 
     def _tell(self) -> None:

@@ -56,7 +56,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     compiled = OnnxEmbedder(directory, manifest)
     if not _is_default(source):
         return prompted(compiled, prompts)
-    others = packed.locate()
+    others = packed.installed()
     wide = functools.partial(_wide, others, models) if others else None
     return prompted(PolyglotEmbedder(compiled, wide), prompts)
 

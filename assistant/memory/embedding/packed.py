@@ -47,7 +47,7 @@ _UNKNOWN = 10.0
 Floats = NDArray[np.float32]
 
 
-def locate() -> Path | None:
+def installed() -> Path | None:
     """The file, where the package is installed."""
     found = importlib.util.find_spec(PACKAGE)
     places = list(found.submodule_search_locations or ()) if found else []

@@ -1,4 +1,4 @@
-"""The one door to memory, in the process that owns the index.
+"""Memory in the process that owns the index: whatever can be asked of it, done here.
 
 Before each answer the index is brought up to the files; after each write too, so that a fact can
 be recalled when `remember` returns. Writes are made one at a time; what reads waits for none.

@@ -24,7 +24,14 @@ from assistant.session.entries import (
 )
 from assistant.session.history.compaction import quote
 from assistant.session.history.turns import Turn
-from assistant.session.reading.origins import MEMORY_TOOLS, Said, is_tainted, key, kind_of, speakers
+from assistant.session.reading.origins import (
+    MEMORY_TOOLS,
+    Said,
+    folded,
+    is_tainted,
+    kind_of,
+    speakers,
+)
 
 QUERY_LIMIT = 1_000
 """Characters of a sentence that existing facts are looked up by."""
@@ -151,15 +158,15 @@ def shown_facts(entries: Iterable[Entry]) -> set[str]:
     for entry in entries:
         match entry:
             case RecalledEntry(passages=passages):
-                shown |= {key(passage.text) for passage in passages}
+                shown |= {folded(passage.text) for passage in passages}
             case ToolResultEntry(tool="recall", content=content):
                 lines = (_CITED.sub("", line) for line in content.split("\n"))
-                shown |= {key(line) for line in lines}
+                shown |= {folded(line) for line in lines}
     return shown - {""}
 
 
 def _is_among(fact: CapturedFact, facts: Sequence[CapturedFact]) -> bool:
-    return key(fact.text) in {key(each.text) for each in facts}
+    return folded(fact.text) in {folded(each.text) for each in facts}
 
 
 def _is_echo(fact: CapturedFact, session: Sequence[Entry]) -> bool:
@@ -171,8 +178,8 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry]) -> bool:
     """
     stated = [isinstance(each, UserEntry) and each.id in fact.entries for each in session]
     if any(stated):
-        return key(fact.text) in shown_facts(session[stated.index(True) :])
-    numbers = {word for word in key(fact.text).split() if not word.isalpha()}
+        return folded(fact.text) in shown_facts(session[stated.index(True) :])
+    numbers = {word for word in folded(fact.text).split() if not word.isalpha()}
     return any(
         numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO
         for each in shown_facts(session)
@@ -235,6 +242,6 @@ def _which(operation: Mapping[str, Any], known: Sequence[Passage]) -> str | None
 
 def _support(text: str, sources: Iterable[str]) -> float:
     """The share of the text's words, short ones aside, that the sources hold."""
-    words = {word for word in key(text).split() if len(word) > 3 or not word.isalpha()}
-    held = {word for source in sources for word in key(source).split()}
+    words = {word for word in folded(text).split() if len(word) > 3 or not word.isalpha()}
+    held = {word for source in sources for word in folded(source).split()}
     return len(words & held) / len(words) if words else 0.0

@@ -129,7 +129,7 @@ def kind_of(
 def is_said(text: str, sources: Iterable[str]) -> bool:
     """Whether these sources hold all that a text says: its words but for those that only join,
     inflected or not, each number, each negation; in scripts without spaces its letters' order."""
-    fact, held = key(text), " ".join(map(key, sources))
+    fact, held = folded(text), " ".join(map(folded, sources))
     language = language_of(text)
     there = set(_WORD.findall(_UNSPACED.sub(" ", held)))
     stems = {stem(word, language) for word in there}
@@ -180,6 +180,6 @@ def _is_covered(run: str, held: str) -> bool:
     return True
 
 
-def key(text: str) -> str:
+def folded(text: str) -> str:
     """What is equal for the same fact."""
     return fold(plain(text))

@@ -39,7 +39,7 @@ class Change:
     mode: int | None = None
 
 
-def found(place: Place) -> tuple[bytes | None, int | None]:
+def held(place: Place) -> tuple[bytes | None, int | None]:
     """What a place holds now: bytes and permission bits, or None and None."""
     status = place.status()
     if status is None:
@@ -123,7 +123,7 @@ def _check(place: Place, change: Change) -> None:
     """Raise ToolError unless the place is the one that was shown, with the bytes shown."""
     if place.name is None:
         raise ToolError(f"{place.shown} is a directory")
-    if place.path != change.path or found(place)[0] != change.before:
+    if place.path != change.path or held(place)[0] != change.before:
         raise ToolError(f"{change.shown} has changed in the meantime", "Read it again")
 
 

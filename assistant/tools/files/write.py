@@ -14,7 +14,7 @@ from assistant.secrets.stand_ins import stand_ins
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files import patch as patches
 from assistant.tools.files.access import Access
-from assistant.tools.files.changes import BOM, Change, commit, diff, found
+from assistant.tools.files.changes import BOM, Change, commit, diff, held
 from assistant.tools.files.read import PathArgument
 from assistant.tools.files.roots import Roots
 from assistant.tools.schema import tool
@@ -114,7 +114,7 @@ def _change(access: Access, path: str, edit: Callable[[str | None], str]) -> Cha
     with access.at(path) as place:
         if place.name is None:
             raise ToolError(f"{place.shown} is a directory")
-        before, mode = found(place)
+        before, mode = held(place)
         text = None if before is None else _text(before, place.shown)
         bom = BOM if text is not None and text.startswith(BOM) else ""
         after = bom + edit(None if text is None else text.removeprefix(BOM))
@@ -176,7 +176,7 @@ def _current(access: Access, path: str, changes: dict[Path, Change]) -> Change:
             raise ToolError(f"{place.shown} is a directory")
         if place.path in changes:
             return changes[place.path]
-        before, mode = found(place)
+        before, mode = held(place)
         return Change(place.path, place.shown, before, before, mode)
 
 
@@ -208,7 +208,7 @@ def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> None
     unknown = stand_ins(after) - stand_ins(before)
     if unknown:
         raise ToolError(f"{', '.join(sorted(unknown))} is not known here", "Read the file again")
-    exposed = redactor.found(after) - redactor.found(before) if guarded else set()
+    exposed = redactor.new_stand_ins(after) - redactor.new_stand_ins(before) if guarded else set()
     if exposed:
         names = ", ".join(sorted(exposed))
         raise ToolError(f"{change.shown} would come to hold {names}", "Leave the secret out")

@@ -72,10 +72,10 @@ class Servers:
 def of(place: Workspace) -> Servers:
     """The servers that a conversation in a workspace may use; it names none without trust."""
     root = place.root if trust.is_trusted(place) else None
-    return found(tree.validate(config.load()).mcpServers, root)
+    return named_by(tree.validate(config.load()).mcpServers, root)
 
 
-def found(configured: Mapping[str, ServerSettings], root: Path | None) -> Servers:
+def named_by(configured: Mapping[str, ServerSettings], root: Path | None) -> Servers:
     """The owner's servers, then those of the folder's `.mcp.json` whose names are not taken."""
     own = [Server(name, each) for name, each in configured.items()]
     entries, notices = _named(root / FILE) if root else ({}, [])

@@ -1,5 +1,6 @@
 """`web_search`: titles, addresses and summaries, from the service that the owner has named."""
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -170,8 +171,6 @@ def _asked(url: str, request: Request, guard: Guard, seconds: float) -> Any:
             answer.close()
     if answer.status_code != 200:
         raise ToolError(f"the search service answers {_status(answer.status_code)}")
-    import json
-
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

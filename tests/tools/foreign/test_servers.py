@@ -13,7 +13,7 @@ import pytest
 from assistant.settings.tools import PolicySettings, ServerSettings
 from assistant.tools.foreign.definitions import Definition, spec, tool_name
 from assistant.tools.foreign.pins import Pins
-from assistant.tools.foreign.servers import Server, found
+from assistant.tools.foreign.servers import Server, named_by
 from assistant.tools.foreign.tools import Foreign
 from assistant.tools.policy import ApproveAll, DenyAll, Policy
 from assistant.tools.rules import Rules
@@ -218,7 +218,7 @@ def test_a_folder_s_own_servers_wait_for_the_owner_s_consent(bench: Bench, tmp_p
         entry = {"command": sys.executable, "args": [str(SCRIPT), str(bench.folder)], **more}
         servers = {"small": entry, "both": {"command": "a", "url": "b"}, "odd": 7}
         (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
-        named = found({}, tmp_path)
+        named = named_by({}, tmp_path)
         assert [each.split(":")[0] for each in named.notices] == [".mcp.json", ".mcp.json"]
         return named.servers[0]
 

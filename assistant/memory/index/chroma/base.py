@@ -122,9 +122,19 @@ class VectorStore(ABC):
 
     # Parts
 
-    @abstractmethod
-    def _translated(self) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
         """Turns what chromadb raises into MemoryFailure or VectorsDamaged."""
+        try:
+            yield
+        except (AssistantError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of Chroma's native part is no Exception
+            raise self._fault(error) from error
+
+    @abstractmethod
+    def _fault(self, error: BaseException) -> MemoryFailure:
+        """What something that chromadb raises means here."""
 
     def _run(self, operation: str, call: Callable[[], _T]) -> _T:
         """Do a call of chromadb's."""

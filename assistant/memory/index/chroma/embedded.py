@@ -170,14 +170,8 @@ class EmbeddedStore(VectorStore):
                     self._marker.unlink(missing_ok=True)
         self._client = self._collection = None
 
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except (AssistantError, KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # a panic of Chroma's native part is no Exception
-            raise VectorsDamaged(f"Chroma's data cannot be used: {error}") from error
+    def _fault(self, error: BaseException) -> MemoryFailure:
+        return VectorsDamaged(f"Chroma's data cannot be used: {error}")
 
 
 def checksums(directory: Path) -> bytes:

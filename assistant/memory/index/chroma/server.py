@@ -8,7 +8,7 @@ import contextlib
 import http.client
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -167,18 +167,10 @@ class ServerStore(VectorStore):
         result: _T = found
         return result
 
-    @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except (AssistantError, KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # a panic of Chroma's native part is no Exception
-            if clients.says_unusable(error):
-                raise VectorsDamaged(f"the Chroma server at {self.url} lost the vectors") from error
-            raise MemoryFailure(
-                f"the Chroma server at {self.url} {_complaint(error)}", CURE
-            ) from error
+    def _fault(self, error: BaseException) -> MemoryFailure:
+        if clients.says_unusable(error):
+            return VectorsDamaged(f"the Chroma server at {self.url} lost the vectors")
+        return MemoryFailure(f"the Chroma server at {self.url} {_complaint(error)}", CURE)
 
 
 def _complaint(error: BaseException) -> str:

@@ -13,7 +13,7 @@ def redactor(environ: Mapping[str, str] = os.environ) -> Redactor:
     return Redactor(from_environment(environ) | registered.values())
 
 
-class Standing:
+class CurrentRedactor:
     """The redactor of a process that stays: made again once a secret is registered or removed."""
 
     def __init__(self) -> None:

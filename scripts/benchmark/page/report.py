@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from scripts.benchmark import measure, plots
+from scripts.benchmark import measure
 from scripts.benchmark.measure import ROOT
+from scripts.benchmark.page import plots
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 

@@ -19,8 +19,8 @@ NOISE = 0.5
 """The length of the noise that makes another vector of a fact's."""
 
 
-class KeptEmbedder:
-    """An embedder that knows the vectors of the facts already."""
+class FactEmbedder:
+    """Looks up the vectors of facts, and makes those of more facts than were embedded by noise."""
 
     def __init__(self, embedder: Embedder, items: Sequence[Fact], kept: Path) -> None:
         self._embedder = embedder

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from scripts.benchmark.growth import Served, Stage
-from scripts.benchmark.plots import Chart
-from scripts.benchmark.report import Report, Result, table
+from scripts.benchmark.page.plots import Chart
+from scripts.benchmark.page.report import Report, Result, table
 
 MB = 1e6
 MEMORY_GOALS = {1_000: 220, 100_000: 500}

@@ -20,7 +20,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundConversation:
+class ExportedConversation:
     """A conversation under the id that its maker gave it, in its order."""
 
     id: str
@@ -30,7 +30,7 @@ class FoundConversation:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFact:
+class ExportedFact:
     """Something that another memory knew, since a day (ISO); empty if that is not known."""
 
     text: str
@@ -65,8 +65,8 @@ class Odd(ValueError):
     """An item is not made as such items are; the text says how."""
 
 
-Found = FoundConversation | FoundFact | Document | LeftOut | Problem
-Items = Iterator[Found]
+Item = ExportedConversation | ExportedFact | Document | LeftOut | Problem
+Items = Iterator[Item]
 
 
 def instant(value: object) -> str:
