@@ -1,14 +1,18 @@
-"""Progress on standard error: a bar for a person who waits, nothing for a program."""
+"""Progress on standard error: a bar for a person who waits, a line now and then for a log."""
 
 import sys
 import time
 from typing import TYPE_CHECKING
+
+import typer
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE = 0.4
 """Seconds of work before a bar is worth its flicker."""
+SILENCE, BETWEEN = 5.0, 30.0
+"""Seconds before a line is written where there is no terminal, and before each further one."""
 
 
 class ProgressLine:
@@ -18,9 +22,13 @@ class ProgressLine:
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._since: float | None = None
+        self._due = 0.0
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        if self._since is None or not sys.stderr.isatty():
+        if self._since is None:
+            return
+        if not sys.stderr.isatty():
+            self._write(what, done, total)
             return
         if self._bar is None and time.monotonic() - self._since < PATIENCE:
             return
@@ -30,6 +38,13 @@ class ProgressLine:
         bar.update(self._tasks[what], completed=done, total=total or None)
         if bar.finished:
             self._rest()
+
+    def _write(self, what: str, done: int, total: int) -> None:
+        """Say it plainly, where it has been quiet for long."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + BETWEEN
+            typer.echo(f"{what}: {done:,} of {total:,}" if total else f"{what} …", err=True)
 
     def _rest(self) -> None:
         """Leave the screen until there is as much to wait for again: a question may follow."""
@@ -51,6 +66,7 @@ class ProgressLine:
 
     def __enter__(self) -> "ProgressLine":
         self._since = time.monotonic()
+        self._due = self._since + SILENCE
         return self
 
     def __exit__(self, *exc_info: object) -> None:

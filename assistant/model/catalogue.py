@@ -40,9 +40,11 @@ def doubts(
     elif provider not in _providers() and not has_provider(name):
         provider = ""
     if not provider:
-        near = get_close_matches(name.partition("/")[0], sorted(_providers()), NEAREST)
+        said = name.partition("/")[0]
+        near = get_close_matches(said, sorted(_providers()), NEAREST)
         raise ConfigError(
-            f"litellm does not know whom to ask for the model {name!r}",
+            f"litellm does not know whom to ask for the model {name!r}"
+            + (f": it has no provider {said!r}" if model else ""),
             f"Write PROVIDER/MODEL, such as {' or '.join(near) or 'anthropic'}/…",
         )
     if provider in ("ollama", "ollama_chat"):

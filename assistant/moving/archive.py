@@ -4,6 +4,7 @@ What is derived is left out, since it is made again. `restore` makes the same fi
 byte, or none.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -25,6 +26,8 @@ from assistant.workspace.stores import STORES
 
 MANIFEST = "assistant-export.json"
 VERSION = 1
+ZIP = b"PK"
+CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
 EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sessions", "bootstrap",
             "reading", "imported", "heartbeat", "evaluations")  # fmt: skip
 """The program's own stores that are exported; others are derived, or another machine's."""
@@ -152,7 +155,16 @@ def _unpack(archive: Path, to: Path) -> list[str]:
     except FileNotFoundError as error:
         raise ImportFailure(f"there is nothing at {archive}", "Name an archive") from error
     except (*DAMAGE, KeyError) as error:
+        if not _begins_as_zip(archive):
+            raise ImportFailure(f"{archive} is no archive of a workspace", CURE) from error
         raise ImportFailure(f"{archive} is cut off or damaged: {error}", "Copy it again") from error
+
+
+def _begins_as_zip(archive: Path) -> bool:
+    """Whether a file was a zip once, whatever has become of its end."""
+    with contextlib.suppress(OSError), archive.open("rb") as file:
+        return file.read(len(ZIP)) == ZIP
+    return False
 
 
 def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
@@ -166,12 +178,11 @@ def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -
 
 def _manifest(archive: Path, packed: zipfile.ZipFile) -> dict[str, str]:
     """What the archive says it holds. Raises ImportFailure if it is none of `assistant export`."""
-    cure = "`assistant export` makes one; other programs' exports go to `assistant import`"
     try:
         about: Any = json.loads(packed.read(MANIFEST))
         files, version = dict(about["files"]), int(about["version"])
     except (KeyError, ValueError, TypeError) as error:
-        raise ImportFailure(f"{archive} is no archive of a workspace", cure) from error
+        raise ImportFailure(f"{archive} is no archive of a workspace", CURE) from error
     if version > VERSION:
         raise ImportFailure(f"{archive} was made by a later version", "Update the assistant")
     return files

@@ -223,10 +223,15 @@ def test_a_workspace_is_exported_and_restored_to_the_byte(
     begin = zipfile.ZipFile(to).getinfo("MEMORY.md").header_offset + 60
     data[begin : begin + 20] = bytes(each ^ 0xFF for each in data[begin : begin + 20])
     torn.write_bytes(data)
+    letter, cut = tmp_path / "letter.zip", tmp_path / "cut.zip"
+    letter.write_text("Dear all")
+    cut.write_bytes(to.read_bytes()[:-100])
     led_out = {archive.MANIFEST: {"version": 1, "files": {"../../out/x": ""}}}
     for path, why in (
         (changed, "MEMORY.md in .* is damaged"),
         (torn, "cut off or damaged"),
+        (cut, "cut off or damaged"),
+        (letter, "no archive of a workspace"),
         (zipped(tmp_path / "out.zip", led_out), "cut off or damaged"),
         (zipped(tmp_path / "x.zip", {"conversations.json": []}), "no archive of a workspace"),
         (tmp_path / "nowhere.zip", "nothing at"),

@@ -6,7 +6,7 @@ import typer
 
 from assistant.cli.memory.choosing import choice, the_very
 from assistant.cli.memory.shown import passage_json
-from assistant.cli.options import AsJson, confirmed, given, print_json
+from assistant.cli.options import AsJson, at_terminal, confirmed, given, print_json
 from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import Forgotten
 from assistant.memory.protocol import Keeper
@@ -32,6 +32,9 @@ def forget(
         raise UsageError("--sessions goes with --purge", "Give both, or neither")
     with context.obj.memory() as memory:
         wanted = given(target, "target")
+        if as_json and not yes and not at_terminal():
+            candidates = map(passage_json, memory.locate(wanted).passages)
+            print_json({"candidates": list(candidates)})
         if purge:
             gone = _purged(memory, wanted, yes=yes, sessions=sessions)
         else:

@@ -47,6 +47,8 @@ def list_secrets(as_json: AsJson = False) -> None:
     if as_json:
         print_json(names)
         return
+    if not names:
+        typer.echo("No secret is registered: `assistant secrets add NAME` does.", err=True)
     for name in names:
         typer.echo(name)
 

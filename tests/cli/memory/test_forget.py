@@ -1,5 +1,6 @@
 """What `forget` takes away: what is named, or chosen; never what is only like it."""
 
+import json
 import os
 from pathlib import Path
 
@@ -49,8 +50,13 @@ def test_a_fact_that_no_file_says_is_purged_by_its_words(place: Path, run: Run, 
 
 
 def test_several_are_shown_to_choose_from(place: Path, run: Run, line: int) -> None:
-    refused = run("forget", "dentist in Hull")
+    refused = run("forget", "dentist in Hull", "--json")
     assert refused.returncode == 2
+    candidates = json.loads(refused.stdout)["candidates"]
+    assert {each["text"] for each in candidates} == {
+        f"- {DENTIST}",
+        "- Tom's dentist is in Hull on Mondays",
+    }
     child = pexpect.spawn(
         str(ASSISTANT),
         ["-w", str(place), "forget", "dentist is in Hull"],

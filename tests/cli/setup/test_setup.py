@@ -80,4 +80,6 @@ def test_secrets_are_listed_by_name_and_never_shown(run: Run) -> None:
     assert listed.stdout == "door_key\n"
     assert "horse" not in added.stdout + listed.stdout
     assert run("secrets", "remove", "door_key").returncode == 0
-    assert run("secrets", "list").stdout == ""
+    none = run("secrets", "list")
+    assert none.stdout == "" and "assistant secrets add NAME" in none.stderr
+    assert json.loads(run("secrets", "list", "--json").stdout) == []

@@ -1,5 +1,7 @@
 """What the chat takes for a command: slash commands by name, and `!` before one of the shell."""
 
+from difflib import get_close_matches
+
 import typer
 
 from assistant.cli.terminal.commands import memory, session, shell
@@ -17,7 +19,9 @@ def named(line: str) -> tuple[Command, str]:
         return SHELL, line.removeprefix("!").strip()
     name, _, argument = line.partition(" ")
     if name not in COMMANDS:
-        raise UsageError(f"there is no command {name}", "Type /help for those there are")
+        near = OTHERWISE.get(name) or next(iter(get_close_matches(name, COMMANDS, n=1)), "")
+        meant = f"Did you mean {near}? " if near else ""
+        raise UsageError(f"there is no command {name}", f"{meant}Type /help for those there are")
     return COMMANDS[name], argument.strip()
 
 
@@ -57,3 +61,17 @@ COMMANDS = {
     "/help": Command("", "Show this list.", _help),
     "/quit": Command("", "Leave; Ctrl-D does too.", session.leave),
 }
+OTHERWISE = {
+    "/clear": "/new",
+    "/reset": "/new",
+    "/memory": "/recall",
+    "/search": "/recall",
+    "/cost": "/usage",
+    "/tokens": "/usage",
+    "/save": "/export",
+    "/config": "/status",
+    "/history": "/sessions",
+    "/exit": "/quit",
+    "/bye": "/quit",
+}
+"""What other programs call what a command here does."""
