@@ -24,7 +24,6 @@ from assistant.agent.prompt.context import Section
 from assistant.agent.prompt.prefix import room
 from assistant.agent.prompt.recipe import Part, parts
 from assistant.agent.prompt.request import Requests
-from assistant.agent.prompt.window import UNKNOWN_WINDOW
 from assistant.agent.recalling import Recalling
 from assistant.agent.room import Room
 from assistant.agent.triggered import brought_in
@@ -34,7 +33,7 @@ from assistant.errors import AssistantError, ModelError, ModelFailure, StorageEr
 from assistant.events import Event, State, StateChanged, TurnFailed, TurnFinished, TurnStarted
 from assistant.memory.protocol import Memory
 from assistant.messages import Given, Usage
-from assistant.model.base import ChatModel, check_sight
+from assistant.model.base import UNKNOWN_WINDOW, ChatModel, check_sight
 from assistant.secrets.redactor import Redactor
 from assistant.session.entries import AssistantEntry, Entry, UserEntry, usage_of
 from assistant.session.history.turns import NO_REPLY, group, last_said, open_question, succeeded

@@ -62,6 +62,8 @@ LIVE, INERT = (
 )
 CLOSERS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>", "<!": ">"}
 """How what begins so in HTML, and is not shown, ends."""
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+"""A comment of HTML; one that nothing closes goes to the end."""
 HIDDEN = re.compile(r"(?P<ticks>`+)|(?P<opener><!--|<!\[CDATA\[|<\?|<!(?=[A-Za-z]))")
 BRIEFING = re.compile(r"[\[［](\s*/?\s*briefing)", re.IGNORECASE)
 """The tag of what the program says at the head of a message, in what others say."""

@@ -205,4 +205,4 @@ class Meter:
     def spend(self, usage: Usage) -> None:
         """Count what a request has cost."""
         with book.changing(self.path) as known:
-            known.spend(book.month(), usage.input_tokens + usage.output_tokens)
+            known.spend(usage.input_tokens + usage.output_tokens)

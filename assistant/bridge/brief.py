@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from assistant.agent.prompt.passages import FRAMING, entries
-from assistant.agent.prompt.procedures import PROCEDURES, whole
+from assistant.agent.prompt.procedures import whole
 from assistant.bridge.shelf import Shelf
 from assistant.errors import UsageError
 from assistant.memory.base import Query
 from assistant.memory.protocol import Memory
 from assistant.quoting import neutralised
+from assistant.workspace.folder import PROCEDURES_FILE
 
 PROFILE = "USER.md"
 
@@ -20,10 +21,10 @@ def brief(shelf: Shelf, memory: Callable[[], Memory], topic: str) -> str:
     """
     shelf.check_open()
     parts = [f"# The owner\n\n{profile}" for profile in _file(shelf, PROFILE)]
-    procedures = [whole(text) for text in _file(shelf, PROCEDURES)]
+    procedures = [whole(text) for text in _file(shelf, PROCEDURES_FILE)]
     parts += [f"# Their procedures\n\n{text}" for text in procedures if text]
     if topic.strip():
-        without = (PROCEDURES,) if any(procedures) else ()
+        without = (PROCEDURES_FILE,) if any(procedures) else ()
         found = shelf.shown(memory().recall(Query(topic, without=without)).passages)
         if found:
             parts.append(f"# What memory holds on this\n\n{FRAMING}\n\n{entries(found)}")

@@ -75,20 +75,27 @@ def restore(archive: Path, root: Path) -> list[str]:
     """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise WorkspaceError(f"{root} is not empty", "Name a new folder: nothing is overwritten")
-    root.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(dir=root.parent, prefix=f".{root.name}."))
     try:
-        names = _unpack(archive, fresh)
-        (fresh / ".assistant").mkdir(exist_ok=True)
-        (fresh / ".assistant").chmod(storage.PRIVATE_DIRECTORY)
-        fresh.chmod(0o755)
-        if root.exists():
-            root.rmdir()
-        fresh.rename(root)
+        root.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=root.parent, prefix=f".{root.name}."))
+        try:
+            return _unpacked(archive, fresh, root)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
         raise WorkspaceError(f"{root} cannot be made: {error.strerror}", "Name another") from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _unpacked(archive: Path, fresh: Path, root: Path) -> list[str]:
+    """Unpack an archive into a fresh folder, and put that in its place."""
+    names = _unpack(archive, fresh)
+    private = fresh / storage.PRIVATE
+    private.mkdir(exist_ok=True)
+    private.chmod(storage.PRIVATE_DIRECTORY)
+    fresh.chmod(0o755)
+    if root.exists():
+        root.rmdir()
+    fresh.rename(root)
     return names
 
 

@@ -37,6 +37,15 @@ class Beats:
     tokens: dict[str, int] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
 
+    @property
+    def spent(self) -> int:
+        """The tokens that beats have cost this month."""
+        return notebook.this_month(self.tokens)
+
+    def spend(self, tokens: int) -> None:
+        """Count what a beat cost."""
+        self.tokens = notebook.spending(self.tokens, tokens)
+
     def since(self, key: str, today: date) -> date:
         """The day from which a task counts; a clock that was set back makes it earlier."""
         known = self.seen.get(key, today.isoformat())

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +15,8 @@ from assistant.disk import locking, storage
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+Months = dict[str, int]
+"""Tokens, by the month (`2026-11`) they were spent in."""
 V = TypeVar("V", bound="DataclassInstance")
 
 
@@ -33,3 +36,18 @@ def changing(path: Path, kind: type[V]) -> Iterator[V]:
         value = load(path, kind)
         yield value
         storage.replace(path, json.dumps(asdict(value)).encode())
+
+
+def month() -> str:
+    """The month that is counted now."""
+    return datetime.now().astimezone().strftime("%Y-%m")
+
+
+def this_month(tokens: Months) -> int:
+    """Those of the month that is counted now."""
+    return tokens.get(month(), 0)
+
+
+def spending(tokens: Months, more: int) -> Months:
+    """The tokens with so many more spent now; past months are forgotten."""
+    return {month(): this_month(tokens) + more}

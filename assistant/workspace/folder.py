@@ -13,11 +13,12 @@ from assistant.workspace.copies import original_of
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 """In the prompt whole, every turn."""
-INDEXED_FILES = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md")
-"""Chunked and recalled; `memory/**/*.md` as well."""
 MEMORY_FILE = "MEMORY.md"
+PROCEDURES_FILE = "AGENTS.md"
 HEARTBEAT_FILE = "HEARTBEAT.md"
-PROCEDURE_FILES = ("AGENTS.md", HEARTBEAT_FILE)
+INDEXED_FILES = (MEMORY_FILE, PROCEDURES_FILE, HEARTBEAT_FILE)
+"""Chunked and recalled; `memory/**/*.md` as well."""
+PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)
 """The ones of these that say what is to be done, and hold no facts."""
 DEEPEST = 64
 """So many folders inside one another are looked through below `memory/`."""
@@ -34,7 +35,7 @@ class Workspace:
     @property
     def private(self) -> Path:
         """`.assistant/`, mode 0700: what the program keeps about this workspace."""
-        return self.root / ".assistant"
+        return self.root / storage.PRIVATE
 
     @property
     def identity(self) -> Path:

@@ -8,7 +8,7 @@ from assistant.acting.events.incoming import Incoming, instructions
 from assistant.errors import StorageError, TurnError, WorkspaceError
 from assistant.session.entries import TitleEntry
 from assistant.workspace import trust
-from assistant.workspace.folder import Workspace, read_text
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from assistant.app.chat import Chat
     from assistant.events import Event
 
-PROCEDURES = "AGENTS.md"
 SECONDS = 300.0
 """What the owner's command may take over an answer."""
 
@@ -86,6 +85,6 @@ def _ended(chat: "Chat", turn: "Iterator[Event]", instructed: bool) -> Answered:
 
 def _procedures(place: Workspace) -> str:
     try:
-        return read_text(place.root / PROCEDURES)
+        return read_text(place.root / PROCEDURES_FILE)
     except FileNotFoundError:
         return ""

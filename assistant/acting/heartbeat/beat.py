@@ -3,45 +3,29 @@
 Nothing that knows a model is loaded before a task is due and its time was taken.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING
 
 from assistant.acting.heartbeat import claims
 from assistant.acting.heartbeat.claims import State
-from assistant.acting.heartbeat.tasks import FILE, Task, Unread, tasks
+from assistant.acting.heartbeat.tasks import Task, Unread, tasks
+from assistant.acting.heartbeat.telling import Beat, says_nothing, tell, tell_broken
 from assistant.disk import locking, storage
 from assistant.errors import AssistantError, ConfigError, WorkspaceError
 from assistant.session import beats
-from assistant.session.beats import News
 from assistant.workspace import trust
-from assistant.workspace.folder import Workspace, read_text
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
     from assistant.settings.tree import Settings
 
-SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
-
-
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """What came of a due time: what was said, or why it failed; what it cost, and its session."""
-
-    task: Task
-    due: datetime
-    state: State
-    said: str = ""
-    tokens: int = 0
-    session: str = ""
-
 
 def read(place: Workspace) -> tuple[list[Task], list[Unread]]:
     """The tasks of the workspace. Raises StorageError if the file is no text."""
     try:
-        return tasks(read_text(place.root / FILE))
+        return tasks(read_text(place.root / HEARTBEAT_FILE))
     except FileNotFoundError:
         return [], []
 
@@ -76,7 +60,7 @@ def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator
     if held is None:
         return  # another is at it
     with held:
-        _tell_broken(place)
+        tell_broken(place)
         found = due(place, now)
         late = [each for each in found if each[0].skips and now - each[1] > each[0].grace]
         for task, when in late:
@@ -85,10 +69,10 @@ def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator
         if ready := [each for each in found if each not in late]:
             chosen = _allowed(place, len(ready))
             for task, when in ready:
-                if beats.load(place).tokens.get(_month(), 0) >= chosen.heartbeat.monthly_tokens:
+                if beats.load(place).spent >= chosen.heartbeat.monthly_tokens:
                     raise _spent(chosen)
                 if claims.take(place, task, when):
-                    yield _told(place, _done(place, task, when, chosen, no_daemon))
+                    yield tell(place, _done(place, task, when, chosen, no_daemon))
         if found:
             claims.prune(place)
 
@@ -107,7 +91,7 @@ def _allowed(place: Workspace, number: int) -> "Settings":
             f"{what} due, and there is no model to do it",
             "Connect one: `assistant config set model NAME`",
         )
-    if beats.load(place).tokens.get(_month(), 0) >= chosen.heartbeat.monthly_tokens:
+    if beats.load(place).spent >= chosen.heartbeat.monthly_tokens:
         raise _spent(chosen)
     return chosen
 
@@ -154,39 +138,11 @@ def _held(chat: "Chat", task: Task, when: datetime, most: int) -> Beat:
                     failed = f"{message}. {cure}".rstrip()
     finally:
         with beats.changing(chat.place) as known:
-            known.tokens = {_month(): known.tokens.get(_month(), 0) + _cost(chat)}
-    state: State = "failed" if failed else "silent" if _says_nothing(said) else "done"
+            known.spend(_cost(chat))
+    state: State = "failed" if failed else "silent" if says_nothing(said) else "done"
     return Beat(task, when, state, failed or said, _cost(chat), talk.transcript.session)
 
 
 def _cost(chat: "Chat") -> int:
     used = chat.conversation.usage
     return used.input_tokens + used.output_tokens
-
-
-def _says_nothing(reply: str) -> bool:
-    last = reply.strip().rpartition("\n")[2]
-    return " ".join(re.sub(r"[\W_]+", " ", last).split()).casefold() in SILENCE
-
-
-def _told(place: Workspace, beat: Beat) -> Beat:
-    """Have the next chat say it, unless there is nothing to say."""
-    if beat.state in ("done", "failed"):
-        when = f"{beat.due:%Y-%m-%dT%H:%M}"
-        failed = f"{beat.task.citation}: {beat.said}" if beat.state == "failed" else ""
-        news = News(when, "" if failed else beat.session, failed)
-        with beats.changing(place) as known:
-            known.untold.append(news)
-    return beat
-
-
-def _tell_broken(place: Workspace) -> None:
-    if found := list(claims.broken(place)):
-        with beats.changing(place) as known:
-            for when in found:
-                told = f"{when[:4]}-{when[4:6]}-{when[6:11]}:{when[11:]}"
-                known.untold.append(News(told, failed="broke off, and is not done again"))
-
-
-def _month() -> str:
-    return datetime.now().strftime("%Y-%m")

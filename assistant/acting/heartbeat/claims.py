@@ -51,7 +51,7 @@ def is_free(place: Workspace, task: Task, due: datetime) -> bool:
 def take(place: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
     """Take a due time for good; False if somebody was first."""
     path = storage.private_directory(directory(place)) / f"{task.key}-{task.schedule.key(due)}"
-    with storage.reported("write", path):
+    with storage.reported("written", path):
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, storage.PRIVATE_FILE)
         except FileExistsError:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from assistant.quoting import COMMENT
 from assistant.schedule.base import Schedule
 from assistant.schedule.words import STARTS, schedule
+from assistant.workspace.folder import HEARTBEAT_FILE
 
-FILE = "HEARTBEAT.md"
 GRACE = timedelta(minutes=15)
 """A beat that comes so long after its time is not late yet."""
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s+(?P<title>.*?)\s*#*$")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d{1,9}[.)])\s+(?P<box>\[[ xX]\]\s+)?(?P<text>.*)")
@@ -67,7 +67,7 @@ class Task:
     @property
     def citation(self) -> str:
         """`HEARTBEAT.md:7`."""
-        return f"{FILE}:{self.line}"
+        return f"{HEARTBEAT_FILE}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _only_when(text: str) -> Schedule | None:
 def _entries(text: str) -> Iterator[_Entry]:
     """Each heading, item and line with its number."""
     blank = re.compile(r"[^\n]")
-    for pattern in (_COMMENT, _FENCE):
+    for pattern in (COMMENT, _FENCE):
         text = pattern.sub(lambda found: blank.sub(" ", found[0]), text)
     begun: _Entry | None = None
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):

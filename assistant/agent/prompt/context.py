@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assistant.agent.prompt.passages import FRAMING, entries
-from assistant.agent.prompt.procedures import PROCEDURES
 from assistant.memory.base import Recall
 from assistant.messages import Message, estimate_tokens
-from assistant.quoting import one_line, quoted
+from assistant.quoting import COMMENT, one_line, quoted
 from assistant.tools.shell.environment import interpreter
-from assistant.workspace.folder import Workspace, read_text
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 PROCEDURES_FRAMING = """\
 Entries from AGENTS.md are the owner's procedures: follow one when it applies to the message."""
@@ -91,7 +90,7 @@ def memory_text(recall: Recall | None) -> str:
         return UNAVAILABLE
     if not recall.passages:
         return f"{NOTHING} {recall.caveat}".rstrip()
-    procedures = any(passage.source == PROCEDURES for passage in recall.passages)
+    procedures = any(passage.source == PROCEDURES_FILE for passage in recall.passages)
     framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
     return f"{framing}\n\n{entries(recall.passages)}\n\n{recall.caveat}".rstrip()
 
@@ -129,6 +128,5 @@ def clean(text: str) -> str:
 
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[ \t]*$)", re.DOTALL | re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assistant.agent.prompt.context import Section, clean
-from assistant.agent.prompt.procedures import PROCEDURES, whole
+from assistant.agent.prompt.procedures import whole
 from assistant.agent.prompt.recipe import KNOWN, Part
 from assistant.agent.prompt.rules import BRIEFED, OFF_THE_RECORD, UNTRUSTED
 from assistant.quoting import neutralised
-from assistant.workspace.folder import Workspace, read_text
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 FILE_LIMIT = 50_000
 """Characters of one file."""
@@ -81,7 +81,7 @@ class _Maker:
         except FileNotFoundError:
             return None
         text = clean(raw[: FILE_LIMIT * CHARACTERS])
-        if name == PROCEDURES:
+        if name == PROCEDURES_FILE:
             text = whole(text)
         if not text:
             return None

@@ -5,7 +5,6 @@ Procedures compete badly with facts for places: a task seldom says what its proc
 
 from assistant.messages import estimate_tokens
 
-PROCEDURES = "AGENTS.md"
 WHOLE_TOKENS = 1_500
 """Up to this AGENTS.md stands whole in the prefix, which providers keep: some 35 procedures."""
 PLACES = 4

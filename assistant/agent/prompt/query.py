@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from assistant.agent.prompt.context import read_clean
-from assistant.agent.prompt.procedures import PLACES, PROCEDURES, whole
+from assistant.agent.prompt.procedures import PLACES, whole
 from assistant.agent.prompt.selfcontained import is_self_contained
 from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.model.offline.smalltalk import small_talk
 from assistant.session.entries import Entry, UserEntry
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 
 def recalled(
@@ -30,6 +30,6 @@ def query(place: Workspace, entries: Iterable[Entry], text: str, *, carried: boo
     """The query for a message, which may lean on the one before."""
     said = [each.text for each in entries if isinstance(each, UserEntry) and each.text != text]
     before = said[-1] if said else ""
-    if carried and whole(read_clean(place, PROCEDURES)):
-        return Query(text, before=before, without=(PROCEDURES,))
-    return Query(text, before=before, own=(PROCEDURES, PLACES))
+    if carried and whole(read_clean(place, PROCEDURES_FILE)):
+        return Query(text, before=before, without=(PROCEDURES_FILE,))
+    return Query(text, before=before, own=(PROCEDURES_FILE, PLACES))

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from assistant.agent.prompt.procedures import PROCEDURES
 from assistant.agent.prompt.rules import BEHAVIOUR, GUARDRAILS, SENSITIVE
 from assistant.errors import ConfigError
 from assistant.settings.prompt import ContextSettings, SectionSettings
+from assistant.workspace.folder import PROCEDURES_FILE
 
 REST = "*"
 """In a list of sections: all that are known and not named in it."""
@@ -39,7 +39,7 @@ KNOWN = (
     Part("guardrails", "Core Guardrails", ("SOUL.md",), framing=GUARDRAILS),
     Part("profile", "User Profile", ("USER.md",)),
     Part("rules", "How You Work", ("RULES.md",), BEHAVIOUR),
-    Part("procedures", "The Owner's Procedures", (PROCEDURES,)),
+    Part("procedures", "The Owner's Procedures", (PROCEDURES_FILE,)),
     Part("sensitive", "Sensitive Data", ("PRIVACY.md",), SENSITIVE),
     Part("tools", "The Owner's Notes on Tools", ("TOOLS.md",)),
     Part("skills", "Skills"),

@@ -5,11 +5,9 @@ import math
 from collections.abc import Sequence
 
 from assistant.messages import Message, estimate_tokens
-from assistant.model.base import ToolSpec
+from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
 from assistant.session.history.fitting import measure
 
-UNKNOWN_WINDOW = 32_000
-"""Tokens of a model that reports no window."""
 RATIOS = (0.5, 4.0)
 """Within these the provider's count may correct the estimate: code and CJK text cost more."""
 SMALLEST_WINDOW = 4_096

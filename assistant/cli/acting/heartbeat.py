@@ -11,8 +11,8 @@ from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, spelled
 
 if TYPE_CHECKING:
-    from assistant.acting.heartbeat.beat import Beat
     from assistant.acting.heartbeat.tasks import Task
+    from assistant.acting.heartbeat.telling import Beat
     from assistant.settings.tools import HeartbeatSettings
 
 heartbeat_commands = commands("What the assistant looks after by itself: HEARTBEAT.md's tasks.")

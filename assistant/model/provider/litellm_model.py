@@ -36,6 +36,8 @@ from assistant.settings.answering import ModelSettings
 
 Json = dict[str, Any]
 
+OLLAMA = "ollama/"
+"""litellm drops tools of a model so named when it streams; of `ollama_chat/` it does not."""
 THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
 """Models that think between their calls, and want to be shown again what they thought."""
 WANTS_THOUGHTS = re.compile(
@@ -62,8 +64,7 @@ class LitellmModel:
 
     def __init__(self, settings: ModelSettings, *, api_key_env: str | None = None) -> None:
         name = settings.name or ""
-        # litellm's `ollama/` drops tools when it streams
-        self.name = f"ollama_chat/{name[7:]}" if name.startswith("ollama/") else name
+        self.name = f"ollama_chat/{name.removeprefix(OLLAMA)}" if name.startswith(OLLAMA) else name
         self._known = Known(self.name, settings)
         self._settings = settings
         self._api_key_env = api_key_env

@@ -73,9 +73,9 @@ class Book:
         others = [each for each in self.untold if each.session != news.session]
         self.untold = [*others, replace(news, stored=stored, waiting=waiting)]
 
-    def spend(self, month: str, tokens: int) -> None:
-        """Count what a reading cost; past months are forgotten."""
-        self.tokens = {month: self.tokens.get(month, 0) + tokens}
+    def spend(self, tokens: int) -> None:
+        """Count what a reading cost."""
+        self.tokens = notebook.spending(self.tokens, tokens)
 
 
 def load(path: Path) -> Book:
@@ -83,14 +83,9 @@ def load(path: Path) -> Book:
     return notebook.load(path, Book)
 
 
-def month() -> str:
-    """The month that is counted now, such as `2026-11`."""
-    return datetime.now().astimezone().strftime("%Y-%m")
-
-
 def spent(path: Path) -> int:
     """The tokens that reading has cost this month."""
-    return load(path).tokens.get(month(), 0)
+    return notebook.this_month(load(path).tokens)
 
 
 def changing(path: Path) -> AbstractContextManager[Book]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.model.base import ToolSpec
-from assistant.quoting import neutralised
+from assistant.quoting import COMMENT, neutralised
 
 LONGEST_NAME = 64
 """What providers take of a tool's name."""
 LONGEST_TEXT, LONGEST_SCHEMA = 1_024, 16_000
 """Characters of a description and of a schema that a prompt carries."""
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,6 @@ def test_what_cannot_be_understood_stays_and_is_named(workspace: Workspace, home
         ("zed", ".config/zed/settings.json", '{\n"a": 1,,\n}', "line 2"),
         ("codex", ".codex/config.toml", "[mcp_servers", "line 1"),
         ("codex", ".codex/config.toml", "mcp_servers = 3", "mcp_servers is no table"),
-        ("codex", ".codex/config.toml", "a = 1\na = 2", "already exists"),
         ("cursor", ".cursor/hooks.json", '{"hooks": {"sessionStart": 3}}', "is no list"),
         ("cursor", ".cursor/mcp.json", '{"mcpServers": []}', "mcpServers"),
         (

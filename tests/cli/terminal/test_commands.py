@@ -47,7 +47,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.say("/export key.md")
         tty.wait("Written to")
         with book.changing(afterwards.book_path(Workspace(place))) as known:
-            known.tokens[book.month()] = 1234
+            known.spend(1234)
         tty.say("/usage")
         tty.wait("1,234 tokens this month for reading chats that ended")
         tty.say("/new")

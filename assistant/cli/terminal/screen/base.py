@@ -7,6 +7,9 @@ from typing import Literal, Protocol
 
 from assistant.cli.terminal.dialogue import Dialogue
 
+QUIET = 0.5
+"""Seconds without a key after which a question may be put: nobody is in the middle of a word."""
+
 Kind = Literal["block", "line", "more"]
 """A block has a blank line before it; a line only after a block; more has none."""
 

@@ -20,15 +20,13 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import History
 from prompt_toolkit.widgets import SearchToolbar
 
-from assistant.cli.terminal.screen.base import During
+from assistant.cli.terminal.screen.base import QUIET, During
 from assistant.cli.terminal.screen.canvas import Canvas
 from assistant.cli.terminal.screen.keys import bindings
 from assistant.cli.terminal.screen.output import steady
 from assistant.cli.terminal.screen.region import STYLE, Region
 
 DRAWS_PER_SECOND = 20
-QUIET = 0.5
-"""Seconds without a key after which a question may be put: nobody is in the middle of a word."""
 LEAVE = "Ctrl-D leaves"
 CHOOSING = "↑ ↓ choose · Enter answers"
 WAITS = ("/", "!")

@@ -10,9 +10,8 @@ from typing import TextIO
 import typer
 
 from assistant.cli.terminal.dialogue import Line
+from assistant.cli.terminal.screen.base import QUIET
 
-QUIET = 0.5
-"""Seconds without a key after which a question may be put: nobody is in the middle of a word."""
 CHUNK = 4096
 
 

@@ -13,7 +13,7 @@ from assistant.memory.local.memory import LocalMemory
 from assistant.messages import estimate_tokens
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
-from tests.bridge.conftest import Connect
+from tests.bridge.mcp.conftest import Connect
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 MOST_TOKENS = 1_500

@@ -55,7 +55,7 @@ def test_a_line_that_says_only_when_is_for_the_list_below_it() -> None:
 
 
 def test_the_template_is_understood() -> None:
-    text = (Path(__file__).parents[2] / "workspace" / "HEARTBEAT.md").read_text("utf-8")
+    text = (Path(__file__).parents[3] / "workspace" / "HEARTBEAT.md").read_text("utf-8")
     found, unread = tasks(text)
     assert [told(each.schedule) for each in found] == [
         "Monday to Friday at 08:00",

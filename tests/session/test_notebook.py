@@ -1,0 +1,38 @@
+"""A value in a file of JSON, and the tokens of a month in it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from assistant.session import notebook
+
+
+@dataclass
+class Note:
+    words: list[str] = field(default_factory=list)
+    tokens: notebook.Months = field(default_factory=dict)
+
+
+@pytest.mark.parametrize("held", [None, b"", b"{", b"[1]", b'{"words": 3}', b"\xff"])
+def test_what_cannot_be_read_is_an_empty_value(tmp_path: Path, held: bytes | None) -> None:
+    path = tmp_path / "note.json"
+    if held is not None:
+        path.write_bytes(held)
+    assert notebook.load(path, Note) == Note()
+
+
+def test_a_change_is_written_at_the_end_and_not_if_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "note.json"
+    with notebook.changing(path, Note) as note:
+        note.words.append("kept")
+    with pytest.raises(KeyError), notebook.changing(path, Note) as note:
+        note.words.append("lost")
+        raise KeyError
+    assert notebook.load(path, Note).words == ["kept"]
+
+
+def test_what_was_spent_in_another_month_is_forgotten() -> None:
+    tokens = notebook.spending({"2001-01": 900}, 10)
+    assert notebook.this_month({"2001-01": 900}) == 0
+    assert notebook.spending(tokens, 5) == {notebook.month(): 15}
