@@ -2,7 +2,7 @@
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assistant import config
@@ -132,7 +132,7 @@ class Workspace:
 
     def survey(self) -> "Survey":
         """The memory files there are, and what stands among them and is none."""
-        found = Survey([], {})
+        found = Survey([], {}, [""])
         for name in INDEXED_FILES:
             _judge(found, name, f"{self.root}/{name}")
         for name in self._top_copies():
@@ -162,10 +162,12 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The memory files of a workspace, sorted, and what is wrong with other entries, by name."""
+    """The memory files of a workspace, sorted, what is wrong with other entries, by name, and the
+    folders that were looked into."""
 
     sources: list[str]
     odd: dict[str, str]
+    folders: list[str] = field(default_factory=list)
 
 
 def _look_through(found: Survey, root: str, top: str) -> None:
@@ -175,7 +177,8 @@ def _look_through(found: Survey, root: str, top: str) -> None:
     """
     waiting = [top]
     while waiting:
-        waiting += _look_into(found, root, waiting.pop())
+        found.folders.append(waiting.pop())
+        waiting += _look_into(found, root, found.folders[-1])
 
 
 def _look_into(found: Survey, root: str, directory: str) -> list[str]:

@@ -15,6 +15,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserver
 
+from assistant.disk.mounts import MOUNTS, file_system
 from assistant.disk.watched import CHANGES
 from assistant.workspace.folder import INDEXED_FILES, Workspace
 
@@ -124,15 +125,6 @@ def watch(
         return Watch(workspace, on_dirty, poll_seconds)
 
 
-def on_network(path: Path, mounts: Path = Path("/proc/mounts")) -> bool:
+def on_network(path: Path, mounts: Path = MOUNTS) -> bool:
     """Whether a path lies on a file system that others may change unseen, as Linux knows it."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
-    except OSError:
-        return False
-    kinds = {}
-    for line in lines:
-        _, place, kind, *_ = [*line.split(" "), "", "", ""]
-        kinds[PurePath(place.replace("\\040", " "))] = kind
-    found = [kinds[place] for place in (path, *path.parents) if place in kinds]
-    return bool(found) and found[0] in NETWORK_FILE_SYSTEMS
+    return file_system(path, mounts) in NETWORK_FILE_SYSTEMS

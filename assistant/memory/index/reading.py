@@ -13,12 +13,24 @@ RACY_NS = 2_000_000_000
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
 
 
-def is_unchanged(path: str, known: Source) -> bool:
-    """Whether its stat proves that a file is as it was read; asked of each before every recall."""
+def is_alone_unchanged(path: str, known: Source) -> bool:
+    """Whether its stat proves that a file is as it was read, and it has no other name."""
     try:
-        found = os.stat(path)  # noqa: PTH116
+        found = os.lstat(path)
     except OSError:
         return False
+    return found.st_nlink == 1 and _is_as_known(found, known)
+
+
+def is_unchanged(path: str, known: Source) -> bool:
+    """Whether its stat proves that a file is as it was read."""
+    try:
+        return _is_as_known(os.stat(path), known)  # noqa: PTH116
+    except OSError:
+        return False
+
+
+def _is_as_known(found: os.stat_result, known: Source) -> bool:
     now = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
     return known.stat == now and proof(known) is not None
 

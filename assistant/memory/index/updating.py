@@ -14,10 +14,11 @@ from assistant.memory.base import Progress
 from assistant.memory.index.aside import Aside, Dropped
 from assistant.memory.index.corpus import Corpus, doubt
 from assistant.memory.index.making import Maker, Updates
-from assistant.memory.index.reading import is_unchanged, stat_of
+from assistant.memory.index.reading import is_alone_unchanged, is_unchanged, stat_of
 from assistant.memory.index.reading import read as read_file
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
+from assistant.memory.index.still import Stillness
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.alike import DIGESTS
 from assistant.memory.text.markdown.segments import cuts
@@ -73,6 +74,9 @@ class Updater:
         self._lock = lock
         self._tell = tell
         self._aside = Aside(self._index_aside) if aside else None
+        self._still = Stillness(corpus.root)
+        self._unsure = True
+        """Whether a file, as it was looked at last, may be otherwise than it was known to be."""
         self._faults: dict[str, tuple[Stat | None, str]] = {}
         self._sound: dict[str, str] = {}
         """The digest of each file as it was when nothing was wrong with it."""
@@ -98,6 +102,7 @@ class Updater:
 
     def look_again(self, *, at_faults: bool = False) -> None:
         """The catalog is another one than it was; `at_faults`: what was wrong may be right."""
+        self._still.begin()
         self._known = self._store.catalog.sources()
         if at_faults:
             self._faults.clear()
@@ -106,9 +111,15 @@ class Updater:
         """Drop what is on its way, and return when nothing runs any more."""
         if self._aside is not None:
             self._aside.close()
+        with self._lock:
+            self._still.close()
 
     def reconcile(self, progress: Progress, deadline: float, order: Order) -> tuple[list[str], int]:
         """Bring up what changed; which files did, and for how many there was no time."""
+        if self._still.lasts():
+            return [], 0
+        self._still.begin()
+        self._unsure = False
         survey = self._corpus.survey()
         names = survey.sources
         missing = set(self._known).difference(names)
@@ -136,6 +147,8 @@ class Updater:
         if changed:
             self._known = self._store.catalog.sources()
         self.whole = not self._left
+        certain = self.whole and not (self._unsure or survey.odd or missing)
+        self._still.prove(survey.folders if self._aside else (), whole=certain)
         return changed, len(self._left)
 
     def _altered(
@@ -149,13 +162,20 @@ class Updater:
                 return
             path = f"{root}/{name}"  # a Path costs as much as the rest for each file
             known = self._known.get(name)
-            file = None if known and is_unchanged(path, known) else self._read(name, path)
+            file = self._looked_at(name, path, known)
             if file and self._piecemeal and _is_large(file.stat, self._known.get(name)):
                 large.append(file)
                 return
             self._left.discard(name)
             if file:
                 yield file
+
+    def _looked_at(self, name: str, path: str, known: Source | None) -> _Read | None:
+        """A file, if it may say something else than is known."""
+        if known and is_alone_unchanged(path, known):
+            return None
+        self._unsure = True
+        return None if known and is_unchanged(path, known) else self._read(name, path)
 
     def _grown(self, file: _Read, progress: Progress) -> list[str]:
         """Index one more stretch of a large file; its name, if that was the last."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.scan import Scan
+from assistant.memory.index.nearest.scan import Scan
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.snapshots import Snapshot
 from assistant.memory.index.store import IndexStore

@@ -1,9 +1,8 @@
-"""Dense search: Chroma, kept up with the catalog from behind.
+"""Chroma, kept up with the catalog from behind.
 
 The catalog's outbox names what Chroma was not told yet. A thread tells it, because once in about
-a thousand writes Chroma takes seconds to persist its graph. A search does not wait for that: it
-lays what is pending over Chroma's answer, and scans the catalog's own vectors while Chroma opens,
-while its server does not answer, and where the memory is too large to be held here.
+a thousand writes Chroma takes seconds to persist its graph. Once it is open it is compared with the
+catalog, and filled again where they differ.
 """
 
 import threading
@@ -19,11 +18,8 @@ from assistant.memory.base import Progress, no_progress
 from assistant.memory.index.chroma.base import Belongs, Tellable, VectorsDamaged, VectorStore
 from assistant.memory.index.chroma.embedded import EmbeddedStore
 from assistant.memory.index.chroma.server import ServerStore
-from assistant.memory.index.scan import Scan
 from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.columns import Rows
 from assistant.memory.precedence import QUESTIONS
-from assistant.memory.state import ServerStatus
 from assistant.settings.memory import IndexSettings
 
 BATCH, FEW = 200, 50
@@ -33,8 +29,7 @@ HEAD_START = 0.3
 """Seconds after the first refresh in which questions are answered before Chroma is imported; the
 import keeps Python's lock, and an answer beside it takes as long as the import itself."""
 MAX_OVERLAY = 1000
-"""More pending operations than this are not laid over Chroma's answer: all is scanned."""
-
+"""More pending operations than this are told in bulk, and are not laid over Chroma's answer."""
 SAMPLE = 32
 """Vectors that are looked for in Chroma once it is open."""
 FOUND_SHARE = 0.8
@@ -45,19 +40,14 @@ RETRY_SECONDS = (1.0, 2.0, 5.0)
 """How long a server that failed is left alone, at first and later."""
 LOOK_SECONDS = 30.0
 """How often a server that is asked is looked at: another may have taken its place."""
-MOST_COSINE = 1.01
-"""Rounding aside, no cosine is larger, or less than its negative."""
 
 STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
 FILLING = "Filling the vector index"
 GONE = "The vector index was gone; it was filled again from the cache"
 
-Nearest = tuple[Rows, NDArray[np.float32]]
-"""Row ids of the catalog and their cosine similarity, best first."""
 
-
-class DenseIndex:
-    """Nearest chunks by vector. Thread-safe; it owns a thread and Chroma until `close`."""
+class Delivery:
+    """Tells Chroma what the catalog says. Thread-safe; owns a thread and Chroma until `close`."""
 
     def __init__(
         self,
@@ -69,8 +59,6 @@ class DenseIndex:
     ) -> None:
         """`directory` is for the embedded store; `notify` takes lines for the owner."""
         self._catalog = catalog
-        self.scan = Scan(catalog)
-        """What answers where Chroma does not, and among some chunks only."""
         self._most = settings.embedded_chunks
         self._server = ServerStore(settings, belongs, directory.parent) if settings.url else None
         self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
@@ -88,22 +76,6 @@ class DenseIndex:
         """Set while somebody waits to throw Chroma's data away: to go on filling it is in vain."""
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
-
-    def nearest(self, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """The nearest chunks to a unit vector, at most `limit`, of the catalog as it is now."""
-        if not self._looked and not self.trouble:
-            self._look()
-        if self._store.ready and self._complete:
-            try:
-                found = self._by_chroma(vector, limit)
-            except MemoryFailure as error:
-                self._failed(error)
-                self._wake.set()
-            else:
-                if found is not None:
-                    return found
-        places, cosines = self.scan.nearest(vector, limit)
-        return self._catalog.layout().rowid[places], cosines
 
     def deliver(self) -> None:
         """Have Chroma told of what changed, in the background; costs a stat."""
@@ -148,25 +120,6 @@ class DenseIndex:
             self._catalog.outbox.tell_all()
             self._store.reset()
 
-    def status(self) -> ServerStatus | None:
-        """The server, which is asked how many vectors it has; None if there is none."""
-        if self._server is None:
-            return None
-        lacks = self._lacks(self._server)
-        return ServerStatus(self._server.url, lacks, self.trouble)
-
-    def server(self) -> ServerStore:
-        """The server. Raises MemoryFailure if none is set."""
-        if self._server is None:
-            raise MemoryFailure(
-                "Chroma's data lies in the workspace", "`index.url` in the configuration sets one"
-            )
-        return self._server
-
-    def count(self) -> int:
-        """The number of vectors Chroma holds."""
-        return self._store.count()
-
     def close(self) -> None:
         """Let go of Chroma; what it was not told waits in the catalog."""
         self._closing.set()
@@ -176,34 +129,9 @@ class DenseIndex:
         self._thread.join()
         self._store.close()
 
-    def _lacks(self, server: ServerStore) -> int:
-        """How many vectors the server has not got, as far as can be known."""
-        told = self._catalog.outbox.size
-        if self.trouble:
-            self._wake.set()
-            return told
-        try:
-            missing = self._catalog.count() - server.count()
-        except MemoryFailure as error:
-            self._failed(error)
-            self._wake.set()
-            return self._catalog.count() if isinstance(error, VectorsDamaged) else told
-        if missing > told:
-            self._doubt()
-            self._wake.set()
-        return max(missing, told)
-
     def _doubt(self) -> None:
         """Ask it nothing until it was compared with the catalog."""
         self._complete, self._doubted = False, True
-
-    def _look(self) -> None:
-        """See, before the first question, whether a server is there at all."""
-        self._looked = time.monotonic()
-        try:
-            self._store.probe()
-        except MemoryFailure as error:
-            self._failed(error)
 
     def _failed(self, error: MemoryFailure) -> None:
         """Leave Chroma alone until the thread has put it right."""
@@ -285,45 +213,29 @@ class DenseIndex:
             self._catalog.outbox.tell_all()
 
     def _compare(self) -> None:
-        """Chroma must hold what the catalog does; looked at once after opening.
-
-        As many vectors as there are chunks, and of a sample nearly each must find itself.
-        """
-        there = self._store.count()
-        if there != self._catalog.count() and not self._catalog.outbox.size:
-            raise VectorsDamaged("The vector index does not match the catalog")
-        numbers = self._catalog.layout().vector
-        places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
-        sample = self._catalog.vectors.read(numbers[places].tolist())
-        if sum(map(self._finds_itself, sample)) < FOUND_SHARE * len(sample):
-            raise VectorsDamaged("The vector index has lost vectors")
+        """See that Chroma holds what the catalog does; looked at once after opening."""
+        compare(self._store, self._catalog)
         self._looked = time.monotonic()
         self._complete, self._doubted = True, False
 
-    def _finds_itself(self, vector: NDArray[np.float32]) -> bool:
-        _, cosines = self._store.query(vector, 1)
-        return len(cosines) > 0 and float(cosines[0]) > ITSELF
 
-    def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
-        """Chroma's answer with what is pending laid over it; None if that is too much."""
-        if self._catalog.outbox.size > MAX_OVERLAY:
-            return None
-        pending = self._catalog.outbox.pending(MAX_OVERLAY)
-        ids, cosines = self._store.query(vector, limit + len(pending))
-        if len(ids) != len(cosines) or not np.all(np.abs(cosines) <= MOST_COSINE):
-            raise VectorsDamaged("The vector index answers what it was not told")
-        similarity = dict(zip(ids, cosines.tolist(), strict=True))
-        if pending.ids:
-            similarity.update(zip(pending.ids, (pending.vectors @ vector).tolist(), strict=True))
-        rows = self._catalog.rowids(list(similarity))
-        if len(rows) < FOUND_SHARE * min(limit, len(self._catalog.layout())):
-            if not self._catalog.is_latest or self._catalog.outbox.size:
-                return None  # it was told of a later state
-            raise VectorsDamaged("The vector index does not match the catalog")
-        found = np.array(list(rows.values()), dtype=np.int64)
-        near = np.array([similarity[id_] for id_ in rows], dtype=np.float32)
-        best = np.lexsort((found, -near))[:limit]
-        return found[best], near[best]
+def compare(store: VectorStore, catalog: Catalog) -> None:
+    """As many vectors as there are chunks, and of a sample nearly each must find itself.
+
+    Raises VectorsDamaged.
+    """
+    if store.count() != catalog.count() and not catalog.outbox.size:
+        raise VectorsDamaged("The vector index does not match the catalog")
+    numbers = catalog.layout().vector
+    places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
+    sample = catalog.vectors.read(numbers[places].tolist())
+    if sum(_finds(store, vector) for vector in sample) < FOUND_SHARE * len(sample):
+        raise VectorsDamaged("The vector index has lost vectors")
+
+
+def _finds(store: VectorStore, vector: NDArray[np.float32]) -> bool:
+    _, cosines = store.query(vector, 1)
+    return len(cosines) > 0 and float(cosines[0]) > ITSELF
 
 
 def _sentence(error: AssistantError) -> str:
