@@ -21,15 +21,16 @@ from assistant import config
 from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding import export, packed
+from assistant.memory.embedding import export
 from assistant.memory.embedding import manifest as manifests
 from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.embedding.foreign import packed
+from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.embedding.prompted import prompted, prompts_of
-from assistant.memory.embedding.wide import WideEncoder
 from assistant.settings.memory import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"

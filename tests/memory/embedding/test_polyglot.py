@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.embedding import packed
+from assistant.memory.embedding.foreign import packed
 from assistant.memory.embedding.polyglot import LANGUAGES, LONGEST, OTHERS, PolyglotEmbedder
 from assistant.memory.text.language import language_of
 

