@@ -7,8 +7,6 @@ can be found.
 
 import asyncio
 import contextlib
-import ctypes
-import gc
 import logging
 import os
 import resource
@@ -28,7 +26,7 @@ from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.clients import Clients
 from assistant.memory.daemon.code import Code
 from assistant.memory.daemon.connection import Connection
-from assistant.memory.daemon.work import Served, Work
+from assistant.memory.daemon.work import Rest, Served, Work
 from assistant.memory.state import DaemonStatus
 from assistant.settings.memory import MemorySettings
 from assistant.settings.tree import validate
@@ -41,8 +39,6 @@ PROGRESS_SECONDS = 0.1
 """The least time between two reports of progress."""
 IN_USE_SECONDS = 300.0
 """After so long without a client of its own settings it leaves for one of others."""
-REST_SECONDS = 3.0
-"""So long after an answer it gives back what it let go of, once."""
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +63,8 @@ class Server:
         self.gone = asyncio.Event()
         self._leaving = asyncio.Event()
         self._clients = Clients()
-        self._started = self._given_back = time.monotonic()
+        self._started = time.monotonic()
+        self._rest = Rest()
         self._suited = time.time()
         self._reported = 0.0
         self._notices: list[str] = []
@@ -123,9 +120,8 @@ class Server:
             resting = self._clients.resting()
             if resting > self._idle_seconds:
                 self.leave("idle")
-            elif time.monotonic() - self._given_back > resting > REST_SECONDS:
-                _give_back()
-                self._given_back = time.monotonic()
+            elif self._rest.is_due(resting):
+                self._rest.take()
 
     async def _listen_again(self) -> None:
         self._hush()
@@ -226,17 +222,6 @@ class Server:
         if now - self._reported >= PROGRESS_SECONDS or done == total:
             self._reported = now
             self._loop.call_soon_threadsafe(self._clients.tell, (what, done, total))
-
-
-def _give_back() -> None:
-    """Return to the system what was let go of: glibc alone keeps it, and only glibc knows this.
-
-    What is left stays: Python need not look through it again and again for what could go.
-    """
-    gc.collect()
-    gc.freeze()
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _resident_bytes() -> int:

@@ -3,8 +3,12 @@
 What changes memory is done one after another, as it was asked; what only reads, beside it.
 """
 
+import contextlib
+import ctypes
+import gc
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
@@ -16,6 +20,13 @@ from assistant.memory.wanted import Abandoned, wanted_by
 
 READERS = 4
 """Requests that only read, answered at once."""
+
+REST_SECONDS = 3.0
+"""So long after an answer what was let go of is given back."""
+WORKED_SECONDS = 1.0
+"""So is it after so much of the processor's time: what was begun may go on after its answer."""
+STILL_SECONDS = 0.1
+"""Who uses less of the processor between two looks has come to rest."""
 
 logger = logging.getLogger(__name__)
 
@@ -93,3 +104,31 @@ class Work:
             if self._memory is None:
                 self._memory = self._opener()
             return self._memory
+
+
+class Rest:
+    """When this process gives back to the system what it let go of: once after work."""
+
+    def __init__(self) -> None:
+        self._taken = time.monotonic()
+        self._spent = self._spent_before = time.process_time()
+
+    def is_due(self, resting: float) -> bool:
+        """Whether there was work since the last rest, and is none now; nobody has asked for
+        `resting` seconds. Called now and then."""
+        spent, before = time.process_time(), self._spent
+        self._spent = spent
+        answered = time.monotonic() - self._taken > resting
+        worked = spent - self._spent_before > WORKED_SECONDS and spent - before < STILL_SECONDS
+        return resting > REST_SECONDS and (answered or worked)
+
+    def take(self) -> None:
+        """Give it back: glibc alone keeps it, and only glibc knows this.
+
+        What is left stays: Python need not look through it again and again for what could go.
+        """
+        gc.collect()
+        gc.freeze()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+        self._taken, self._spent_before = time.monotonic(), time.process_time()

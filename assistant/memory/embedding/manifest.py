@@ -8,9 +8,7 @@ from typing import Any
 from assistant.disk import storage
 
 MANIFEST = "manifest.json"
-
-
-MANIFEST_VERSION = 2
+MANIFEST_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

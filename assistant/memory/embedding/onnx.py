@@ -19,6 +19,8 @@ from assistant.memory.embedding.embedder import Vectors, normalized
 from assistant.memory.embedding.manifest import Described, ModelManifest
 
 GRAPH = "model.onnx"
+TABLES = "model.tables"
+"""The graph's largest constants, which onnxruntime maps from there."""
 TOKENIZER = "tokenizer.json"
 TEXTS_AT_ONCE = 1024
 """Texts tokenized and sorted together: bounds memory on long inputs."""

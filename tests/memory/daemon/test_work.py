@@ -1,6 +1,7 @@
 """Requests on a daemon's threads: one change after another, and what nobody wants left undone."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from assistant.errors import DaemonError, LedgerError
 from assistant.memory.daemon.operations import RECALL, REMEMBER, Operation
-from assistant.memory.daemon.work import Work
+from assistant.memory.daemon.work import REST_SECONDS, WORKED_SECONDS, Rest, Work
 from assistant.memory.wanted import Abandoned
 
 
@@ -95,3 +96,16 @@ def test_it_is_opened_once_refreshed_ahead_and_closed_at_the_end(
     begin(work, RECALL, lambda: None).result(30)
     work.close()
     assert served.done == ["refreshed", "closed"]
+
+
+def test_after_work_there_is_one_rest_as_soon_as_it_is_over() -> None:
+    rest, long_ago = Rest(), 2 * REST_SECONDS
+    assert not rest.is_due(long_ago)
+    busy_until = time.process_time() + WORKED_SECONDS + 0.2
+    while time.process_time() < busy_until:
+        pass
+    assert not rest.is_due(long_ago)  # it may still be at it
+    assert not rest.is_due(0.0)
+    assert rest.is_due(long_ago)
+    rest.take()
+    assert not rest.is_due(long_ago)

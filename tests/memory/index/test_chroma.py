@@ -240,3 +240,15 @@ def test_chroma_is_given_no_memory_that_holds_what_was_there_before(tmp_path: Pa
         assert ctypes.string_at(place, size).count(0x5A) == size  # glibc gives the complement
         library.free(place)
     store.close()
+
+
+def test_what_reports_on_chroma_is_left_out_and_stays_there_for_others() -> None:
+    said = """
+import sys
+from assistant.memory.index.chroma import clients
+clients.load()
+assert "chromadb" in sys.modules and "grpc" not in sys.modules
+from opentelemetry.exporter.otlp.proto.grpc import trace_exporter
+assert trace_exporter.OTLPSpanExporter is not None
+"""
+    subprocess.run([sys.executable, "-c", said], check=True)

@@ -4,7 +4,9 @@ import contextlib
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +16,10 @@ Client = Any
 """Chroma's own annotations leave out what its clients can do, `close` among it."""
 PART_SECONDS = 30.0
 """How long a server may be silent within one answer. Chroma would wait for ever."""
+
+_TRACED = "CHROMA_OTEL_GRANULARITY"
+"""With this in the environment Chroma tells a collector what it does."""
+_EXPORTER = "opentelemetry.exporter.otlp.proto.grpc.trace_exporter"
 
 _M_PERTURB = -6
 _FILLED_WITH = 0xA5
@@ -29,6 +35,7 @@ def embedded_client(directory: Path) -> Client:
     Its hnswlib writes memory to its files as it was given it, unused places too: a vector that was
     purged would lie there again. So what is freed is overwritten from here on, and what is given.
     """
+    load()
     import chromadb
     from chromadb.api.shared_system_client import SharedSystemClient
 
@@ -44,6 +51,7 @@ def embedded_client(directory: Path) -> Client:
 
 def server_client(settings: IndexSettings) -> Client:
     """A client of the server that is set; making one asks the server a few things."""
+    load()
     import chromadb
 
     assert settings.url is not None
@@ -72,7 +80,23 @@ def close_server_client(client: Client) -> None:
 
 def load() -> None:
     """Import chromadb, which takes a second."""
-    import chromadb  # noqa: F401
+    with _untraced():
+        import chromadb  # noqa: F401
+
+
+@contextlib.contextmanager
+def _untraced() -> Iterator[None]:
+    """Leave out what would report on Chroma over gRPC, 12 MB, unless it is told to."""
+    wished = any(name.upper() == _TRACED for name in os.environ)
+    if wished or _EXPORTER in sys.modules or "chromadb" in sys.modules:
+        yield
+        return
+    sys.modules[_EXPORTER] = stand_in = ModuleType(_EXPORTER)
+    vars(stand_in)["OTLPSpanExporter"] = None
+    try:
+        yield
+    finally:
+        del sys.modules[_EXPORTER]  # for who really wants it
 
 
 def _overwrite_freed_memory() -> None:
