@@ -87,8 +87,8 @@ def memory_tools(
 ) -> list[Tool]:
     """`recall`, `search_sessions` and `remember` over this memory.
 
-    `origin_of` tells who is behind a new fact. What the owner's rules deny
-    below the roots is neither recalled nor written to.
+    `origin_of` tells who is behind a new fact. What the owner's rules deny below the roots is
+    neither recalled nor written to.
     """
     return [
         *_searching_tools(memory, roots.denies),

@@ -6,6 +6,7 @@ What is written names the workspace, so that each has its own, and can be taken 
 import hashlib
 import os
 import plistlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +24,9 @@ from assistant.workspace.folder import Workspace
 Kind = Literal["systemd", "launchd", "cron"]
 SECONDS = 30.0
 HOUR = 60
+OTHER = "Choose another with --with"
+NO_CRONTAB = re.compile(r"no crontab|no such file", re.IGNORECASE)
+"""How `crontab -l` says that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ def install(place: Workspace, kind: Kind, minutes: int, *, write: bool = True) -
     if kind == "cron":
         _write_crontab([*_others(place), *made.values()])
     for path, text in made.items() if kind != "cron" else ():
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with storage.reported("made", Path(path).parent):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
         storage.replace(Path(path), text.encode())
     if kind == "systemd":
         _run(["systemctl", "--user", "daemon-reload"])
@@ -152,7 +157,10 @@ def _with_environment(place: Workspace) -> str:
 
 
 def _crontab() -> list[str]:
-    done = subprocess.run(["crontab", "-l"], capture_output=True, text=True, timeout=SECONDS)
+    """The lines of the user's crontab, which is written whole: none only if there is none."""
+    done = _asked(["crontab", "-l"])
+    if done.returncode and not NO_CRONTAB.search(done.stderr):
+        raise _failed(done)
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
@@ -166,21 +174,28 @@ def _write_crontab(lines: Sequence[str]) -> None:
 
 def _run(command: list[str], text: str = "") -> None:
     """Raises StorageError with what the command said."""
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise StorageError(f"{command[0]} failed: {error}", "Choose another with --with") from error
+    done = _asked(command, text)
     if done.returncode:
-        raise StorageError(
-            f"`{shlex.join(command)}` failed: {(done.stderr or done.stdout).strip()}",
-            "Choose another with --with",
-        )
+        raise _failed(done)
 
 
 def _works(command: list[str]) -> bool:
     try:
-        return subprocess.run(command, capture_output=True, timeout=SECONDS).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
+        return _asked(command).returncode == 0
+    except StorageError:
         return False
+
+
+def _asked(command: list[str], text: str = "") -> "subprocess.CompletedProcess[str]":
+    """What a command answers. Raises StorageError if it cannot be run, or does not end."""
+    try:
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StorageError(f"{command[0]} failed: {error}", OTHER) from error
+
+
+def _failed(done: "subprocess.CompletedProcess[str]") -> StorageError:
+    said = (done.stderr or done.stdout).strip()
+    return StorageError(f"`{shlex.join(done.args)}` failed: {said}", OTHER)

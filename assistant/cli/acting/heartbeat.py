@@ -52,7 +52,7 @@ def explain(context: typer.Context, as_json: AsJson = False) -> None:
     tasks, unread = beat.read(place)
     ready = {task.key: when for task, when in beat.due(place, now)}
     listed = [_explained(task, now, ready.get(task.key)) for task in tasks]
-    spent = beats.load(place).tokens.get(f"{now:%Y-%m}", 0)
+    spent = beats.load(place).spent
     most = _settings()
     if as_json:
         print_json(

@@ -31,6 +31,8 @@ from assistant.tools.shell.output import Output
 TIMEOUT = 120
 MAX_TIMEOUT = 900
 MEGABYTE = 1_000_000
+ELSEWHERE = ", or run it in the background"
+"""What else helps a command that takes too long, where it is waited for."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ class Shell:
     def _go_on(
         self, command: str, start: Callable[[float | None], Process], timeout: int | None
     ) -> ToolResult:
-        number = self.jobs.add(command, partial(start, timeout), self._told)
+        told = partial(self._told, timeout=timeout, elsewhere="")
+        number = self.jobs.add(command, partial(start, timeout), told)
         return ToolResult(
             f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
             compact=f"job {number}",
@@ -146,11 +149,11 @@ class Shell:
             compact=told.strip("[]") or counted(lines, "line"),
         )
 
-    def _told(self, ending: Ending, timeout: int | None = None) -> str:
+    def _told(self, ending: Ending, timeout: int | None, elsewhere: str = ELSEWHERE) -> str:
         """How a command ended, in brackets; empty if it ended well."""
         match ending.cause:
             case "time":
-                return f"[stopped after {timeout} s; give it longer, or run it in the background]"
+                return f"[stopped after {timeout} s; give it longer{elsewhere}]"
             case "processes":
                 return f"[stopped: over {self.settings.processes} processes at once]"
             case "memory":

@@ -17,6 +17,9 @@ from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider
 
+CRONTAB = '[ "$1" = -l ] && exec cat {0}/tab; [ "$1" = - ] && exec cat > {0}/tab'
+"""A crontab in a file."""
+
 
 def beats(place: Path, url: str, *words: str) -> "subprocess.CompletedProcess[str]":
     model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
@@ -149,11 +152,7 @@ def test_it_is_put_into_the_machines_timers_and_taken_out(
     run: Run, place: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "systemctl", f'echo "$@" >> {tmp_path}/systemctl.log')
-    program(
-        tmp_path,
-        "crontab",
-        f'[ "$1" = -l ] && exec cat {tmp_path}/tab; [ "$1" = - ] && exec cat > {tmp_path}/tab',
-    )
+    program(tmp_path, "crontab", CRONTAB.format(tmp_path))
     (tmp_path / "tab").write_text("0 1 * * * mine\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert "Written: " in run("heartbeat", "install").stdout
@@ -173,6 +172,12 @@ def test_it_is_put_into_the_machines_timers_and_taken_out(
         "<key>StartInterval</key>"
         in run("heartbeat", "install", "--with", "launchd", "--print").stdout
     )
+    program(
+        tmp_path, "crontab", '[ "$1" = -l ] && { echo "not now" >&2; exit 1; }; cat > /dev/null'
+    )
+    refused = run("heartbeat", "install", "--with", "cron")
+    assert refused.returncode == 1 and "not now" in refused.stderr  # and nothing is overwritten
+    program(tmp_path, "crontab", CRONTAB.format(tmp_path))
     assert run("heartbeat", "uninstall").stdout.count("Removed: ") == 3
     assert (tmp_path / "tab").read_text() == "0 1 * * * mine\n"
     assert list((home / ".config" / "systemd" / "user").iterdir()) == []

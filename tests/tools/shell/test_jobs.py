@@ -79,7 +79,7 @@ def test_jobs_end_with_their_chat(start: Call, jobs: Jobs, workspace: Workspace)
 
 def test_a_jobs_time_can_be_limited(start: Call, run: Call) -> None:
     start("echo begun; sleep 85.25", timeout=1)
-    assert happens(lambda: "stopped after" in run("list_jobs").content)
+    assert happens(lambda: "stopped after 1 s; give it longer]" in run("list_jobs").content)
     assert ends("85.25")
 
 
