@@ -1,22 +1,22 @@
-"""Files brought into the catalog, as far as they changed, and what is wrong with them."""
+"""Files brought into the catalog, as far as they changed."""
 
-import itertools
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
 from assistant.errors import AssistantError
 from assistant.memory.base import Progress
 from assistant.memory.index.aside import Aside, Dropped
-from assistant.memory.index.corpus import Corpus, doubt
+from assistant.memory.index.corpus import Corpus
+from assistant.memory.index.faults import Faults
 from assistant.memory.index.making import Maker, Updates
 from assistant.memory.index.reading import is_alone_unchanged, is_unchanged, stat_of
 from assistant.memory.index.reading import read as read_file
-from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.sqlite.catalog import Catalog, Source
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.still import Stillness
 from assistant.memory.index.store import IndexStore
@@ -32,7 +32,6 @@ STRETCH = 64 << 10
 that has grown or shrunk by so many bytes."""
 UNFINISHED = ""
 """The digest of a file of which only the beginning is indexed."""
-KEPT = "What was indexed of it before stays searchable"
 Changed = tuple[str, str, str]
 """A file that changed: its name, its text, the digest of its bytes in hex; no text if it went."""
 
@@ -77,10 +76,7 @@ class Updater:
         self._still = Stillness(corpus.root)
         self._unsure = True
         """Whether a file, as it was looked at last, may be otherwise than it was known to be."""
-        self._faults: dict[str, tuple[Stat | None, str]] = {}
-        self._sound: dict[str, str] = {}
-        """The digest of each file as it was when nothing was wrong with it."""
-        self._odd: tuple[str, ...] = ()
+        self._faults = Faults()
         self._known = store.catalog.sources()
         self.changes: list[Changed] = []
         self.committing = False
@@ -98,7 +94,7 @@ class Updater:
 
     def faults(self) -> tuple[str, ...]:
         """What is wrong with files now, one line each."""
-        return (*self._odd, *(message for _, message in self._faults.values()))
+        return self._faults.told()
 
     def look_again(self, *, at_faults: bool = False) -> None:
         """The catalog is another one than it was; `at_faults`: what was wrong may be right."""
@@ -123,11 +119,7 @@ class Updater:
         survey = self._corpus.survey()
         names = survey.sources
         missing = set(self._known).difference(names)
-        unseen = {name: folder for name in missing if (folder := _odd_above(name, survey.odd))}
-        self._odd = tuple(
-            f"{name} {why}. {KEPT if name in unseen.values() else 'It is left out'}"
-            for name, why in survey.odd.items()
-        )
+        unseen = self._faults.see(survey, missing)
         changed: list[str] = []
         self._left = set(names)
         rest, large = iter(order(names)), list[_Read]()
@@ -143,7 +135,6 @@ class Updater:
             self._store.catalog.delete_source(name)
             changed.append(name)
             self.changes.append((name, "", sha256(b"").hexdigest()))
-        self._faults = {name: fault for name, fault in self._faults.items() if name in names}
         if changed:
             self._known = self._store.catalog.sources()
         self.whole = not self._left
@@ -202,7 +193,7 @@ class Updater:
         known = self._known.get(name)
         try:
             stat = stat_of(path)
-            if name in self._faults and self._faults[name][0] == stat:
+            if self._faults.has(name, stat):
                 return None
             if self._aside and self._known and self._aside.takes(name, stat, known):
                 return None
@@ -226,16 +217,8 @@ class Updater:
             return None
 
     def _commit(self, group: Updates[_Read], progress: Progress) -> None:
-        """Write files' updates at once; one is made anew if the catalog is not as that knew it."""
-        catalog, left = self._store.catalog, group
-        while left:
-            updates = [SourceUpdate(f.name, f.stat, f.digest, update) for f, update in left]
-            stale = catalog.replace_sources(updates, self._maker.fingerprint_of)
-            left = [
-                (file, self._maker.update(file.name, file.text, catalog, progress))
-                for file, _ in left
-                if file.name in stale
-            ]
+        """Write files' updates at once, and see what is wrong with the files."""
+        _write(group, self._store.catalog, self._maker, progress)
         for file, _ in group:
             self.changes.append((file.name, file.text, file.digest))
             self._doubt(file.name, file.stat, file.data, file.digest)
@@ -272,18 +255,23 @@ class Updater:
 
     def _doubt(self, name: str, stat: Stat, data: bytes, digest: str) -> None:
         """Name what is wrong with an indexed file; whoever comes next must look at it again."""
-        self._faults.pop(name, None)
-        if self._sound.get(name) == digest:
-            return
-        if not (why := doubt(data)):
-            self._sound[name] = digest
-        else:
-            self._faults[name] = (stat, f"{name} {why}")
+        if self._faults.doubts(name, stat, data, digest):
             self._store.catalog.touch(name, stat, 0)
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
-        stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if name in self._known else ""
-        self._faults[name] = (stat, f"{name} {what}{stays}")
+        self._faults.add(name, stat, what, indexed=name in self._known)
+
+
+def _write(group: Updates[_Read], catalog: Catalog, maker: Maker, progress: Progress) -> None:
+    """Write files' updates at once; one is made anew if the catalog is not as that knew it."""
+    while group:
+        updates = [SourceUpdate(f.name, f.stat, f.digest, update) for f, update in group]
+        stale = catalog.replace_sources(updates, maker.fingerprint_of)
+        group = [
+            (file, maker.update(file.name, file.text, catalog, progress))
+            for file, _ in group
+            if file.name in stale
+        ]
 
 
 def _is_large(stat: Stat, known: Source | None) -> bool:
@@ -291,9 +279,3 @@ def _is_large(stat: Stat, known: Source | None) -> bool:
     if known is None:
         return stat.size >= STRETCH
     return known.sha256 == UNFINISHED or abs(stat.size - known.stat.size) >= STRETCH
-
-
-def _odd_above(name: str, odd: Mapping[str, str]) -> str:
-    """The folder a file lies below that cannot be looked into now; empty if there is none."""
-    above = itertools.accumulate(name.split("/")[:-1], lambda path, part: f"{path}/{part}")
-    return next((folder for folder in above if folder in odd), "")

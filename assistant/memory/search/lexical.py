@@ -186,21 +186,20 @@ def match(
     positions: Rows,
 ) -> Match:
     """Score these positions by the words of a question, of which some are names."""
-    layout, total = grains.layout, len(grains.layout)
-    turn = layout.turn[positions]
+    layout, turn = grains.layout, grains.layout.turn[positions]
     local = np.zeros((len(positions), 2 * REACH + 1), dtype=np.float32)
     near = grains.around(positions)
     lengths = _weighted(grains.lengths[near], _WEIGHTS)
     average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
     of_section = grains.section[positions].astype(np.int64)
     found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
-    there, talk = near < total, turn.any()
+    there, talk = near < len(layout), turn.any()
     near_rows = layout.rowid[near[there]]
     for term in terms:
         rows, counts = postings[term.text]
         at = layout.positions(rows)
         local[there] = _counted(near_rows, rows, counts)
-        told = idf(len(rows), total)
+        told = idf(len(rows), len(layout))
         found.window[:] += told * saturated(_weighted(local, _WEIGHTS), lengths, average)
         held = local[:, REACH] > 0
         found.names[:] += held & (term.text in names)
@@ -211,16 +210,20 @@ def match(
         if not (talk or len(sections)):
             continue  # of what stands alone only the heading counts
         said_in = grains.section[at]
-        counted = headed
         if talk:
             said = np.bincount(said_in, counts, len(grains.sections))[of_section]
-            counted = np.where(turn, headed + said, headed).astype(np.float32)
-        there_at_all = np.zeros(len(grains.sections), dtype=np.bool_)
-        there_at_all[said_in] = there_at_all[sections] = True
-        weight = idf(int(np.count_nonzero(there_at_all)), len(there_at_all))
+            headed = np.where(turn, headed + said, headed).astype(np.float32)
+        told = _section_idf(grains, said_in, sections)
         lengths_there = grains.section_lengths[of_section]
-        found.section[:] += weight * saturated(counted, lengths_there, grains.section_average)
+        found.section[:] += told * saturated(headed, lengths_there, grains.section_average)
     return found
+
+
+def _section_idf(grains: Grains, said_in: NDArray[np.int32], headed: Rows) -> np.float32:
+    """How much a word tells that is said in these sections, or stands above them."""
+    there = np.zeros(len(grains.sections), dtype=np.bool_)
+    there[said_in] = there[headed] = True
+    return idf(int(np.count_nonzero(there)), len(there))
 
 
 def _runs(section: NDArray[np.int32]) -> tuple[Rows, Rows, Rows]:

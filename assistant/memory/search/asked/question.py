@@ -107,7 +107,6 @@ def read(
 ) -> Question:
     """Understand a query of any content and length; `spelling` corrects it if it must be."""
     said = _cut(query.encode("utf-8", "replace").decode().replace("\0", " "), MAX_CHARS)
-    chunks = len(catalog.layout())
     language = language_of(said)
     text = named(said, language, catalog) if means.naming else said
     written = variants if means.strings else _as_written
@@ -118,15 +117,11 @@ def read(
     words, bare = _WORD.findall(text), count_words(text) <= BARE
     terms = tuple(sorted(found, key=lambda term: term.document_frequency))
     names = [] if language in CAPITALISES_NOUNS else _names(text, language, catalog)
-    unknown = _share_unknown(names, catalog)
-    common = {term.text for term in terms if is_common(term, chunks)}
     times = dict(events.times(text, language, catalog, today)) if means.events else {}
     return Question(
         text=text,
         language=language,
-        embedded=_cut(
-            _without(text, common, language, catalog) if common else text, EMBEDDED_CHARS
-        ),
+        embedded=_cut(_uncommon(text, terms, language, catalog), EMBEDDED_CHARS),
         terms=terms,
         searched=affordable(terms),
         words=frozenset(word.casefold() for word in words),
@@ -138,7 +133,7 @@ def read(
         heard=bare and all(each.document_frequency for each in terms),
         unheard=bare and not catalog.words.holds_any(terms),
         names=frozenset(term.text for term in names),
-        unknown_names=unknown,
+        unknown_names=_share_unknown(names, catalog),
         periods=(*periods(text, today), *times),
         dating=frozenset(chain.from_iterable(times.values())),
     )
@@ -199,8 +194,12 @@ def _cut(text: str, most: int) -> str:
     return f"{text[:half]} {text[-half:]}"
 
 
-def _without(text: str, common: set[str], language: str, catalog: Catalog) -> str:
-    """The text without its common words; all of it if nothing else would be left."""
+def _uncommon(text: str, terms: Sequence[Term], language: str, catalog: Catalog) -> str:
+    """The text without those of its terms that are common; all of it if nothing else is left."""
+    chunks = len(catalog.layout())
+    common = {term.text for term in terms if is_common(term, chunks)}
+    if not common:
+        return text
     starts = {stem[:3] for stem in common}
 
     def is_kept(word: str) -> bool:
