@@ -194,7 +194,7 @@ class _Parser:
 def _paths(old: str, new: str) -> tuple[str | None, str | None]:
     """The two paths of a header, without git's `a/` and `b/`."""
     first, second = (_unquoted(path.partition("\t")[0].rstrip()) for path in (old, new))
-    if first in (NOWHERE,) or first.startswith("a/"):
+    if first == NOWHERE or first.startswith("a/"):
         if second.startswith("b/"):
             first, second = first.removeprefix("a/"), second.removeprefix("b/")
         elif second == NOWHERE:
