@@ -1,0 +1,70 @@
+"""A setting changed in the text of the configuration file."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant import config
+from assistant.cli.setup.changing import changed, path_of, value_at
+from assistant.errors import ConfigError, UsageError
+
+THEIRS = "# mine\n[memory]\nk = 3  # enough\n"
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    path = config.config_file()
+    path.parent.mkdir(parents=True)
+    path.write_text(THEIRS)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("model", ("model", "name")),
+        ("memory.k", ("memory", "k")),
+        ("profiles", ("profiles",)),
+        ("profiles.1.name", ("profiles", 0, "name")),
+        ("sources.2", ("sources", 1)),
+    ],
+)
+def test_a_name_is_a_path(key: str, path: tuple[str | int, ...]) -> None:
+    assert path_of(key) == path
+
+
+@pytest.mark.parametrize("key", ["memory.kk", "profiles.0.name", "profiles.1.nam", "nothing", ""])
+def test_a_name_of_no_setting_is_refused(key: str) -> None:
+    with pytest.raises(UsageError, match="there is no setting"):
+        path_of(key)
+
+
+def test_what_is_unset_has_no_value() -> None:
+    values = {"profiles": [{"name": "a"}], "memory": None}
+    assert value_at(values, ("profiles", 0, "name")) == "a"
+    for path in [("profiles", 1, "name"), ("memory", "k"), ("model", "name")]:
+        assert value_at(values, path) is None
+
+
+def test_comments_stay_and_values_have_their_types(file: Path) -> None:
+    assert changed("memory.k", ["9"]).text == THEIRS.replace("3", "9")
+    allowed = changed("policy.allow", ["shell:ls*", "shell:git status*"])
+    assert allowed.text.startswith(THEIRS) and list(allowed.value) == [
+        "shell:ls*",
+        "shell:git status*",
+    ]
+    assert "k = 3" not in changed("memory.k", [""]).text
+    assert file.read_text() == THEIRS
+
+
+def test_profiles_come_one_after_the_other(file: Path) -> None:
+    file.write_text(changed("profiles.1.name", ["openai/a"]).text)
+    file.write_text(changed("profiles.2.name", ["openai/b"]).text)
+    assert file.read_text().count("[[profiles]]") == 2
+    with pytest.raises(UsageError, match="cannot be set"):
+        changed("profiles.4.name", ["openai/d"])
+
+
+def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
+    with pytest.raises(ConfigError):
+        changed("memory.k", ["many"])
