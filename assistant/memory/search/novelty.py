@@ -25,32 +25,25 @@ def with_room(found: Sequence[Scored], vectors: Vectors) -> list[Scored]:
     """
     if any(each.chunk.status == "superseded" for each in found):
         return list(found)
-    near = _nearer_the_top(vectors)
-    kept: set[int] = set()
+    alike = np.tril(vectors @ vectors.T >= ALIKE, -1)
+    near, ends = np.nonzero(alike)[1].tolist(), alike.sum(axis=1).cumsum().tolist()
+    texts = [each.chunk.plain for each in found]
+    told: set[int] = set()
     placed = list(found)
-    for number, each in enumerate(found):
-        better = kept.intersection(near.get(number, ()))
-        if better and not each.turn and _is_told(each, [found[place] for place in better]):
+    for number, (each, start, end) in enumerate(zip(found, [0, *ends], ends, strict=False)):
+        better = [texts[place] for place in near[start:end] if place not in told]
+        if better and not each.turn and _is_told(texts[number], better):
             placed[number] = each.moved("said", each.score - GIVES_WAY)
-        else:
-            kept.add(number)
+            told.add(number)
     return sorted(placed, key=lambda each: -each.score)
 
 
-def _nearer_the_top(vectors: Vectors) -> dict[int, list[int]]:
-    """By the number of each: those before it whose meaning is alike."""
-    near: dict[int, list[int]] = {}
-    for number, place in np.argwhere(np.tril(vectors @ vectors.T >= ALIKE, -1)).tolist():
-        near.setdefault(number, []).append(place)
-    return near
-
-
-def _is_told(each: Scored, better: Sequence[Scored]) -> bool:
-    """Whether one of the better has every number and name of it."""
-    told = _told(each.chunk.plain)
+def _is_told(text: str, better: Sequence[str]) -> bool:
+    """Whether one of the better texts has every number and name of it."""
+    told = _told(text)
     longest = max(told, key=len, default="")
-    likely = [other.chunk.plain for other in better if longest in other.chunk.plain]
-    return any(told.issubset(_WORD.findall(text)) for text in likely)
+    likely = (other for other in better if longest in other)
+    return any(told.issubset(_WORD.findall(other)) for other in likely)
 
 
 @lru_cache(KEPT)

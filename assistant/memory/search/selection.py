@@ -203,7 +203,7 @@ def _later_first(found: list[Scored], asked: Set[str], latest: bool) -> list[Sco
     held = [_held(each.chunk, asked) for each in found]
     days = [_day(each.chunk) for each in found]
     gone = [each.chunk.status == "superseded" for each in found]
-    rare = {word for word in asked if sum(word in each for each in held) <= RARE}
+    rare = {word for word in asked if latest and sum(word in each for each in held) <= RARE}
     close = LATEST_SCORES if latest else CLOSE_SCORES
     for above, first in enumerate(found):
         if gone[above]:
@@ -245,8 +245,7 @@ def _is_subject(held: Set[str], asked: Set[str]) -> bool:
 
 def _share_most(words: Set[str], others: Set[str]) -> bool:
     """Whether two texts say the same of the same, but for numbers."""
-    least = TWINS * (len(words) + len(others))
-    return 2 * min(len(words), len(others)) >= least > 0 and 2 * len(words & others) >= least
+    return 2 * len(words & others) >= TWINS * (len(words) + len(others)) > 0
 
 
 def _begin_alike(words: Sequence[str], others: Sequence[str]) -> bool:

@@ -60,7 +60,7 @@ class Ranked:
         names = self.layout.sources
         places = [(bisect_left(names, name), name) for name in PROCEDURE_FILES]
         told = [place for place, name in places if names[place : place + 1] == (name,)]
-        return np.isin(self.layout.source[self.positions], told)
+        return np.asarray((self.layout.source[self.positions][:, None] == told).any(axis=1))
 
     def strength(self, question: Question, rows: Matrix, *, instructed: bool) -> float:
         """How good the best match is, by what the question asks for; below 0 it is worth nothing.

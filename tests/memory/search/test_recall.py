@@ -1,5 +1,6 @@
 """Query → ranked passages within a budget: real files, the real index, the real model."""
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -225,6 +226,12 @@ def large(remember: Remember) -> Recaller:
     lines = [f"- item {n} lies in box {n * 7919 % 9973} of row {n % 53}" for n in range(2000)]
     lines += [f"- note {n}: {n * 31 % 997} apples" for n in range(200)]
     return remember("# Memory\n\n" + "\n".join(lines) + "\n", HashingEmbedder(), abstain=False)
+
+
+def test_a_small_memory_is_compared_on_the_thread_that_asks(facts: Recaller) -> None:
+    before = set(threading.enumerate())
+    assert facts.recall(Query("Where does Marta live?")).passages
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_large_memory_is_not_scanned_and_answers_as_if_it_were(
