@@ -37,6 +37,8 @@ Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
 GROUP, LARGEST_GROUP = 16, 256
 """Texts of the first group, or a few more; each is twice the one before, up to the largest: what is
 alike in length is embedded together, and of few texts little is."""
+LONG = 1 << 18
+"""Characters of a text of which it is told how far it is read."""
 AHEAD = 1
 """Groups whose texts are on their way while the next is parsed. With that one, they are what a
 question waits for that comes between."""
@@ -89,12 +91,11 @@ class Maker:
         text: str,
         catalog: Catalog,
         progress: Progress,
-        go_on: Callable[[], object] | None = None,
     ) -> Update:
-        """What becomes of a file that has this text now; its vectors are cached. `go_on` is asked
-        now and then whether it is still worth while, and raises if not."""
+        """What becomes of a file that has this text now; its vectors are cached. What `progress`
+        raises ends it."""
         with self._backlog(catalog) as backlog:
-            update = self._parsed(name, text, catalog, backlog, go_on)
+            update = self._parsed(name, text, catalog, backlog, progress)
             backlog.work_off(backlog.cut(), partial(progress, f"Indexing {name}"))
         return update
 
@@ -122,7 +123,7 @@ class Maker:
             return
         with self._backlog(catalog) as backlog:
             for file in chain([first], waiting):
-                group.append((file, self._parsed(file.name, file.text, catalog, backlog)))
+                group.append((file, self._parsed(file.name, file.text, catalog, backlog, progress)))
                 if backlog.holds(size):
                     begun.append((group, backlog.cut()))
                     group, size = [], min(2 * size, LARGEST_GROUP)
@@ -142,10 +143,10 @@ class Maker:
         text: str,
         catalog: Catalog,
         backlog: Backlog,
-        go_on: Callable[[], object] | None = None,
+        progress: Progress,
     ) -> Update:
         """What becomes of a file; its vectors are on their way."""
-        file = _File(name, text, catalog, self._redactor(), backlog, go_on)
+        file = _File(name, text, catalog, self._redactor(), backlog, progress)
         if self._refine:
             update = file.as_one(self._refine(self._chunks(text, name), name, text))
         else:
@@ -165,14 +166,14 @@ class _File:
         catalog: Catalog,
         redactor: Redactor,
         backlog: Backlog,
-        go_on: Callable[[], object] | None,
+        progress: Progress,
     ) -> None:
         self._name = name
         self._text = text.removeprefix("\ufeff")
         self._catalog = catalog
         self._redactor = redactor
         self._backlog = backlog
-        self._go_on = go_on
+        self._progress = progress
         self._before = catalog.parts(name)
         self._key = redactor.knowledge
         self._seal = sealing(self._text, self._key)
@@ -242,8 +243,8 @@ class _File:
         chunks = list(found)
         for chunk in chunks:
             self._backlog.add(chunk.plain)
-        if self._go_on:
-            self._go_on()
+        if len(self._text) >= LONG:
+            self._progress(f"Reading {self._name}", part.start, len(self._text))
         return chunks
 
 

@@ -30,6 +30,7 @@ Order = Callable[[list[str]], Iterable[str]]
 STRETCH = 64 << 10
 """Characters of a large file that are indexed at once where that is done piecemeal; a file is large
 that has grown or shrunk by so many bytes."""
+INDEXING = "Indexing files"
 UNFINISHED = ""
 """The digest of a file of which only the beginning is indexed."""
 Changed = tuple[str, str, str]
@@ -128,6 +129,8 @@ class Updater:
             for group in self._maker.updates(altered, self._store.catalog, progress):
                 self._commit(group, progress)
                 changed += [file.name for file, _ in group]
+                if self._left:
+                    progress(INDEXING, len(names) - len(self._left), len(names))
             if not large:
                 break
             changed += self._grown(large.pop(), progress)
@@ -230,7 +233,7 @@ class Updater:
             stat, data = read_file(f"{self._corpus.root}/{name}")
             file = _Read(name, stat, data, DIGESTS.of(data), self._maker.text(name, data))
             catalog = self._store.catalog
-            update = self._maker.update(name, file.text, catalog, self._go_on, self._go_on)
+            update = self._maker.update(name, file.text, catalog, self._go_on)
             with self._lock:
                 self.committing = True
                 self._commit([(file, update)], self._go_on)

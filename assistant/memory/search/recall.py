@@ -26,7 +26,7 @@ from assistant.memory.search.asked.abroad import (
 )
 from assistant.memory.search.asked.eligible import as_of, eligible
 from assistant.memory.search.asked.general import generality
-from assistant.memory.search.asked.question import Question, read
+from assistant.memory.search.asked.question import EMBEDDED_CHARS, Question, read
 from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.bridging import over_names
 from assistant.memory.search.letters import LOOKED_AT, by_letters
@@ -103,8 +103,7 @@ class Recaller:
         self._settings = settings
         self._today = today
         left_out = ranking.WEIGHTS.keys() - weights.keys()
-        alone = {name: each for name, each in ranking.ALONE.items() if name not in left_out}
-        self._both = weights, alone
+        self._both = weights, {n: w for n, w in ranking.ALONE.items() if n not in left_out}
         self._embedder = embedder
         self._scanner = Scanner(store, embedder)
         self._view: View | None = None
@@ -119,8 +118,9 @@ class Recaller:
         if before and (more := self._listed(f"{before}\n{query.text}", query)):
             lists = [asked.worth[:LED], more.worth[:LED], asked.worth[LED:]]
         if query.own is not None:
-            lists.insert(0, self._of_own(query))
-        taken, others = fill(_once(lists), query.k or self._settings.k, self._budget(query))
+            lists.insert(0, self._of_own(query, *query.own))
+        most, budget = query.k or self._settings.k, query.budget or self._settings.budget
+        taken, others = fill(_once(lists), most, budget)
         return Recall(
             query=query.text,
             tokens=sum(each.tokens for each in taken),
@@ -130,18 +130,17 @@ class Recaller:
             notices=(NEARBY.format(query.text),) if taken and asked.unheard else (),
         )
 
-    def _budget(self, query: Query) -> int:
-        return query.budget or self._settings.budget
-
-    def _of_own(self, query: Query) -> list[Scored]:
+    def _of_own(self, query: Query, source: str, places: int) -> list[Scored]:
         """The best passages of the source that has places of its own."""
-        assert query.own is not None
-        source, places = query.own
         listed = self._listed(query.text, query, only=source)
         return listed.worth[:places] if listed else []
 
     def _listed(self, text: str, query: Query, only: str | None = None) -> "_Listed | None":
         """What is found for a text, best first; None if it asks for nothing."""
+        with self._scanner.begun(text[:EMBEDDED_CHARS]):
+            return self._found(text, query, only)
+
+    def _found(self, text: str, query: Query, only: str | None) -> "_Listed | None":
         spelling = Spelling(self.store.catalog, self._embedder) if self.means.spelling else None
         question = read(text, self.store.catalog, self._today(), spelling, self.means)
         if not question.words:
@@ -179,9 +178,8 @@ class Recaller:
         rows, known = ranked.matrix, self._embedder.languages
         if self.means.abroad and question.language in known:
             rows = as_in_english(rows, scored, known)
-        found_at = [each.chunk.id for each in scored]
         idle = ranked.idle(question, rows[: len(scored)]) if only is None else ()
-        unasked = {found_at[place] for place in idle}
+        unasked = {scored[place].chunk.id for place in idle}
         of_use = [each for each in found if each.chunk.id not in unasked]
         strength = ranked.strength(question, rows, instructed=only is not None)
         free = query.k is not None or bool(question.periods) or not self.means.floor

@@ -20,6 +20,7 @@ from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.snapshots import Snapshot
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.ranking import UNKNOWN_SCRIPT
+from assistant.memory.text.language import language_of
 
 ASIDE = 4
 """Questions that are compared at once."""
@@ -112,6 +113,24 @@ class Scanner:
         self._store = store
         self._embedder = embedder
         self._aside = ThreadPoolExecutor(ASIDE, "similarity")
+        self._begun: dict[str, Future[Cosines]] = {}
+
+    @contextlib.contextmanager
+    def begun(self, text: str) -> Iterator[None]:
+        """Embed a text while it is read as a question: most are embedded as they were asked.
+
+        In another language it may want a model that the question, once read, does not.
+        """
+        if language_of(text) != "english":
+            yield
+            return
+        self._begun[text] = vector = self._aside.submit(self._vector, text)
+        try:
+            yield
+        finally:
+            wait([vector])
+            if self._begun.get(text) is vector:
+                del self._begun[text]
 
     @contextlib.contextmanager
     def compare(
@@ -143,10 +162,15 @@ class Scanner:
             return self._compared(question, layout, limit, among)
 
     def _compared(self, text: str, layout: Layout, limit: int, among: _Marked) -> _Compared:
-        question = self._embedder.embed_questions([text])[0]
+        begun = self._begun.get(text)  # its turn came before ours
+        question = begun.result() if begun else self._vector(text)
         if among is not None:
             return _Compared(
                 question, *self._store.dense.scan.nearest(question, len(layout), among)
             )
         rows, cosines = self._store.dense.nearest(question, limit)
         return _Compared(question, layout.positions(rows), cosines)
+
+    def _vector(self, text: str) -> Cosines:
+        vector: Cosines = self._embedder.embed_questions([text])[0]
+        return vector

@@ -25,6 +25,7 @@ from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sqlite.vector_cache import cache_path
 from assistant.memory.index.store import DAMAGED, SPARE_VECTORS
 from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.updating import INDEXING
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import all_vectors, of_source
@@ -423,6 +424,16 @@ def test_progress_is_told_and_ends_at_the_total(workspace: Workspace, start: Ope
     assert {total for _, _, total in steps} == {600}
 
 
+def test_progress_is_told_where_nothing_is_embedded(workspace: Workspace, start: Open) -> None:
+    write_notes(workspace, 60)
+    index = start()
+    index.refresh()
+    steps: list[tuple[str, int, int]] = []
+    assert index.rebuild(lambda *step: steps.append(step)).embedded == 0
+    files = [done for what, done, total in steps if (what, total) == (INDEXING, 61)]
+    assert len(files) > 1 and files == sorted(files)
+
+
 def test_a_search_sees_what_chroma_was_not_told_yet(
     workspace: Workspace, start: Open, hashing: HashingEmbedder
 ) -> None:
@@ -522,7 +533,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
         "from assistant.workspace.folder import Workspace\n"
         "calls = [2 if sys.argv[2] == '1' else 10]\n"
         "def stop(what, done, total):\n"
-        "    calls[0] -= 1\n"
+        f"    calls[0] -= what != {INDEXING!r}\n"
         "    if calls[0] < 0: os.kill(os.getpid(), signal.SIGKILL)\n"
         "index = Synchronizer(Workspace(Path(sys.argv[1])), HashingEmbedder(), IndexSettings())\n"
         "index.refresh(stop)"
