@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
-from assistant.memory.embedding.foreign.sentences import open_encoder
+from assistant.memory.embedding.foreign.sentences import SentenceEncoder
 from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.text.language import LANGUAGES as TOLD
 from assistant.memory.text.language import language_of
@@ -36,7 +36,7 @@ WIDE_MAP = Path(__file__).with_name("wide.npy")
 LONGEST = 2_000
 """Characters of a text that are read: more than the tokens that English is cut off at."""
 _reading = threading.Lock()
-_encoder = functools.cache(open_encoder)
+_encoder = functools.cache(SentenceEncoder)
 
 
 class PolyglotEmbedder:

