@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assistant.agent.prompt.prefix import stable_sections
-from assistant.agent.prompt.procedures import PLACES, PROCEDURES, WHOLE_TOKENS, whole
+from assistant.agent.prompt.procedures import PLACES, WHOLE_TOKENS, whole
 from assistant.conversation import Conversation
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
@@ -11,7 +11,7 @@ from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 INVOICE = "- When an invoice goes to a client: put Marjorie in copy."
 
@@ -28,7 +28,7 @@ def sent(workspace: Workspace, embedder: PolyglotEmbedder, message: str) -> str:
 def test_short_procedures_stand_whole_in_the_prefix_and_not_in_what_is_recalled(
     workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
-    (workspace.root / PROCEDURES).write_text(f"# Procedures\n\n{INVOICE}\n", encoding="utf-8")
+    (workspace.root / PROCEDURES_FILE).write_text(f"# Procedures\n\n{INVOICE}\n", encoding="utf-8")
     titles = [each.title for each in stable_sections(workspace)]
     assert "The Owner's Procedures" in titles
     assert sent(workspace, embedder, "send the invoice to the client").count("Marjorie") == 1
@@ -38,7 +38,7 @@ def test_of_long_procedures_the_best_come_whatever_facts_there_are(
     workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     others = "".join(f"- For task number {n}, see shelf {n} and tell Ada.\n" for n in range(200))
-    (workspace.root / PROCEDURES).write_text(f"{INVOICE}\n{others}", encoding="utf-8")
+    (workspace.root / PROCEDURES_FILE).write_text(f"{INVOICE}\n{others}", encoding="utf-8")
     facts = "".join(f"- The invoice {n} went to client {n}.\n" for n in range(60))
     (workspace.root / "MEMORY.md").write_text(facts, encoding="utf-8")
     assert whole(others) == ""
@@ -50,6 +50,6 @@ def test_of_long_procedures_the_best_come_whatever_facts_there_are(
 
 
 def test_of_an_untrusted_workspace_they_are_not_shown(workspace: Workspace, tmp_path: Path) -> None:
-    (workspace.root / PROCEDURES).write_text(INVOICE, encoding="utf-8")
+    (workspace.root / PROCEDURES_FILE).write_text(INVOICE, encoding="utf-8")
     shown = stable_sections(workspace, trusted=False)
     assert not any("Marjorie" in each.text for each in shown)
