@@ -119,9 +119,10 @@ class Scanner:
     def begun(self, text: str) -> Iterator[None]:
         """Embed a text while it is read as a question: most are embedded as they were asked.
 
-        In another language it may want a model that the question, once read, does not.
+        In another language it may want a model that the question, once read, does not; where memory
+        is small reading is over too soon.
         """
-        if language_of(text) != "english":
+        if len(self._store.catalog.layout()) <= SMALL or language_of(text) != "english":
             yield
             return
         self._begun[text] = vector = self._aside.submit(self._vector, text)
