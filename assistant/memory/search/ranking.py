@@ -54,6 +54,10 @@ GENERAL = 0.2
 """By so much it must be higher if anybody could answer the question."""
 GENERAL_ABROAD = 0.3
 """By so much in another language than English, whose cosines are stretched to its scale."""
+SAID_ABROAD = 0.5
+"""None of that if so much of such a question is `covered`; by the half of it, half as much."""
+UNSAID_ABROAD = 0.05
+"""By so much if nothing holds a word of such a question; none from a BM25 of `LEAST_WORDS` on."""
 CROWD = 0.05
 """By so much more for each standard deviation by which the nearest of so many chunks, with which
 the question has nothing to do, lies farther out than that of `FEW`."""
@@ -112,6 +116,10 @@ def strength(
     least = LEAST_COSINE + UNKNOWN_NAMES * unknown_names - KNOWN_NAMES * known_names
     more = GENERAL_ABROAD if abroad else GENERAL
     of_general = (more + CROWD * _farther(chunks)) * general
+    if abroad:
+        covered = float(matrix[:, SIGNALS.index("covered")].max(initial=0.0))
+        of_general *= 1 - min(1.0, covered / SAID_ABROAD)
+        least += UNSAID_ABROAD * (1 - min(1.0, words / LEAST_WORDS))
     least += max(of_general, INSTRUCTION * instruction) + UNHEARD * unheard
     return cosine + WORDS_FOUND * words - understood * least
 

@@ -189,8 +189,7 @@ class Recaller:
             worth = min(worth, UNHEARD)
         listed = of_use[:worth]
         rest = [each for each in found if each not in listed] if query.why else []
-        weak = strength < 0 and bool(found)
-        return _Listed(listed, rest, weak, unheard)
+        return _Listed(listed, rest, strength < 0 and bool(found), unheard)
 
     def _vectors(
         self, ranked: Ranked, found: Sequence[Scored], scored: Sequence[Scored]

@@ -31,7 +31,7 @@ _PARTICLES = {
         "지\\b|나\\b|은\\b|는\\b|이\\b|가\\b|을\\b|를\\b|에\\b|의\\b|로\\b|해\\b|요\\b"
     ),
 }
-_OFTEN = ("german", "spanish", "french", "italian", "portuguese", "dutch")
+OFTEN = ("german", "spanish", "french", "italian", "portuguese", "dutch")
 _SELDOM = (
     "turkish",
     "polish",
@@ -78,7 +78,7 @@ _OF_THEIR_SCRIPT = {
 }
 """By letters of their own."""
 LANGUAGES = frozenset(
-    ["english", *_OFTEN, *_SELDOM, *(name for name, _ in _SCRIPTS), *_OF_THEIR_SCRIPT]
+    ["english", *OFTEN, *_SELDOM, *(name for name, _ in _SCRIPTS), *_OF_THEIR_SCRIPT]
 )
 """All that are told."""
 _LAST_LATIN = "\u024f"
@@ -164,7 +164,7 @@ def _function_words() -> dict[str, frozenset[str]]:
 def _told_by() -> dict[str, list[str]]:
     """By each word that tells a language in Latin letters, whose it is."""
     told: dict[str, list[str]] = {}
-    for language in ("english", *_OFTEN, *_SELDOM):
+    for language in ("english", *OFTEN, *_SELDOM):
         words = _function_words()[language].union(TELLING.get(language, "").split())
         unsure = _SHARED.union(_ENGLISH_TOO.split() if language in _SELDOM else ())
         for word in words - unsure:
@@ -214,7 +214,7 @@ def language_of(text: str) -> str:
     if not written and _not_english().isdisjoint(words):
         return "english"
     told = [told_by[word] for word in words if word in told_by]
-    counts = dict.fromkeys(("english", *_OFTEN, *_SELDOM), 0)
+    counts = dict.fromkeys(("english", *OFTEN, *_SELDOM), 0)
     for name in chain(*told, written, written & set(_SELDOM)):
         counts[name] += 1
     best = max(counts, key=lambda name: counts[name])

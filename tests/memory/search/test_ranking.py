@@ -67,6 +67,15 @@ def test_in_a_script_that_the_model_does_not_know_words_speak_alone() -> None:
     assert ranking.strength(said, 0.0, understood=0.1, general=True) < 0
 
 
+def test_in_another_language_words_tell_whether_memory_may_answer_what_anybody_could() -> None:
+    half, most = matrix(dense=0.3, bm25=0.6, covered=0.25), matrix(dense=0.3, bm25=0.6, covered=0.6)
+    assert ranking.strength(half, 0.0, general=0.8, abroad=True) < 0
+    assert ranking.strength(most, 0.0, general=0.8, abroad=True) > 0
+    assert ranking.strength(most, 0.0, general=0.8) < 0
+    unsaid = matrix(dense=0.28)
+    assert ranking.strength(unsaid, 0.0, abroad=True) < 0 < ranking.strength(unsaid, 0.0)
+
+
 def test_nothing_found_is_weak() -> None:
     assert ranking.strength(np.empty((0, len(SIGNALS)), dtype=np.float32), 0.0) < 0
 

@@ -21,8 +21,10 @@ from assistant.memory.search.asked.spelling import Spelling
 from assistant.memory.search.means import ALL, Means
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
+    OFTEN,
     count_words,
     language_of,
+    stem,
     without_function_words,
 )
 from assistant.memory.text.strings import signed, variants
@@ -115,8 +117,10 @@ def read(
         text = spelling.corrected(text, language)
         found = catalog.words.terms(_telling(text, language), language, written(text))
     words, bare = _WORD.findall(text), count_words(text) <= BARE
-    terms = tuple(sorted(found, key=lambda term: term.document_frequency))
-    names = [] if language in CAPITALISES_NOUNS else _names(text, language, catalog)
+    abroad = {} if language in CAPITALISES_NOUNS else _names(text, language, catalog)
+    names = list(abroad.values())
+    known = dict.fromkeys(abroad.get(term.text, term) for term in found)
+    terms = tuple(sorted(known, key=lambda term: term.document_frequency))
     times = dict(events.times(text, language, catalog, today)) if means.events else {}
     return Question(
         text=text,
@@ -168,15 +172,29 @@ def affordable(terms: Sequence[Term], most: int = MAX_POSTINGS) -> tuple[Term, .
     return tuple(terms)
 
 
-def _names(text: str, language: str, catalog: Catalog) -> list[Term]:
-    """A name is a capitalised word that does not begin a sentence, nor a month or weekday.
+def _names(text: str, language: str, catalog: Catalog) -> dict[str, Term]:
+    """The terms of the names in a text, by what each is in its language.
 
-    Where most words are capitalised, none is taken for a name.
+    A name is a capitalised word that does not begin a sentence, nor a month or weekday. Where most
+    words are capitalised, none is taken for a name.
     """
     names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
     if 2 * len(names) > len(text.split()):
-        return []
-    return catalog.words.terms(" ".join(names), language)
+        return {}
+    found = {term.text: term for term in catalog.words.terms(" ".join(names), language)}
+    if all(term.document_frequency for term in found.values()):
+        return found
+    return dict(chain.from_iterable(_anywhere(name, language, catalog) for name in names))
+
+
+def _anywhere(name: str, language: str, catalog: Catalog) -> list[tuple[str, Term]]:
+    """The terms of one name: where no text in the language holds it, as another stems it."""
+    said = catalog.words.terms(name, language)
+    if len(said) != 1 or said[0].document_frequency:
+        return [(term.text, term) for term in said]
+    stems = {stem(name.casefold(), other) for other in OFTEN}
+    others = catalog.words.terms(name, language, [name.casefold(), *sorted(stems)])[1:]
+    return [(said[0].text, max(others, key=lambda term: term.document_frequency, default=said[0]))]
 
 
 def _share_unknown(names: list[Term], catalog: Catalog) -> float:

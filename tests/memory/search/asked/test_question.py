@@ -1,5 +1,6 @@
 """What a query asks for."""
 
+import contextlib
 from collections.abc import Iterator
 from datetime import date
 
@@ -74,6 +75,18 @@ def test_names_are_told_by_their_capital(
 ) -> None:
     asked = read(catalog, text)
     assert (len(asked.names), asked.unknown_names) == (names, unknown)
+
+
+def test_a_name_is_known_as_another_language_inflects_it(workspace: Workspace) -> None:
+    text = "# Memory\n- Tía Encarna nos dejó el olivar, y no la casa de la playa\n"
+    (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
+    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
+    with contextlib.closing(index):
+        index.refresh()
+        known = read(index.store.catalog, "what did aunt Encarna leave us")
+        other = read(index.store.catalog, "what did aunt Imelda leave us")
+    assert (known.unknown_names, other.unknown_names) == (0.0, 1.0)
+    assert known.names == {term.text for term in known.searched if term.document_frequency}
 
 
 def test_times_are_resolved(catalog: Catalog) -> None:
