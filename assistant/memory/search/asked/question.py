@@ -7,7 +7,7 @@ meant, and pull the vector towards all of them. Whether a name leads a chunk is 
 
 import calendar
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -117,10 +117,8 @@ def read(
         text = spelling.corrected(text, language)
         found = catalog.words.terms(_telling(text, language), language, written(text))
     words, bare = _WORD.findall(text), count_words(text) <= BARE
-    abroad = {} if language in CAPITALISES_NOUNS else _names(text, language, catalog)
-    names = list(abroad.values())
-    known = dict.fromkeys(abroad.get(term.text, term) for term in found)
-    terms = tuple(sorted(known, key=lambda term: term.document_frequency))
+    names = _names(text, language, catalog)
+    terms = _rarest_first(names.get(term.text, term) for term in found)
     times = dict(events.times(text, language, catalog, today)) if means.events else {}
     return Question(
         text=text,
@@ -136,11 +134,16 @@ def read(
         greeting=is_greeting(said),
         heard=bare and all(each.document_frequency for each in terms),
         unheard=bare and not catalog.words.holds_any(terms),
-        names=frozenset(term.text for term in names),
-        unknown_names=_share_unknown(names, catalog),
+        names=frozenset(term.text for term in names.values()),
+        unknown_names=_share_unknown([*names.values()], catalog),
         periods=(*periods(text, today), *times),
         dating=frozenset(chain.from_iterable(times.values())),
     )
+
+
+def _rarest_first(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """The terms, each once."""
+    return tuple(sorted(dict.fromkeys(terms), key=lambda term: term.document_frequency))
 
 
 def _as_written(_text: str) -> list[str]:
@@ -176,8 +179,10 @@ def _names(text: str, language: str, catalog: Catalog) -> dict[str, Term]:
     """The terms of the names in a text, by what each is in its language.
 
     A name is a capitalised word that does not begin a sentence, nor a month or weekday. Where most
-    words are capitalised, none is taken for a name.
+    words are capitalised, or a language's nouns, none is taken for a name.
     """
+    if language in CAPITALISES_NOUNS:
+        return {}
     names = [found[1] for found in _NAME.finditer(text) if found[1] not in _CALENDAR]
     if 2 * len(names) > len(text.split()):
         return {}
