@@ -238,7 +238,7 @@ def _written_by(text: str) -> set[str]:
     small = {letter for word in odd if not word[0].isupper() for letter in word if letter > "\x7f"}
     found = {
         name
-        for name, (own, others) in _OWN_LETTERS.items()
+        for name, (own, others) in (_OWN_LETTERS.items() if small else ())
         if not small.isdisjoint(own) and small.issubset(own + others)
     }
     if _GERMAN_NOUN.search(" ".join(odd)):
