@@ -5,7 +5,7 @@ A save may rest on a text from before our writes: an editor that loaded the file
 fact is watched, at each save by somebody else, for as long as it is in our record. What is missing
 from a save was deleted only if the save shows that whoever made it had the fact before them:
 
-- something newer than the fact stands in it: a fact written later, the dated heading that came with
+- something newer than the fact stands in it: a fact first written later, the heading that came with
   the fact, a line that we struck out since, the gap left by what we forgot since;
 - a line much like the fact stands in its place: the owner edited it;
 - an earlier save had held the fact, and it alone is missing from a text that the file never was.
@@ -170,7 +170,7 @@ def _judged(
     verdicts: dict[str, Verdict] = {each.id: "seen" for each in watched if each.id not in absent}
     if not absent:
         return verdicts
-    loaded = _loaded(save, watched, absent, _traces(source, watched, saves))
+    loaded = _loaded(save, watched, absent, _traces(source, watched, saves), saves)
     missing: list[Watched] = []
     for number, each in enumerate(watched):
         if each.id in absent:
@@ -208,16 +208,23 @@ def _traces(source: str, watched: Sequence[Watched], saves: Saves) -> Traces:
     return Traces(removals, strikes)
 
 
-def _loaded(save: Save, watched: Sequence[Watched], absent: Container[str], traces: Traces) -> int:
+def _loaded(
+    save: Save, watched: Sequence[Watched], absent: Container[str], traces: Traces, saves: Saves
+) -> int:
     """How many of the watched writes, from the first on, the save's maker had before them."""
     there = save.holds(each.heading for each in watched if each.heading is not None)
-    loaded = 0
-    for number, each in enumerate(watched, start=1):
-        at_once = loaded == number - 1 and _at_once(watched[max(loaded - 1, 0) : number])
-        if each.id not in absent or each.heading in there or at_once:
-            loaded = number
+    loaded = len(watched)
+    while loaded and not _shows(watched[loaded - 1], there, absent, saves):
+        loaded -= 1
+    while loaded and _at_once(watched[loaded - 1 : loaded + 1]):
+        loaded += 1
     gaps = [after for edit, after in traces.removals if _left_a_gap(edit, save)]
     return max([loaded, *gaps, *(after for struck, after in traces.strikes if struck in save.text)])
+
+
+def _shows(write: Watched, there: Container[int], absent: Container[str], saves: Saves) -> bool:
+    """Whether a save holds what came with this write, and with none before it."""
+    return write.heading in there or (write.id not in absent and not saves.again(write))
 
 
 def _at_once(writes: Sequence[Watched]) -> bool:

@@ -105,6 +105,21 @@ def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Work
     assert [entry.text for entry in ledger.erasures.all()] == ["Likes tea"]
 
 
+def test_a_fact_that_came_and_went_before_shows_nothing(workspace: Workspace) -> None:
+    """A copy from before holds it too: it proves nothing of what was written in between."""
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("Likes tea"), Fact("Sings")])
+    copy = memory(workspace)
+    ledger.remember([Fact("Has a dog")])
+    save(path, memory(workspace).replace("- Likes tea\n", ""), "in place")
+    ledger.observe("MEMORY.md")
+    ledger.remember([Fact("Likes tea")])
+    save(path, copy, "in place")
+    ledger.observe("MEMORY.md")
+    assert [entry.text for entry in ledger.erasures.all()] == ["Has a dog"]
+
+
 def test_a_heading_that_came_and_went_before_shows_nothing(workspace: Workspace) -> None:
     """A buffer from before holds it too: under the one of the same day the next fact came."""
     path = workspace.root / "MEMORY.md"

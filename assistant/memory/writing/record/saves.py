@@ -108,6 +108,14 @@ class Saves:
             for own in [heading if first.get(heading) == line else None]
         ]
 
+    def again(self, watched: Watched) -> bool:
+        """Whether the line of this write was written to its file before, and went again."""
+        query = (
+            "SELECT 1 FROM writes JOIN writes AS former USING (source, fact, item)"
+            f" WHERE writes.line = ? AND former.line < writes.line AND former.state = {DONE}"
+        )
+        return self._lines.first(query, watched.line) is not None
+
     def back(self, source: str, there: Sequence[int]) -> list[str]:
         """The writes of a file that can be reversed and whose facts were last seen to be gone, but
         whose lines are there: those have these marks."""
