@@ -1,5 +1,6 @@
 """Every test has a home of its own; only compiled embedding models are shared between them."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -68,6 +69,12 @@ def interruptible() -> None:
     background or by `nohup`."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loopless() -> None:
+    """Without a loop of this thread litellm ends each that it needs, and leaves none open."""
+    asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="session")
