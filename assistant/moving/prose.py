@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from assistant.memory.text.chunking import chunks_of
+from assistant.memory.text.chunk import chunks_of
 from assistant.moving.items import ExportedFact, day
 
 LONGEST = 2000

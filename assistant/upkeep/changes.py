@@ -9,8 +9,7 @@ from typing import Literal
 from assistant.errors import UsageError
 from assistant.memory.base import JournalEntry
 from assistant.memory.chart import Chart
-from assistant.memory.text.markdown.superseding import successor
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import named_successor, plain
 
 Kind = Literal["learnt", "changed", "forgotten"]
 ORDER: Sequence[Kind] = ("learnt", "changed", "forgotten")
@@ -42,7 +41,7 @@ def _of_facts(chart: Chart) -> Iterator[Change]:
     for each in chart.facts:
         passage = each.passage
         if passage.status == "superseded" and each.until:
-            instead = successor(passage.text)
+            instead = named_successor(passage.text)
             now = plain(instead) if instead else ""
             yield Change(each.until, "changed", each.passage.plain, passage.citation, now)
         elif passage.date:

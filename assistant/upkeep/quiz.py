@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from assistant.memory.text.chunking import chunks_of
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key, fold
 from assistant.upkeep.evaluate import Question
 from assistant.upkeep.tidy import FACT_FILES, LONG

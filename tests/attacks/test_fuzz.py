@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assistant.errors import DaemonError, ToolError
 from assistant.memory.daemon import wire
 from assistant.memory.daemon.operations import OPERATIONS
-from assistant.memory.text.chunking import chunk
+from assistant.memory.text.chunk import chunk
 from assistant.model.base import ToolSpec
 from assistant.model.xml.calls import Block, parse
 from assistant.model.xml.filter import CallFilter

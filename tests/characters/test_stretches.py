@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.characters.stretches import STRETCH, stretches
-from assistant.memory.text.markdown.segments import cuts
+from assistant.memory.text.chunk import cuts
 from assistant.secrets.detection.detector import Detector
 
 WORDS = "one two, "

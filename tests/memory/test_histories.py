@@ -34,8 +34,8 @@ from assistant.memory.daemon import client, sockets
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.chunking import chunk
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.chunk import chunk
+from assistant.memory.text.markdown import plain
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.memory.memory_contract import save_by_rename

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StorageError, WorkspaceError
-from assistant.memory.text.chunking import chunk
+from assistant.memory.text.chunk import chunk
 from assistant.workspace import folder as workspace
 from assistant.workspace.folder import DEEPEST, Workspace
 from tests.support.odd import deep_folders, leave_odd_entries

@@ -12,7 +12,7 @@ from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import plain
 from assistant.model.scripted import ScriptedModel
 from assistant.session.history.turns import group
 from assistant.session.transcript import Transcript

@@ -15,8 +15,8 @@ from assistant.memory.base import Fact, Query, Recall, Remembered
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
-from assistant.memory.text.chunking import chunks_of
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.chunk import chunks_of
+from assistant.memory.text.markdown import plain
 from assistant.memory.writing.ledger import Ledger
 from assistant.model.scripted import ScriptedModel
 from assistant.session.entries import Entry, RecalledEntry

@@ -15,7 +15,7 @@ from assistant.display import counted, spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.memory.text.merging.copying import CopyMerge
+    from assistant.memory.text.merge import CopyMerge
 
 
 def register(_: typer.Typer) -> None:
@@ -67,7 +67,7 @@ def merge_driver(
     name: Annotated[str, typer.Argument(help="The file's name (%P).")] = "",
 ) -> None:
     """Unite two versions of a memory file, for git: `init --git` sets it up."""
-    from assistant.memory.text.merging.uniting import marked_line, united
+    from assistant.memory.text.merge import marked_line, united
 
     texts = []
     for path in (base, ours, theirs):

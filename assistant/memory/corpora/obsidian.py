@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
 _FENCE_OR_COMMENT = re.compile(

@@ -19,7 +19,7 @@ from assistant.memory.index.backlog import SLICE
 from assistant.memory.index.corpus import Corpus, decoded
 from assistant.memory.index.sqlite.database import open_cache, translated
 from assistant.memory.index.sqlite.vector_cache import cache_path, vector_ids, vector_key
-from assistant.memory.text.chunking import Chunker
+from assistant.memory.text.chunk import Chunker
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor

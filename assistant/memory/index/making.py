@@ -18,13 +18,20 @@ from assistant.memory.index.backlog import Backlog, Slice
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import KnownPart, NewPart, Update
 from assistant.memory.text.alike import LONGEST
-from assistant.memory.text.chunking import TOP, Chunker, Part
-from assistant.memory.text.chunks import Chunk, repeated
-from assistant.memory.text.markdown.lines import breaks_in
-from assistant.memory.text.markdown.segments import GRAIN, Grain
+from assistant.memory.text.chunk import (
+    GRAIN,
+    TOP,
+    Chunk,
+    Chunker,
+    Grain,
+    Part,
+    Section,
+    repeated,
+    section_of,
+)
+from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.masking import masked
 from assistant.memory.text.seals import Sealed, around, sealing, unchanged
-from assistant.memory.text.section import Section, section_of
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 

@@ -21,7 +21,7 @@ from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.still import Stillness
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.alike import DIGESTS
-from assistant.memory.text.markdown.segments import cuts
+from assistant.memory.text.chunk import cuts
 
 logger = logging.getLogger(__name__)
 

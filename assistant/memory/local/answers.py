@@ -9,7 +9,7 @@ from assistant.memory.index.store import IndexStore
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.similar import similar
 from assistant.memory.state import MemoryStatus, SourceStatus
-from assistant.memory.text.chunks import Chunk, passage
+from assistant.memory.text.chunk import Chunk, passage
 from assistant.memory.writing.adding import Written
 from assistant.memory.writing.ledger import Ledger
 

@@ -9,7 +9,7 @@ from assistant.memory.chart import Chart, Charted, Topic
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.search.survey.near_pairs import read_vectors
 from assistant.memory.search.survey.projection import names, plane
-from assistant.memory.text.chunks import passage
+from assistant.memory.text.chunk import passage
 from assistant.workspace.folder import PROCEDURE_FILES
 
 

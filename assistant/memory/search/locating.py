@@ -13,9 +13,9 @@ from assistant.memory.base import Located, Passage, Query
 from assistant.memory.index.sqlite.stored import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
-from assistant.memory.text.chunks import Chunk, passage
+from assistant.memory.text.chunk import Chunk, passage
 from assistant.memory.text.identity import fact_key, spelled_as
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import plain
 
 MOST_LIKELY = 5
 """What words name when no fact holds them literally: so many of the best that recall finds."""

@@ -44,7 +44,7 @@ from assistant.memory.search.signals import (
     put,
 )
 from assistant.memory.search.similarity import Scanner, understanding
-from assistant.memory.text.chunks import passage
+from assistant.memory.text.chunk import passage
 from assistant.settings.memory import MemorySettings
 
 NEAREST = 100

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.identity import fold
-from assistant.memory.text.markdown import superseding
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import named_successor, plain
 from assistant.messages import estimate_tokens
 
 TWINS = 0.65
@@ -108,7 +107,7 @@ def plausible(found: Sequence[Scored], strength: float = math.inf) -> int:
 
 def successor(chunk: Chunk) -> str | None:
     """What took the place of a superseded fact, folded, if the file tells."""
-    named = superseding.successor(chunk.text)
+    named = named_successor(chunk.text)
     return fold(plain(named)) if named else None
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from assistant.memory.base import Passage
 from assistant.memory.index.sqlite.stored import StoredChunk
 from assistant.memory.index.store import IndexStore
-from assistant.memory.text.chunks import passage
+from assistant.memory.text.chunk import passage
 
 MOST = 3
 """Candidates to supersede that are pointed out."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import chain
 
-from assistant.memory.text.markdown.blotting import holds
+from assistant.memory.text.markdown import holds
 
 _MARK = re.compile(
     r"^(?P<mark>(?P<of>[<|=>%+\\-])(?P=of){6,})(?P<said>[ \t][^\r\n]*)?\r?$", re.MULTILINE

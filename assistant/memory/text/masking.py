@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cache
 
 from assistant.memory.base import Passage
-from assistant.memory.text.chunks import Chunk
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.chunk import Chunk
+from assistant.memory.text.markdown import plain
 from assistant.secrets.redactor import Redactor
 
 Place = tuple[int, int, str]

@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import blake2b
 
 from assistant.memory.text.alike import head, tail
-from assistant.memory.text.markdown.lines import after_break
+from assistant.memory.text.markdown import after_break
 from assistant.secrets.detection.detector import AFTER, BEFORE
 
 Seal = Callable[[int, int], bytes]

@@ -11,8 +11,7 @@ from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.merging.copying import CopyMerge, added, taken_in
-from assistant.memory.text.merging.uniting import marked_line
+from assistant.memory.text.merge import CopyMerge, added, marked_line, taken_in
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace, read_text
 

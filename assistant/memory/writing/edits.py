@@ -7,10 +7,8 @@ from datetime import date
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
-from assistant.memory.text.chunking import chunks_of
-from assistant.memory.text.chunks import Chunk
-from assistant.memory.text.markdown import superseding
-from assistant.memory.text.markdown.words import is_struck
+from assistant.memory.text.chunk import Chunk, chunks_of
+from assistant.memory.text.markdown import is_struck, strike_out, superseded_note
 from assistant.memory.writing.draft import Draft, State
 from assistant.memory.writing.finding import line_stating, stands_alone
 from assistant.memory.writing.markup.items import Splice, escape
@@ -62,8 +60,8 @@ def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
         raise LedgerError(f"several facts stand at {old[0].citation}", "Name one by its id")
     start, end = places[0][0], places[-1][1]
     said = text[start:end]
-    note = superseding.note(day, escape(fact))
-    result = None if is_struck(said) else superseding.strike(said, note)
+    note = superseded_note(day, escape(fact))
+    result = None if is_struck(said) else strike_out(said, note)
     if result is None or not is_struck(result):
         raise LedgerError(
             f"{old[0].citation} cannot be superseded", "Name a current list item or paragraph"

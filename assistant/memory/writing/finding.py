@@ -5,10 +5,9 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 
-from assistant.memory.text.chunking import chunks_of
+from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.blotting import blotted
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import blotted, plain
 from assistant.memory.writing.markup.items import escape
 
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")

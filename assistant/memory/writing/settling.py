@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assistant.disk import storage
 from assistant.memory.text.identity import digest
-from assistant.memory.text.markdown.lines import LINES
+from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.record.images import Images

@@ -22,8 +22,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.lines import BREAKS, LINES, line_digest
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
 from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.record.checkpoint import mark
 from assistant.memory.writing.record.marks import Marks

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from assistant.errors import LedgerError
-from assistant.memory.text.markdown.lines import LINES, line_digest, lines_above, lines_below
+from assistant.memory.text.markdown import LINES, line_digest, lines_above, lines_below
 from assistant.memory.writing.markup.items import Splice
 from assistant.memory.writing.markup.removal import removal, with_emptied_heading
 from assistant.memory.writing.record.writes import Edit

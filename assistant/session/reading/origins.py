@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assistant.memory.text.identity import fold
 from assistant.memory.text.language import is_function_word, language_of, stem
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import plain
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,

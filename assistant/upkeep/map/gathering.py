@@ -11,8 +11,7 @@ from assistant.memory.base import Held, JournalEntry, Pair
 from assistant.memory.chart import Chart, Charted
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.superseding import successor
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import named_successor, plain
 from assistant.session.recall_counts import Asked
 from assistant.upkeep.tidy import propose
 
@@ -49,7 +48,7 @@ def gather(
 
 def _fact(each: Charted, history: Sequence[int], asked: Asked | None) -> Json:
     passage = each.passage
-    instead = successor(passage.text) if passage.status == "superseded" else None
+    instead = named_successor(passage.text) if passage.status == "superseded" else None
     return {
         "t": each.passage.plain,
         "p": passage.citation,

@@ -12,7 +12,7 @@ from assistant.memory.corpora.collection import Collection
 from assistant.memory.corpora.conversations import Conversations
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.text.chunking import Chunker
+from assistant.memory.text.chunk import Chunker
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
 from assistant.settings.memory import IndexSettings, MemorySettings

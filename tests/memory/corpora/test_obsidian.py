@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.memory.corpora.obsidian import properties, refined, without_comments, words
-from assistant.memory.text.chunking import chunks_of
+from assistant.memory.text.chunk import chunks_of
 
 NOTE = """\
 ---

@@ -14,8 +14,7 @@ from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.parts import Update
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
-from assistant.memory.text.chunks import Chunk
-from assistant.memory.text.markdown.segments import GRAIN, Grain
+from assistant.memory.text.chunk import GRAIN, Chunk, Grain
 from assistant.secrets.redactor import Redactor
 from tests.memory.index.reading import of_source
 

@@ -18,7 +18,7 @@ from assistant.memory.search.letters import by_letters
 from assistant.memory.search.novelty import with_room
 from assistant.memory.search.ranking import SIGNALS
 from assistant.memory.search.selection import FAR, RARE, SURE, Scored, arrange, plausible
-from assistant.memory.text.chunks import Chunk, passage
+from assistant.memory.text.chunk import Chunk, passage
 
 
 def scored(

@@ -8,12 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.chunking import TOP, Chunker, chunk
-from assistant.memory.text.chunks import Chunk, repeated
-from assistant.memory.text.markdown import blocks
-from assistant.memory.text.markdown.blocks import Parsed, parse
-from assistant.memory.text.markdown.overlong import MAX_CHARS
-from assistant.memory.text.markdown.segments import Grain
+from assistant.memory.text import blocks
+from assistant.memory.text.blocks import MAX_CHARS, Parsed, parse
+from assistant.memory.text.chunk import TOP, Chunk, Chunker, Grain, chunk, repeated
 
 LIMIT = 64
 

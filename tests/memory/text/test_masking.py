@@ -2,8 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.chunking import chunk
-from assistant.memory.text.chunks import Chunk, passage
+from assistant.memory.text.chunk import Chunk, chunk, passage
 from assistant.memory.text.masking import masked, verbatim
 from assistant.secrets.redactor import Redactor
 from tests.secrets.tokens import core, tokens

@@ -6,8 +6,7 @@ from hashlib import sha256
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
-from assistant.memory.text.chunking import chunks_of
-from assistant.memory.text.chunks import passage
+from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.writing.adding import Written
 from assistant.memory.writing.ledger import Ledger
 

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.errors import StorageError
 from assistant.memory.text.identity import digest
-from assistant.memory.text.markdown.lines import line_digest
+from assistant.memory.text.markdown import line_digest
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.markup.items import Splice
 from assistant.workspace.folder import Workspace

@@ -6,8 +6,7 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
-from assistant.memory.text.chunking import chunks_of
-from assistant.memory.text.chunks import passage
+from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.writing.draft import Draft, State
 from assistant.memory.writing.edits import difference, removals, stated, strike
 from assistant.memory.writing.markup.items import Splice

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.chunking import chunks_of
+from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.finding import fact_keys, line_stating, stands_alone
 from assistant.memory.writing.markup.items import clean, escape

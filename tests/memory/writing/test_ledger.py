@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin
-from assistant.memory.text.chunking import chunk
+from assistant.memory.text.chunk import chunk
 from assistant.memory.text.identity import fold
 from assistant.memory.writing.adding import Written
 from assistant.workspace.folder import Workspace

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from assistant.memory.index.sqlite.signs import pack_signs
 from assistant.memory.index.sqlite.stored import crc, said
 from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
 from assistant.memory.precedence import QUESTIONS
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.standing import path_words, standing
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from assistant.memory.index.sqlite.database import Database
 from assistant.memory.index.sqlite.memo import Memo
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.identity import fact_key
 
 _CHUNK = """c.id, s.name, c.ordinal, c.text, c.plain, h.heading, c.start_line, c.end_line,

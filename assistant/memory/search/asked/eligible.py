@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from assistant.errors import UsageError
 from assistant.memory.base import Query
 from assistant.memory.index.sqlite.columns import Layout
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 
 
 def eligible(layout: Layout, query: Query, only: str | None) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from assistant.memory.base import Due, Passage
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.stored import StoredChunk
 from assistant.memory.index.store import IndexStore
-from assistant.memory.text.chunks import passage
+from assistant.memory.text.chunk import passage
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 from assistant.workspace.folder import PROCEDURE_FILES
 

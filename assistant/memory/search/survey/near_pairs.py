@@ -15,7 +15,7 @@ from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 
 NEAR = 0.35
 """The least cosine of a pair; MiniLM gives "Lives in Berlin" and "Lives in Lisbon" 0.46."""

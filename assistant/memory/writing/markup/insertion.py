@@ -8,9 +8,7 @@ from itertools import takewhile
 from markdown_it.token import Token
 
 from assistant.errors import LedgerError
-from assistant.memory.text.markdown.blotting import blotted
-from assistant.memory.text.markdown.lines import BREAKS, line_starts, newline
-from assistant.memory.text.markdown.parser import PARSER
+from assistant.memory.text.markdown import BREAKS, PARSER, blotted, line_starts, newline
 from assistant.memory.writing.markup.items import REST, Splice
 
 _BULLET = re.compile(r"[-+*][ \t]+(?![-+* \t\r]*$)\S")

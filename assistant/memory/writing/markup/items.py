@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from assistant.characters.unseen import UNSEEN
-from assistant.memory.text.markdown.lines import BREAKS, breaks_in
+from assistant.memory.text.markdown import BREAKS, breaks_in
 from assistant.secrets.stand_ins import STAND_IN
 
 REST = re.compile(r"[ \t]*(?=[\r\n]|$)")

@@ -2,8 +2,7 @@
 
 import re
 
-from assistant.memory.text.markdown.lines import BREAKS
-from assistant.memory.text.markdown.superseding import MARKERS
+from assistant.memory.text.markdown import BREAKS, MARKERS
 from assistant.memory.writing.markup.insertion import ATX
 from assistant.memory.writing.markup.items import Splice
 

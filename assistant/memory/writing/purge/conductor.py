@@ -17,7 +17,7 @@ from pathlib import Path
 from assistant import config
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage
-from assistant.memory.text.markdown import superseding
+from assistant.memory.text.markdown import naming_successor
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals
@@ -269,7 +269,7 @@ def _unnamed(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
     edits = []
     for source in sources:
         for form in words.escaped:
-            note = superseding.naming(form)
+            note = naming_successor(form)
             while draft.is_text(source) and (there := note.search(draft.text(source))):
                 splice = Splice(there.start(), there[0], f"{there[1]})")
                 edits.append(draft.edit(source, splice))

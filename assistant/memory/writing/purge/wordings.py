@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from assistant.memory.base import Passage
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.markdown.lines import line_digest, lines_above
+from assistant.memory.text.markdown import line_digest, lines_above
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.finding import line_stating
 from assistant.memory.writing.purge.words import Words

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.memory.text.identity import fact_key, fold
-from assistant.memory.text.markdown.lines import line_digest
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import line_digest, plain
 from assistant.memory.writing.markup.items import clean, escape
 from assistant.memory.writing.record.writes import Edit
 

@@ -16,7 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from assistant.disk import storage
-from assistant.memory.text.markdown.lines import LINES
+from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.markup.items import item_of
 from assistant.memory.writing.record import lines
 from assistant.memory.writing.record.lines import Outcome, Saved

@@ -23,7 +23,7 @@ from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.sqlite.signs import unpack_signs
 from assistant.memory.index.sqlite.vector_cache import vector_key
-from assistant.memory.text.chunks import Chunk
+from assistant.memory.text.chunk import Chunk
 from tests.memory.index.reading import all_vectors, headings, of_source
 
 MODEL = str.casefold

@@ -10,7 +10,7 @@ from assistant.memory.index.sqlite.parts import NewPart, Update
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
 from assistant.memory.index.sqlite.vector_cache import vector_key
 from assistant.memory.search.survey import near_pairs
-from assistant.memory.text.chunking import chunk
+from assistant.memory.text.chunk import chunk
 
 
 def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Catalog:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.markdown.blotting import BLOT, blotted
+from assistant.memory.text.markdown import BLOT, blotted
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.markdown.lines import line_digest, lines_above, lines_below, newline
+from assistant.memory.text.markdown import line_digest, lines_above, lines_below, newline
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.markdown.overlong import MAX_CHARS, SENTENCES, pieces
+from assistant.memory.text.blocks import MAX_CHARS, SENTENCES, pieces
 
 
 def cut(text: str, longest: int = MAX_CHARS) -> list[str]:

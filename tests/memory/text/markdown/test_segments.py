@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.markdown.parser import PARSER
-from assistant.memory.text.markdown.segments import cuts
+from assistant.memory.text.chunk import cuts
+from assistant.memory.text.markdown import PARSER
 
 LINES = st.sampled_from(
     ["# Head", "## Sub", "- item", "- another item", "* star", "words", "", "  nested", "> quote"]

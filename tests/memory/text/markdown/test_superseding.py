@@ -2,9 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.markdown import superseding
-from assistant.memory.text.markdown.parser import PARSER
-from assistant.memory.text.markdown.words import words_of
+from assistant.memory.text.markdown import PARSER, strike_out, words_of
 
 
 @pytest.mark.parametrize(
@@ -13,7 +11,7 @@ from assistant.memory.text.markdown.words import words_of
      "- Lives in Berlin\n  - Since 2019\n    more", "- Lives in *Berlin* with ~~Bo~~ Ann"],
 )  # fmt: skip
 def test_a_struck_passage_is_superseded_and_keeps_its_words(passage: str) -> None:
-    result = superseding.strike(passage, "(superseded 2026-11-21: Lives in Lisbon)")
+    result = strike_out(passage, "(superseded 2026-11-21: Lives in Lisbon)")
     assert result is not None
     words = words_of(PARSER.parse(result), result)
     assert words.struck
@@ -26,4 +24,4 @@ def test_a_struck_passage_is_superseded_and_keeps_its_words(passage: str) -> Non
     "passage", ["```\nx\n```", "# x", "> x", "| a |\n|---|\n| b |", "<p>x</p>"]
 )
 def test_what_is_no_fact_cannot_be_struck_out(passage: str) -> None:
-    assert superseding.strike(passage, "(superseded 2026-11-21: y)") is None
+    assert strike_out(passage, "(superseded 2026-11-21: y)") is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.markdown.words import is_struck, plain
+from assistant.memory.text.markdown import is_struck, plain
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assistant.memory.text.merging.copying import taken_in
-from assistant.memory.text.merging.uniting import marked_line, united
+from assistant.memory.text.merge import marked_line, taken_in, united
 
 HEAD = "# Memory\n\nWhat I know.\n\n"
 

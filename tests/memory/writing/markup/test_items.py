@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text.markdown.parser import PARSER
-from assistant.memory.text.markdown.words import plain
+from assistant.memory.text.markdown import PARSER, plain
 from assistant.memory.writing.markup.insertion import insertion
 from assistant.memory.writing.markup.items import Splice, clean, dated, escape
 

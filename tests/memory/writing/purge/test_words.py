@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from assistant.memory.text.identity import digest
-from assistant.memory.text.markdown.lines import line_digest
+from assistant.memory.text.markdown import line_digest
 from assistant.memory.writing.purge.words import GONE, Words
 from assistant.memory.writing.record.writes import Edit
 

@@ -1,25 +1,183 @@
-"""Markdown to chunks: text in, values out.
+"""Markdown text to chunks. Pure.
 
-What a piece of a file says is remembered, so that an edit costs the parsing of what it changed.
+Parsed pieces are cached, so that an edit costs the parsing of what it changed.
 """
 
+import hashlib
+import json
+import re
 import sys
 import threading
 import unicodedata
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import PurePosixPath
+from zlib import crc32
 
+from assistant.characters.stretches import STRETCH, ends_a_line, stretches
+from assistant.memory.base import Passage, Status
 from assistant.memory.precedence import QUESTIONS
-from assistant.memory.text.chunks import Chunk, identify, placed, repeated
-from assistant.memory.text.markdown.blocks import Heading, Unit, parse
-from assistant.memory.text.markdown.lines import breaks_in
-from assistant.memory.text.markdown.overlong import MAX_CHARS
-from assistant.memory.text.markdown.segments import GRAIN, Grain, cuts, starts_part
-from assistant.memory.text.section import Section
+from assistant.memory.text.blocks import MAX_CHARS, Heading, Unit, parse
+from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.times.dates import heading_date, mentions
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The unit of recall: a list item with what is nested in it, a paragraph, table, fence, quote.
+
+    `id` is a hash of source, heading path, text and occurrence: it survives anything that happens
+    elsewhere in the file. `text` is the file's own between `start_char` and `end_char`;
+    `plain` is what is embedded and matched: without markup, heading or struck-out words.
+    Lines are 1-based, inclusive; characters are code points after any byte-order mark, end
+    exclusive. `ordinal` counts the chunks of the file from 0.
+
+    A chunk that is struck out as a whole is superseded: its `plain` is what it used to say, and
+    `until` the date (ISO) it stopped being true, if the file tells.
+    """
+
+    id: str
+    source: str
+    ordinal: int
+    text: str
+    plain: str
+    heading: tuple[str, ...]
+    start_line: int
+    end_line: int
+    start_char: int
+    end_char: int
+    date: str | None = None
+    mentions: tuple[str, ...] = ()
+    status: Status = "current"
+    until: str | None = None
+
+
+def passage(chunk: Chunk, score: float = 0.0, shares: dict[str, float] | None = None) -> Passage:
+    """What is returned of a chunk."""
+    return Passage(
+        id=chunk.id,
+        text=chunk.text,
+        plain=chunk.plain,
+        source=chunk.source,
+        start_line=chunk.start_line,
+        end_line=chunk.end_line,
+        start_char=chunk.start_char,
+        end_char=chunk.end_char,
+        heading=chunk.heading,
+        date=chunk.date,
+        mentions=chunk.mentions,
+        score=round(score, 4),
+        status=chunk.status,
+        signals=shares or {},
+    )
+
+
+def repeated(chunk: Chunk, occurrence: int) -> Chunk:
+    """A chunk, the first that says what it says, as one that comes after so many others."""
+    if not occurrence:
+        return chunk
+    return replace(chunk, id=identify(chunk.source, chunk.heading, chunk.text, occurrence))
+
+
+def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
+    """The chunk as it stands in the whole of a text, a stretch of which begins at `start`."""
+    return Chunk(
+        chunk.id,
+        chunk.source,
+        chunk.ordinal + ordinal,
+        chunk.text,
+        chunk.plain,
+        chunk.heading,
+        chunk.start_line + line,
+        chunk.end_line + line,
+        chunk.start_char + start,
+        chunk.end_char + start,
+        chunk.date,
+        chunk.mentions,
+        chunk.status,
+        chunk.until,
+    )
+
+
+def identify(source: str, path: tuple[str, ...], text: str, occurrence: int) -> str:
+    """16 hex digits of SHA-256 over source, heading path, text, and how often they came before."""
+    framed = "".join(f"{len(part)}:{part}" for part in (source, *path))
+    named = f"{framed}\n{text}\n{occurrence}"
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The headings above a unit, outermost first, and the date of the nearest dated one."""
+
+    levels: tuple[int, ...] = ()
+    path: tuple[str, ...] = ()
+    dates: tuple[str | None, ...] = ()
+
+    @property
+    def date(self) -> str | None:
+        return next((date for date in reversed(self.dates) if date), None)
+
+    def under(self, level: int, title: str) -> "Section":
+        """The section that a heading opens."""
+        keep = sum(1 for _ in filter(lambda above: above < level, self.levels))
+        return Section(
+            (*self.levels[:keep], level),
+            (*self.path[:keep], title),
+            (*self.dates[:keep], heading_date(title)),
+        )
+
+    def written(self) -> str:
+        """The section as a line of text, equal for equal ones."""
+        return json.dumps([self.levels, self.path, self.dates])
+
+
+def section_of(written: str) -> Section:
+    """The section that was written so."""
+    return Section(*map(tuple, json.loads(written)))
+
+
+_CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\n]|\Z)")
+"""A line with a bar may be a table's head, which an item within a list is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """Of so many items one starts a piece, and of so many pieces one starts a part, on average."""
+
+    items: int = 16
+    pieces: int = 32
+
+
+GRAIN = Grain()
+
+
+def cuts(text: str, start: int, grain: Grain = GRAIN) -> Iterator[int]:
+    """Where the pieces begin that follow the one at `start`."""
+    for first, stop in stretches(text, start):
+        for found in _CUT.finditer(text, first, stop):
+            whole = found.end() < stop or ends_a_line(text, stop)
+            if found.start() > start and whole and _is_cut(found, grain):
+                yield found.start()
+
+
+def starts_part(text: str, piece: int, grain: Grain = GRAIN) -> bool:
+    """Whether a part of the text begins with a piece, by the words of its first line."""
+    found = _CUT.match(text, piece)
+    return found is not None and _sum(found[0]) // grain.items % grain.pieces == 0
+
+
+def _is_cut(found: re.Match[str], grain: Grain) -> bool:
+    """Whether a line that may start a piece does; a very long one never."""
+    short = len(found[0]) < STRETCH
+    return short and bool(found[1] or _sum(found[0]) % grain.items == 0)
+
+
+def _sum(line: str) -> int:
+    return crc32(line.encode("utf-8", "surrogatepass"))
+
 
 REMEMBERED_CHARS = 12_000_000
 """The text whose chunks are remembered: some 150,000 facts."""

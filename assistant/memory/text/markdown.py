@@ -1,0 +1,403 @@
+"""Markdown: its parser, its lines, its words without markup, and facts struck out in it. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from heapq import merge
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from mdit_py_plugins.front_matter.index import _front_matter_rule
+
+from assistant.memory.text.identity import digest
+
+MAX_NESTING = 40
+"""Levels of block nesting that are parsed (a nested list is two); deeper ones are read as text."""
+
+
+def _normalize(state: StateCore) -> None:
+    """What the library does by patterns, which a long text makes all other threads wait for."""
+    state.src = state.src.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+def _front_matter(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """The plugin's rule, which takes the first item of a list for front matter, too: `- A--`."""
+    return not state.level and _front_matter_rule(state, first, last, silent)
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
+    parser.enable(["table", "strikethrough"])
+    parser.disable("reference")  # `[door]: 4711` is a fact, not a link definition
+    parser.block.ruler.before("table", "front_matter", _front_matter)
+    parser.core.ruler.at("normalize", _normalize)
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+PARSER = _parser()
+"""Yields block tokens only; the inline ones hold their source in `content`."""
+
+
+BREAKS = re.compile(r"\r\n|\r|\n")
+
+
+def newline(text: str) -> str:
+    """The line ending that most of the text's lines have; a line feed if there is none."""
+    if "\r" not in text:
+        return "\n"
+    pairs = text.count("\r\n")
+    counts = {"\n": text.count("\n") - pairs, "\r\n": pairs, "\r": text.count("\r") - pairs}
+    return max(counts, key=lambda ending: counts[ending])
+
+
+def with_newlines(text: str, ending: str) -> str:
+    """The text with all its lines ended like that."""
+    return BREAKS.sub(ending, text) if "\r" in text or ending != "\n" else text
+
+
+def breaks_in(text: str) -> int:
+    """How many lines of a text are ended; a search for one character outruns a pattern."""
+    if "\r" not in text:
+        return text.count("\n")
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def line_starts(text: str) -> list[int]:
+    """Where the lines of a text begin."""
+    starts = [0]
+    while (end := after_break(text, starts[-1])) is not None:
+        starts.append(end)
+    return starts
+
+
+def after_break(text: str, at: int) -> int | None:
+    """Where the line after the one with this character begins; None if there is none."""
+    feed = text.find("\n", at)
+    lone = text.find("\r", at, len(text) if feed < 0 else feed)
+    if lone < 0 or lone + 1 == feed:
+        return feed + 1 if feed >= 0 else None
+    return lone + 1
+
+
+NEAREST = 2
+"""Lines above and below an edit whose digests are journalled, to find its place again."""
+LINES = re.compile(r"[^\r\n]+")
+
+
+def lines_above(text: str, at: int) -> Iterator[str]:
+    """The nearest lines that end at or before a character and are not blank, nearest first."""
+    found = 0
+    while at > 0 and found < NEAREST:
+        start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        if line := text[start:at].strip():
+            found += 1
+            yield line
+        at = start - 1
+
+
+def lines_below(text: str, at: int) -> Iterator[str]:
+    """The nearest lines that start at or after a character and are not blank, nearest first."""
+    found = 0
+    for line in LINES.finditer(text, at):
+        if found == NEAREST:
+            return
+        if said := line[0].strip():
+            found += 1
+            yield said
+
+
+def line_digest(line: str) -> str:
+    """A short digest of a line, its surrounding white space left out."""
+    return digest(line.strip())[:12]
+
+
+BLOT = "\0"
+"""Stands for each character of `blotted` text that is not to be read."""
+_OPAQUE = re.compile(
+    r"^(?P<run>(?P<mark>[`~])(?P=mark){2,})[^\n`]*\n(?:[^\n]*\n)*? {0,3}(?P=run)(?P=mark)*[ \t\r]*$"
+    r"|^<!--(?:(?!-->)[\s\S])*-->[^\n]*$"
+    r"|\A---[ \t\r]*\n(?:[^\n]*\n)*?---[ \t\r]*$",
+    re.MULTILINE,
+)
+OPAQUE = ("```", "~~~", "<!--")
+"""What begins it, but for front matter."""
+_OPENER = re.compile(r"`{3}|~{3}|<[A-Za-z/!?]")
+
+
+def blotted(text: str) -> str | None:
+    """The text with the insides of fences, comments and front matter blotted out, same length.
+
+    In it, a line that starts with `#` is a heading, and one that starts with `- ` an item of a
+    list that is nested in nothing. None if that takes a parser to tell.
+    """
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        return None
+    text = _without_opaque(text)
+    if text.startswith("---"):
+        return None
+    return None if any(_opens(text, mark) for mark in ("```", "~~~", "<")) else text
+
+
+def _without_opaque(text: str) -> str:
+    """The text with what takes a parser blotted out; looked at are only the lines that may begin
+    it, which is many times as fast in a long text."""
+    parts, at = [], 0
+    for begin in _beginnings(text):
+        if begin >= at and (found := _OPAQUE.match(text, begin)):
+            parts += [text[at:begin], re.sub(r"[^\n]", BLOT, found[0])]
+            at = found.end()
+    return "".join([*parts, text[at:]]) if parts else text
+
+
+def _beginnings(text: str) -> Iterator[int]:
+    """Where the text begins, and each line that starts with a mark, in order."""
+    yield 0
+    yield from merge(*(_lines_with(text, mark) for mark in OPAQUE if mark[0] in text))
+
+
+def _lines_with(text: str, mark: str) -> Iterator[int]:
+    at = text.find(f"\n{mark}")
+    while at >= 0:
+        yield at + 1
+        at = text.find(f"\n{mark}", at + 1)
+
+
+def holds(text: str, mark: str) -> bool:
+    """Whether a text holds a mark: a single character is looked for many times as fast."""
+    return mark[0] in text and mark in text
+
+
+def _opens(text: str, mark: str) -> bool:
+    """Whether a line, or what a list item or quote holds, may start with the mark."""
+    at = text.find(mark) if mark[0] in text else -1
+    while at >= 0:
+        before = text[text.rfind("\n", 0, at) + 1 : at]
+        if not before.strip(" \t>*+-.)0123456789") and _OPENER.match(text, at):
+            return True
+        at = text.find(mark, at + 1)
+    return False
+
+
+MARKERS = re.compile(r"(?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)+|[ \t]*")
+"""The list markers that a line may begin with, and check boxes."""
+_NOTE_BEGINS = re.compile(r"~~\s*\(superseded\b(?:\s+(\d{4}-\d\d-\d\d))?")
+_NOTE = re.compile(r"~~\s*\(superseded\b[^()]*(?:\([^()]*\)[^()]*)*\)")
+_SUCCESSOR = re.compile(r"\(superseded\b[^:]*:\s*(.+)\)\s*$", re.DOTALL)
+_STRIKABLE = frozenset(
+    {"bullet_list_open", "ordered_list_open", "list_item_open", "paragraph_open", "inline"}
+)
+
+
+def superseded_note(day: date, successor: str) -> str:
+    """The note behind a struck-out fact; `successor` is markdown."""
+    return f"(superseded {day.isoformat()}: {successor})"
+
+
+def naming_successor(successor: str) -> "re.Pattern[str]":
+    """Matches the notes that name this successor (markdown); group 1 is what stays without it."""
+    return re.compile(rf"(\(superseded \d{{4}}-\d\d-\d\d): {re.escape(successor)}\)")
+
+
+def named_successor(text: str) -> str | None:
+    """What took the place of a struck-out fact, as markdown, if its note tells."""
+    found = _SUCCESSOR.search(text)
+    return found[1] if found else None
+
+
+def without_notes(content: str) -> str:
+    """A paragraph's source, without the notes in it."""
+    return _NOTE.sub("~~", content) if "~~" in content else content
+
+
+def struck(source: str) -> tuple[int, int, str | None] | None:
+    """Where the words of a fact stand that is struck out as a whole, and the date it gives.
+
+    None for any text that is not of the two forms above.
+    """
+    if not source.startswith("~~"):
+        return None
+    note = _NOTE_BEGINS.search(source, 3)
+    if note and source.endswith(")"):
+        return 2, note.start(), note[1]
+    closed = source.find("~~", 3)
+    return (2, closed, None) if closed == len(source) - 2 else None
+
+
+def strike_out(passage: str, note: str) -> str | None:
+    """A list item with what is nested in it, or a paragraph, struck out; the note comes after its
+    first words. None for a block of another kind; read the result to see that it counts as struck.
+    """
+    tokens = PARSER.parse(passage)
+    if {token.type for token in tokens if token.nesting >= 0} - _STRIKABLE:
+        return None
+    starts = [*line_starts(passage), len(passage)]
+    result = passage
+    spans = [token.map for token in tokens if token.type == "inline" and token.map]
+    for number, (first, last) in reversed(list(enumerate(spans))):
+        begin = starts[first]
+        markers = MARKERS.match(passage, begin)
+        begin = markers.end() if markers else begin
+        stop = len(passage[: starts[last]].rstrip())
+        said = passage[begin:stop]
+        tail = f" {note}" if number == 0 else ""
+        if number == 0 or not said.startswith("~~"):
+            result = f"{result[:begin]}~~{said}~~{tail}{result[stop:]}"
+    return result
+
+
+_SPECIAL = re.compile(r"[\\`*_<]|~~|\]\(|&#?\w{1,32};")
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|big|br|center|cite|code|dd|del|details|div|dl|dt|em|font|h[1-6]|hr|i|img|ins"
+    r"|kbd|li|mark|ol|p|pre|q|s|small|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead"
+    r"|tr|tt|u|ul|var)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|$)")
+_MARKERS = re.compile(r"^[ \t>*+-]+", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The words of a unit. `struck`: all of it is struck out; `until` is the date it gives."""
+
+    text: str
+    struck: bool = False
+    until: str | None = None
+
+
+def plain(text: str) -> str:
+    """The words of a piece of markdown: no emphasis, link targets, ticks, markers or comments."""
+    return words_of(PARSER.parse(text), text).text
+
+
+def is_struck(text: str) -> bool:
+    """Whether a piece of markdown is a fact that was struck out as a whole."""
+    return words_of(PARSER.parse(text), text).struck
+
+
+def words_of(tokens: Sequence[Token], text: str) -> Plain:
+    """The words of block tokens; `text` is their source, taken where nesting is too deep."""
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):
+        return Plain(_squeeze(_MARKERS.sub("", text)))
+    parts = list(_parts(tokens))
+    struck = bool(parts) and all(part.struck for part in parts)
+    said = [part.text for part in parts if struck or not part.struck]
+    until = next((part.until for part in parts if part.until), None)
+    return Plain("\n".join(filter(None, said)), struck, until if struck else None)
+
+
+def _parts(tokens: Iterable[Token]) -> Iterable[Plain]:
+    """Each block's words; a table's row is one line, its cells parted by commas."""
+    row: list[str] | None = None
+    in_item = False
+    number = ""
+    for token in tokens:
+        match token.type:
+            case "list_item_open":
+                in_item = True
+                number = f"{token.info}. " if len(token.info) > 2 else ""  # 4711. is no ordinal
+            case "tr_open":
+                row = []
+            case "tr_close":
+                yield Plain(", ".join(filter(None, row or ())))
+                row = None
+            case "inline":
+                content = token.content
+                if in_item:
+                    content = number + _CHECKBOX.sub("", content, count=1)
+                in_item = False
+                if row is None:
+                    if content.strip():
+                        yield inline_words(content)
+                else:
+                    row.append(inline_words(content).text)
+            case "fence" | "code_block":
+                in_item = False
+                yield Plain(token.content.strip())
+            case "html_block":
+                if words := html_words(token.content):
+                    yield Plain(words)
+
+
+def html_words(source: str) -> str:
+    """The words of an HTML block, without comments and tags."""
+    return _squeeze(_TAG.sub(" ", without_comments(source)))
+
+
+def without_comments(source: str) -> str:
+    """The text without `<!-- … -->`; one that is never closed is text."""
+    return "".join(source[start:end] for start, end in shown(source, 0, len(source)))
+
+
+def shown(source: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The ranges between `start` and `end` that are no comment."""
+    while (opened := source.find("<!--", start, end)) >= 0:
+        closed = source.find("-->", opened + 4, end)
+        if closed < 0:
+            break
+        yield start, opened
+        start = closed + 3
+    yield start, end
+
+
+def inline_words(content: str) -> Plain:
+    """The words of one paragraph's source, and whether it is a fact that was struck out.
+
+    `~~old~~ (superseded DATE: successor)` says the old words, struck; words struck out inside a
+    longer paragraph are left out of it.
+    """
+    content = content.strip()
+    if not _SPECIAL.search(content):
+        return Plain(_squeeze(content))
+    if found := struck(content):
+        start, end, until = found
+        return Plain(" ".join(filter(None, _visible(content[start:end]))), True, until)
+    standing, gone = _visible(without_notes(content))
+    if standing or gone:
+        return Plain(standing or gone, struck=not standing)
+    return Plain(_squeeze(without_comments(content)))
+
+
+def _visible(content: str) -> tuple[str, str]:
+    """The words that stand, and those that are struck out."""
+    tokens: list[Token] = []
+    PARSER.inline.parse(content, PARSER, {}, tokens)
+    standing: list[str] = []
+    gone: list[str] = []
+    said = standing
+    marks: list[str] = []
+    for token in tokens:
+        match token.type:
+            case "em_open" | "strong_open":
+                inside_word = bool(said) and said[-1][-1:].isalnum()
+                marks.append(token.markup if inside_word else "")  # 2*3*4 is not 234
+                said.append(marks[-1])
+            case "em_close" | "strong_close":
+                said.append(marks.pop())
+            case "s_open":
+                said = gone
+                said.append(" ")
+            case "s_close":
+                said = standing
+            case "softbreak" | "hardbreak":
+                said.append(" ")
+            case "html_inline":
+                said.append(_shown_tag(token.content))
+            case _:
+                said.append(token.content)
+    return _squeeze("".join(standing)), _squeeze("".join(gone))
+
+
+def _shown_tag(tag: str) -> str:
+    """Nothing for a comment or a tag of HTML; `List<int>` keeps its own."""
+    if tag.startswith("<!--"):
+        return ""
+    return _TAG.sub(" " if tag.lower().startswith("<br") else "", tag)
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
