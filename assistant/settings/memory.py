@@ -53,9 +53,6 @@ class IndexSettings(Table):
     """Chroma's tenant."""
     database: str = "default_database"
     """Chroma's database."""
-    embedded_chunks: int = Field(default=250_000, ge=0)
-    """So many chunks Chroma holds inside the workspace, and in memory: about 2.3 kB for each. The
-    vectors of a larger memory are scanned; a server takes any number."""
 
 
 class DaemonSettings(Table):

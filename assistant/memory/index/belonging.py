@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assistant.disk import storage
-from assistant.memory.index.chroma.base import collection_name
+from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.sqlite.database import SCHEMA_VERSION
 
 MANIFEST = "manifest.json"

@@ -13,8 +13,8 @@ from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.ahead import kept_for
 from assistant.memory.index.belonging import IndexFiles, belongs
 from assistant.memory.index.corpus import Corpus
+from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.examining import Examination, are_large, drop_unless_whole
-from assistant.memory.index.nearest.dense import DenseIndex
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.database import CatalogDamaged
 from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place

@@ -5,7 +5,7 @@ from typing import Any
 
 from assistant.errors import LedgerError
 from assistant.memory.index.belonging import owner_of
-from assistant.memory.index.chroma.base import collection_name
+from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.store import IndexStore
 from assistant.memory.state import ServerCollection
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.nearest.scan import Scan
 from assistant.memory.index.sqlite.columns import Layout, Rows
 from assistant.memory.index.sqlite.snapshots import Snapshot
 from assistant.memory.index.store import IndexStore
+from assistant.memory.index.vectors import Scan
 from assistant.memory.search.ranking import UNKNOWN_SCRIPT
 from assistant.memory.text.language import language_of
 

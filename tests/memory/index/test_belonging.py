@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.index.belonging import MANIFEST, IndexFiles, belongs, owner_of
-from assistant.memory.index.chroma.base import collection_name
+from assistant.memory.index.chroma import collection_name
 
 
 @pytest.fixture

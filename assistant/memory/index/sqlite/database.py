@@ -15,7 +15,7 @@ from secrets import token_hex
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.sqlite.snapshots import Snapshots
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -30,7 +30,7 @@ CREATE TABLE parts (
   size INTEGER NOT NULL, lines INTEGER NOT NULL, chunks INTEGER NOT NULL,
   seal BLOB NOT NULL, section TEXT NOT NULL);
 CREATE INDEX parts_by_source ON parts (source, position);
-CREATE TABLE layouts (part INTEGER PRIMARY KEY, layout BLOB NOT NULL, signs BLOB NOT NULL);
+CREATE TABLE layouts (part INTEGER PRIMARY KEY, layout BLOB NOT NULL);
 CREATE TABLE repeats (id TEXT PRIMARY KEY, first TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX repeats_by_first ON repeats (first);
 CREATE TABLE sections (

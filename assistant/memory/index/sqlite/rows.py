@@ -16,9 +16,8 @@ from assistant.memory.index.sqlite import vocabulary
 from assistant.memory.index.sqlite.columns import pack
 from assistant.memory.index.sqlite.parts import KnownPart, Update, known_parts, replace_parts
 from assistant.memory.index.sqlite.postings import PostingsWriter, Tokenizer, searchable
-from assistant.memory.index.sqlite.signs import pack_signs
 from assistant.memory.index.sqlite.stored import crc, said
-from assistant.memory.index.sqlite.vector_cache import matrix, vector_ids, vector_key
+from assistant.memory.index.sqlite.vector_cache import vector_ids, vector_key
 from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.standing import path_words, standing
@@ -227,23 +226,15 @@ class SourceWriter:
         )
 
     def _lay_out(self, parts: Sequence[int], before: Sequence[KnownPart]) -> None:
-        """Write the packed layout of these parts, which take the place of those before, and the
-        signs of its vectors."""
+        """Write the packed layout of these parts, which take the place of those before."""
         self._db.executemany("DELETE FROM layouts WHERE part = ?", [(part.id,) for part in before])
         for part in QUESTIONS.between(parts):
             rows = self._db.execute(
-                "SELECT c.rowid, section, vector, plain, length, status, date, until, v.value"
-                " FROM chunks c JOIN vectors v ON v.id = c.vector WHERE part = ? ORDER BY ordinal",
+                "SELECT rowid, section, vector, plain, length, status, date, until"
+                " FROM chunks WHERE part = ? ORDER BY ordinal",
                 (part,),
             ).fetchall()
-            self._db.execute(
-                "INSERT INTO layouts (part, layout, signs) VALUES (?, ?, ?)",
-                (
-                    part,
-                    pack([row[:-1] for row in rows]),
-                    pack_signs(matrix([row[-1] for row in rows])),
-                ),
-            )
+            self._db.execute("INSERT INTO layouts (part, layout) VALUES (?, ?)", (part, pack(rows)))
 
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:

@@ -17,11 +17,10 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.columns import Layout, layout_of, unpack
 from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sqlite.packed import Arrays, Packed
+from assistant.memory.index.sqlite.packed import Packed
 from assistant.memory.index.sqlite.parts import NewPart, Update
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
-from assistant.memory.index.sqlite.signs import unpack_signs
 from assistant.memory.index.sqlite.vector_cache import vector_key
 from assistant.memory.text.chunk import Chunk
 from tests.memory.index.reading import all_vectors, headings, of_source
@@ -132,7 +131,6 @@ def test_the_layout_is_in_document_order(catalog: Catalog) -> None:
 def test_a_layout_put_together_is_the_one_read_anew(catalog: Catalog) -> None:
     """Files come, grow, shrink, are emptied and go, several between two looks."""
     draw = random.Random(5)
-    signs = Packed("signs", _columns_of_signs)
     for _ in range(25):
         for name in draw.sample("abcdefg", draw.choice((1, 1, 3))):
             said = [f"{'Ann' if n % 2 else 'Bob'}: {name}{n}?" for n in range(draw.randrange(9))]
@@ -141,17 +139,10 @@ def test_a_layout_put_together_is_the_one_read_anew(catalog: Catalog) -> None:
             catalog.delete_source("c")
         with catalog.database.using() as db:
             anew = layout_of(catalog.generation, *Packed("layout", unpack).read(db))
-            kept_signs, read_signs = signs.read(db), Packed("signs", _columns_of_signs).read(db)
-        np.testing.assert_array_equal(kept_signs[1][0], read_signs[1][0])
-        assert kept_signs[0] == read_signs[0]
         for field in dataclasses.fields(Layout):
             kept, read = getattr(catalog.layout(), field.name), getattr(anew, field.name)
             np.testing.assert_array_equal(kept, read, field.name)
     assert catalog.layout().turn.any()
-
-
-def _columns_of_signs(packed: bytes, count: int) -> Arrays:
-    return (unpack_signs([packed], count),)
 
 
 def test_an_empty_catalog_answers(catalog: Catalog) -> None:

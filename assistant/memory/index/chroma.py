@@ -1,0 +1,483 @@
+"""Chroma: the nearest vectors, embedded in the workspace or on a server.
+
+Chroma holds nothing that the catalog does not: ids and vectors, no text, no place. So there is one
+rule for whatever is wrong with it: `reset` throws it away, and it is filled again from the catalog
+without embedding anything. This is the only import of chromadb.
+"""
+
+import contextlib
+import ctypes
+import http.client
+import json
+import os
+import shutil
+import sys
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import ModuleType
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.disk import storage
+from assistant.errors import AssistantError, MemoryFailure
+from assistant.memory.embedding.embedder import Vectors
+from assistant.settings.memory import IndexSettings
+
+BATCH = 1000
+"""Ids deleted or vectors sent at once. Chroma's own limit may be lower."""
+PREFIX = "assistant-"
+"""What the names of our collections begin with."""
+SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 200}}
+PART_SECONDS = 30.0
+"""How long a server may be silent within one answer. Chroma would wait for ever."""
+SOON, LONG = 0.5, 60.0
+PATIENCE = {"query": SOON, "count": 2.0, "probe": SOON}
+"""Seconds for each operation of a server; for any other `LONG`."""
+HEARTBEAT = "/api/v2/heartbeat"
+"""What a server answers without a token."""
+CURE = "Start it, or remove index.url from the configuration"
+CLOSED = "the index is closed"
+
+_TRACED = "CHROMA_OTEL_GRANULARITY"
+"""With this in the environment Chroma reports what it does to a collector."""
+_EXPORTER = "opentelemetry.exporter.otlp.proto.grpc.trace_exporter"
+_M_PERTURB, _FILLED_WITH = -6, 0xA5
+_UNUSABLE = {"InvalidArgumentError", "InvalidDimensionException", "NotFoundError"}
+_FORBIDDEN = {"ChromaAuthError", "AuthorizationError"}
+"""Chroma's errors, by name: nothing is imported to look at one."""
+
+Client = Any
+"""Chroma's own annotations leave out what its clients can do, `close` among it."""
+Belongs = Mapping[str, str | int]
+"""What tells the vectors of a workspace and a model from all others."""
+_T = TypeVar("_T")
+_Outcome = tuple[Any, BaseException | None]
+
+
+class VectorsDamaged(MemoryFailure):
+    """Chroma's data cannot be used; `reset` and fill it again."""
+
+
+class VectorStore(ABC):
+    """The vectors of one workspace by one embedding model. Thread-safe; one process at a time.
+
+    The first operation opens it, which takes a second for the import of chromadb alone: `ready`
+    tells whether that is done. All operations raise MemoryFailure when a server does not answer,
+    and VectorsDamaged when the data cannot be used.
+    """
+
+    def __init__(self, belongs: Belongs) -> None:
+        self._belongs = belongs
+        self._name = collection_name(belongs)
+        self._lock = threading.RLock()
+        self._client: Client = None
+        self._collection: Client = None
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is open."""
+        return self._collection is not None
+
+    def wait(self) -> None:
+        """Open it, unless it is open."""
+        if self.ready:
+            return
+        with self._lock:
+            self._check_open()
+            if not self.ready:
+                self._open()
+
+    def probe(self) -> None:  # noqa: B027
+        """Raise MemoryFailure, soon, if a server does not answer; opens nothing."""
+
+    def lost(self) -> bool:
+        """Whether someone deleted the data while it was open, as far as can be seen at no cost."""
+        return False
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Throw all vectors away; ready to be filled."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the data, so that another process may open it."""
+
+    def upsert(self, ids: Sequence[str], vectors: Vectors) -> None:
+        """Put vectors under ids, new or not."""
+        for rows in self._batches(len(ids)):
+            self._call("upsert", ids=list(ids[rows]), embeddings=vectors[rows])
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove ids; one that is not there is none."""
+        for rows in self._batches(len(ids)):
+            self._call("delete", ids=list(ids[rows]))
+
+    def query(self, vector: NDArray[np.float32], limit: int) -> tuple[list[str], Vectors]:
+        """The nearest ids, best first, and their cosine similarity."""
+        found = self._call(
+            "query", query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"]
+        )
+        with self._translated():
+            similarity = 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
+            return list(map(str, found["ids"][0])), similarity
+
+    def count(self) -> int:
+        """The number of vectors."""
+        found = self._call("count")
+        with self._translated():
+            return int(found)
+
+    def ids(self) -> list[str]:
+        """Every id, in no order."""
+        found: list[str] = []
+        while part := self._call("get", include=[], limit=BATCH, offset=len(found))["ids"]:
+            found += part
+        return found
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Make the client and the collection; raises what the operations raise."""
+
+    @abstractmethod
+    def _fault(self, error: BaseException) -> MemoryFailure:
+        """What something that chromadb raises means here."""
+
+    def _run(self, operation: str, call: Callable[[], _T]) -> _T:
+        return call()
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (AssistantError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of Chroma's native part is no Exception
+            raise self._fault(error) from error
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryFailure(CLOSED)
+
+    def _batches(self, total: int) -> Iterator[slice]:
+        if not total:
+            return
+        self.wait()
+        client = self._client
+        self._check_open()
+        with self._translated():
+            size = min(BATCH, self._run("limits", client.get_max_batch_size))
+        for start in range(0, total, size):
+            yield slice(start, start + size)
+
+    def _call(self, operation: str, **arguments: Any) -> Any:
+        self.wait()  # no lock: a query need not wait for an upsert that persists for seconds
+        collection = self._collection
+        if collection is None:
+            raise MemoryFailure(CLOSED)
+        with self._translated():
+            return self._run(operation, lambda: getattr(collection, operation)(**arguments))
+
+
+class EmbeddedStore(VectorStore):
+    """The vectors of a workspace in a directory of its own.
+
+    What an exit that was not clean left there is not opened, as it may end this process too.
+    """
+
+    def __init__(self, directory: Path, belongs: Belongs) -> None:
+        super().__init__(belongs)
+        self._directory = directory
+        self._home = _inode(directory.parent)
+        self._inode: int | None = None
+
+    def lost(self) -> bool:
+        return self.ready and _inode(self._directory / "chroma.sqlite3") != self._inode
+
+    def reset(self) -> None:
+        with self._lock:
+            self._check_open()
+            self._release()
+            self._discard()
+            self._open()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            whole = self.ready and not self.lost()
+            self._release()
+            if whole:
+                self._marker.unlink(missing_ok=True)
+
+    @property
+    def _marker(self) -> Path:
+        """There while it is open, and after an exit that was not clean."""
+        return self._directory.with_name(f"{self._directory.name}.open")
+
+    def _open(self) -> None:
+        _load()
+        with self._translated():
+            if self._home is None:  # nobody has made it yet
+                storage.private_directory(self._directory)
+                self._home = _inode(self._directory.parent)
+            if _inode(self._directory.parent) != self._home:
+                raise MemoryFailure("the workspace is gone")
+            if self._marker.exists():
+                self._discard()
+            storage.private_directory(self._directory)
+            self._marker.touch(mode=storage.PRIVATE_FILE)
+            self._client = _embedded_client(self._directory)
+            collection = self._client.get_or_create_collection(
+                self._name, embedding_function=None, configuration=SPACE
+            )
+            self._inode = _inode(self._directory / "chroma.sqlite3")
+            self._collection = collection
+
+    def _discard(self) -> None:
+        with storage.reported("deleted", self._directory):
+            shutil.rmtree(self._directory, ignore_errors=not self._directory.exists())
+        self._marker.unlink(missing_ok=True)
+
+    def _release(self) -> None:
+        client, self._client, self._collection = self._client, None, None
+        if client is not None:
+            with self._translated():
+                client.close()
+
+    def _fault(self, error: BaseException) -> MemoryFailure:
+        return VectorsDamaged(f"Chroma's data cannot be used: {error}")
+
+
+class ServerStore(VectorStore):
+    """The vectors of a workspace in a collection of a server, which may be down, hang, be wiped or
+    answer anything at all.
+
+    Each call has a deadline. What hangs is left to a thread of its own, so that neither a question
+    nor the end of this process waits for it.
+    """
+
+    def __init__(self, settings: IndexSettings, belongs: Belongs, index: Path) -> None:
+        """`index` is where the catalog lies that the vectors are of."""
+        super().__init__(belongs)
+        assert settings.url is not None
+        self.url = settings.url
+        self._settings = settings
+        self._index = index
+        self._waiting: set[SimpleQueue[_Outcome]] = set()
+
+    def probe(self) -> None:
+        with self._translated():
+            self._run("probe", self._heartbeat)
+
+    def reset(self) -> None:
+        with self._lock:
+            self._wait_soon()
+            with contextlib.suppress(VectorsDamaged), self._translated():
+                self._run("reset", lambda: self._client.delete_collection(self._name))
+            self._open()
+
+    def close(self) -> None:
+        self._closed = True
+        for waiting in list(self._waiting):
+            waiting.put((None, MemoryFailure(CLOSED)))
+        with self._lock:
+            self._release()
+
+    def collections(self) -> list[tuple[str, dict[str, Any], int]]:
+        """Each collection of ours, of any workspace: its name, whose it is, and its size."""
+        self._wait_soon()
+
+        def listed() -> list[tuple[str, dict[str, Any], int]]:
+            return [
+                (each.name, dict(each.metadata or {}), int(each.count()))
+                for each in self._client.list_collections()
+                if each.name.startswith(PREFIX)
+            ]
+
+        with self._translated():
+            return self._run("collections", listed)
+
+    def drop(self, name: str) -> None:
+        """Remove a collection of ours; one that is not there is none."""
+        self._wait_soon()
+        with contextlib.suppress(VectorsDamaged), self._translated():
+            self._run("drop", lambda: self._client.delete_collection(name))
+
+    def _wait_soon(self) -> None:
+        """`wait`; raises MemoryFailure soon if a server that was open answers no more."""
+        if self.ready:
+            self.probe()
+        self.wait()
+
+    def _open(self) -> None:
+        """Put another client in the place of the one there is, without a moment between them."""
+        self.probe()
+        _load()
+
+        def collection_of(client: Client) -> Any:
+            try:
+                return client.get_or_create_collection(
+                    self._name,
+                    embedding_function=None,
+                    configuration=SPACE,
+                    metadata={**self._belongs, "index": str(self._index)},
+                )
+            except BaseException:
+                _close_server_client(client)
+                raise
+
+        with self._translated():
+            client = self._run("open", lambda: _server_client(self._settings))
+            collection = self._run("open", lambda: collection_of(client))
+        self._release()
+        self._client, self._collection = client, collection
+
+    def _release(self) -> None:
+        client, self._client, self._collection = self._client, None, None
+        if client is not None:
+            with contextlib.suppress(Exception):  # nothing is asked of it any more
+                _close_server_client(client)
+
+    def _heartbeat(self) -> None:
+        url = urlsplit(self.url)
+        secure = url.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        port = url.port or (443 if secure else 8000)
+        connection = kind(url.hostname or "localhost", port, timeout=SOON)
+        with contextlib.closing(connection):
+            connection.request("GET", HEARTBEAT)
+            answer = connection.getresponse()
+            body = answer.read(1000)
+        if answer.status != http.client.OK or "heartbeat" not in str(json.loads(body)):
+            raise ValueError(f"no Chroma server: {answer.status} {answer.reason}")
+
+    def _run(self, operation: str, call: Callable[[], _T]) -> _T:
+        self._check_open()
+        answered: SimpleQueue[_Outcome] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                answered.put((call(), None))
+            except BaseException as error:  # carried to the thread that waits
+                answered.put((None, error))
+
+        self._waiting.add(answered)
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            result, failure = answered.get(timeout=PATIENCE.get(operation, LONG))
+        except Empty:
+            raise TimeoutError("it hangs") from None
+        finally:
+            self._waiting.discard(answered)
+        if failure is not None:
+            raise failure
+        return result  # type: ignore[no-any-return]
+
+    def _fault(self, error: BaseException) -> MemoryFailure:
+        name = type(error).__name__
+        if name in _UNUSABLE:
+            return VectorsDamaged(f"the Chroma server at {self.url} lost the vectors")
+        if isinstance(error, TimeoutError) or name.endswith("Timeout"):  # httpx has its own
+            complaint = "does not answer in time"
+        elif isinstance(error, OSError) or "connect" in str(error).casefold():
+            complaint = "cannot be reached"
+        elif name in _FORBIDDEN:
+            complaint = "does not take the token"
+        else:
+            complaint = "answers what no Chroma server does"
+        return MemoryFailure(f"the Chroma server at {self.url} {complaint}", CURE)
+
+
+def collection_name(belongs: Belongs) -> str:
+    """The name of the collection of a workspace and a model."""
+    return f"{PREFIX}{sha256(json.dumps(dict(belongs), sort_keys=True).encode()).hexdigest()[:32]}"
+
+
+def _load() -> None:
+    """Import chromadb, which takes a second, without what would report on it over gRPC, 12 MB,
+    unless it is told to."""
+    wanted = any(name.upper() == _TRACED for name in os.environ)
+    if wanted or _EXPORTER in sys.modules or "chromadb" in sys.modules:
+        import chromadb
+
+        return
+    sys.modules[_EXPORTER] = placeholder = ModuleType(_EXPORTER)
+    vars(placeholder)["OTLPSpanExporter"] = None
+    try:
+        import chromadb  # noqa: F401
+    finally:
+        del sys.modules[_EXPORTER]  # for who really wants it
+
+
+def _embedded_client(directory: Path) -> Client:
+    """Embedded Chroma on a directory.
+
+    Its hnswlib writes memory to its files as it was given it, unused places too: a vector that was
+    purged would lie there again. So what is freed is overwritten from here on, and what is given.
+    """
+    import chromadb
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # another C library, which has no such option
+            ctypes.CDLL(None).mallopt(_M_PERTURB, _FILLED_WITH)
+    try:
+        return chromadb.PersistentClient(str(directory), _quiet())
+    except BaseException:
+        # Chroma keeps the half-started system, and would give it to the next who opens the path.
+        SharedSystemClient.clear_system_cache()
+        raise
+
+
+def _server_client(settings: IndexSettings) -> Client:
+    """A client of the server that is set; making one asks the server a few things."""
+    import chromadb
+
+    assert settings.url is not None
+    url = urlsplit(settings.url)
+    key = os.environ.get(settings.api_key_env or "")
+    client = chromadb.HttpClient(
+        host=url.hostname or "localhost",
+        port=url.port or (443 if url.scheme == "https" else 8000),
+        ssl=url.scheme == "https",
+        headers={"x-chroma-token": key} if key else None,
+        settings=_quiet(),
+        tenant=settings.tenant,
+        database=settings.database,
+    )
+    for session in _sessions(client):
+        session.timeout = PART_SECONDS
+    return client
+
+
+def _close_server_client(client: Client) -> None:
+    """Close it with its connections, which Chroma leaves open."""
+    client.close()
+    for session in _sessions(client):
+        session.close()
+
+
+def _sessions(client: Client) -> list[Any]:
+    """The HTTP connections of a server's client, and of the client within it."""
+    return [each._server._session for each in (client, client._admin_client)]
+
+
+def _quiet() -> Any:
+    """No telemetry, and deaf to any `.env` in the current directory."""
+    from chromadb.config import Settings
+
+    return Settings(_env_file=None, anonymized_telemetry=False)  # type: ignore[call-arg]
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None

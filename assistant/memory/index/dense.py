@@ -1,0 +1,309 @@
+"""The nearest chunks by vector: Chroma is asked where it is in step with the catalog, else the
+catalog's own vectors are scanned.
+
+The catalog's outbox names what Chroma was not told yet; a thread tells it in small slices, since
+Chroma's native part keeps Python's lock while it takes vectors in. Whatever is wrong with Chroma,
+it is thrown away and filled again, behind the answers.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import AssistantError, MemoryFailure
+from assistant.memory.base import Progress, no_progress
+from assistant.memory.index.chroma import (
+    Belongs,
+    EmbeddedStore,
+    ServerStore,
+    VectorsDamaged,
+    VectorStore,
+)
+from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.sqlite.columns import Rows
+from assistant.memory.index.vectors import EXACT, Scan
+from assistant.memory.precedence import QUESTIONS
+from assistant.memory.state import ServerStatus
+from assistant.settings.memory import IndexSettings
+
+SLICE = 50
+"""Operations told to Chroma at once: a question beside it waits for one slice, some 50 ms."""
+SHORTLY = 0.05
+"""Seconds that a question waits until Chroma was told the last few changes."""
+HEAD_START = 0.3
+"""Seconds after the first refresh in which questions are answered before Chroma is imported; the
+import keeps Python's lock, and an answer beside it takes as long as the import itself."""
+RETRY_SECONDS = (1.0, 2.0, 5.0)
+"""How long a server that failed is left alone, at first and later."""
+LOOK_SECONDS = 15.0
+"""How often a server is compared with the catalog: another may have taken its place."""
+SAMPLE, ITSELF, FOUND_SHARE = 32, 0.999, 0.8
+"""So many vectors are looked for once Chroma is open; so many of them must find themselves (a graph
+misses one now and then), at this cosine."""
+MOST_COSINE = 1.01
+"""Rounding aside, no cosine is larger, or less than its negative."""
+STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
+FILLING = "Filling the vector index"
+GONE = "The vector index was gone; it was filled again from the cache"
+
+Nearest = tuple[Rows, NDArray[np.float32]]
+"""Row ids of the catalog and their cosine similarity, best first."""
+
+
+class DenseIndex:
+    """Nearest chunks by vector, of a Chroma that is kept up. Thread-safe; owns a thread and Chroma
+    until `close`."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        directory: Path,
+        settings: IndexSettings,
+        belongs: Belongs,
+        notify: Callable[[str], None],
+    ) -> None:
+        """`directory` is for the embedded store; `notify` takes lines for the owner."""
+        self.scan = Scan(catalog)
+        """What answers where Chroma does not, and among some chunks only."""
+        self.trouble = ""
+        """Why the server is not asked, in one line, while that is so."""
+        self._catalog = catalog
+        self._server = ServerStore(settings, belongs, directory.parent) if settings.url else None
+        self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
+        self._notify = notify
+        self._delivering = threading.RLock()
+        self._in_step = threading.Event()
+        """Set while Chroma holds what the catalog holds, as far as is known."""
+        self._compared = False
+        self._failures = 0
+        self._wake, self._closing = threading.Event(), threading.Event()
+        self._emptying = threading.Event()
+        """Set while somebody waits to throw Chroma's data away: to go on filling it is in vain."""
+        self._probed = self._server is None
+        self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
+        self._thread.start()
+
+    def nearest(self, vector: NDArray[np.float32], limit: int) -> Nearest:
+        """The nearest chunks to a unit vector, at most `limit`, of the catalog as it is now."""
+        if not self._probed:  # see, before the first question, whether a server is there at all
+            self._probed = True
+            try:
+                self._store.probe()
+            except MemoryFailure as error:
+                self._failed(error)
+        few = self._compared and 0 < self._catalog.outbox.size <= SLICE
+        if few and self._catalog.count() > EXACT:
+            self._in_step.wait(SHORTLY)
+        if self._in_step.is_set() and not self._catalog.outbox.size:
+            try:
+                if (found := self._by_chroma(vector, limit)) is not None:
+                    if self._catalog.count() > EXACT:
+                        self.scan.release()
+                    return found
+            except MemoryFailure as error:
+                self._failed(error)
+                self._wake.set()
+        places, cosines = self.scan.nearest(vector, limit)
+        return self._catalog.layout().rowid[places], cosines
+
+    def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
+        """Chroma's answer; None if it is of another state than this thread sees."""
+        ids, cosines = self._store.query(vector, limit)
+        if len(ids) != len(cosines) or not np.all(np.abs(cosines) <= MOST_COSINE):
+            raise VectorsDamaged("The vector index answers what it was not told")
+        rows = self._catalog.rowids(ids)
+        if len(rows) < min(limit, len(self._catalog.layout())):
+            if not self._in_step.is_set() or not self._catalog.is_latest:
+                return None
+            if len(rows) < FOUND_SHARE * min(limit, len(self._catalog.layout())):
+                raise VectorsDamaged("The vector index does not match the catalog")
+        near = dict(zip(ids, cosines.tolist(), strict=True))
+        found = np.array(list(rows.values()), dtype=np.int64)
+        cosines = np.array([near[id_] for id_ in rows], dtype=np.float32)
+        best = np.lexsort((found, -cosines))[:limit]
+        return found[best], cosines[best]
+
+    # The server
+
+    def status(self) -> ServerStatus | None:
+        """The server, which is asked how many vectors it has; None if there is none."""
+        if self._server is None:
+            return None
+        waiting, lacks = self._catalog.outbox.size, 0
+        if not self.trouble:
+            try:
+                lacks = self._catalog.count() - self._server.count()
+            except MemoryFailure as error:
+                self._failed(error)
+                lacks = self._catalog.count() if isinstance(error, VectorsDamaged) else waiting
+        if self.trouble or lacks > waiting:
+            self._in_step.clear()
+            self._compared = False
+            self._wake.set()
+        return ServerStatus(self._server.url, max(lacks, waiting), self.trouble)
+
+    def server(self) -> ServerStore:
+        """The server. Raises MemoryFailure if none is set."""
+        if self._server is None:
+            raise MemoryFailure(
+                "Chroma's data lies in the workspace", "`index.url` in the configuration sets one"
+            )
+        return self._server
+
+    # Keeping up
+
+    def deliver(self) -> None:
+        """Have Chroma told of what changed, in the background; costs a stat."""
+        if self._store.lost():
+            self._notify(GONE)
+        if self._store.lost() or not self._compared:
+            self._in_step.clear()
+            self._compared = False
+        elif self._catalog.outbox.size:
+            self._in_step.clear()
+        else:
+            return
+        if not self.trouble:
+            self._wake.set()
+
+    def drain(self, progress: Progress = no_progress) -> None:
+        """Return when Chroma holds exactly what the catalog does, filled anew if need be.
+
+        Raises MemoryFailure when a Chroma server does not answer.
+        """
+        with self._delivering:
+            try:
+                try:
+                    self._fill(progress)
+                except VectorsDamaged as error:
+                    if not self._store.lost():
+                        self._notify(f"{_sentence(error)}; it was filled again from the cache")
+                    self.refill()
+                    self._fill(progress)
+            except MemoryFailure as error:
+                self._failed(error)
+                raise
+            self._failures, self.trouble = 0, ""
+
+    def settle(self, progress: Progress = no_progress) -> None:
+        """`drain`; but of a server that does not answer `trouble` tells, and it is filled later."""
+        try:
+            self.drain(progress)
+        except MemoryFailure:
+            if self._server is None:
+                raise
+
+    def refill(self) -> None:
+        """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache.
+
+        Raises MemoryFailure when a Chroma server does not answer; it is still told everything.
+        """
+        self._emptying.set()
+        with self._delivering:
+            self._emptying.clear()
+            self._in_step.clear()
+            self._compared = False
+            self._catalog.outbox.tell_all()
+            self._store.reset()
+
+    def count(self) -> int:
+        """The number of vectors Chroma holds."""
+        return self._store.count()
+
+    def close(self) -> None:
+        """Let go of Chroma; what it was not told waits in the catalog."""
+        self._closing.set()
+        self._wake.set()
+        if self._server is not None:  # what hangs there is not waited for
+            self._server.close()
+        self._thread.join()
+        self._store.close()
+
+    def _fill(self, progress: Progress) -> None:
+        """Tell Chroma all that is pending, and see that it holds what the catalog does."""
+        if self.trouble:
+            self._store.probe()
+        self._store.wait()
+        if self._store.lost():
+            raise VectorsDamaged("The vector index is gone")
+        outbox = self._catalog.outbox
+        if not self._compared and not self._store.count() and outbox.size < self._catalog.count():
+            outbox.tell_all()
+            self._notify(GONE)
+        done, total = 0, outbox.size
+        while not (self._closing.is_set() or self._emptying.is_set()):
+            pending = outbox.pending(SLICE)
+            if not pending.mark:
+                break
+            QUESTIONS.give_way()
+            self._store.upsert(pending.ids, pending.vectors)
+            self._store.delete(pending.gone)
+            outbox.done(pending.mark)
+            done += len(pending)
+            if total > SLICE:
+                progress(FILLING, min(done, total), total)
+        else:
+            return
+        if not self._compared:
+            self._compare()
+            self._compared = True
+        self._in_step.set()
+        if outbox.size:  # written meanwhile
+            self._in_step.clear()
+            self._wake.set()
+
+    def _compare(self) -> None:
+        """As many vectors as there are chunks, and of a sample nearly each must find itself.
+
+        Raises VectorsDamaged.
+        """
+        catalog = self._catalog
+        if self._store.count() != catalog.count() and not catalog.outbox.size:
+            raise VectorsDamaged("The vector index does not match the catalog")
+        numbers = catalog.layout().vector
+        places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
+        found = 0
+        for vector in catalog.vectors.read(numbers[places].tolist()):
+            _, cosines = self._store.query(vector, 1)
+            found += len(cosines) > 0 and float(cosines[0]) > ITSELF
+        if found < FOUND_SHARE * len(places):
+            raise VectorsDamaged("The vector index has lost vectors")
+
+    def _failed(self, error: MemoryFailure) -> None:
+        """Leave Chroma alone until the thread has put it right."""
+        self._in_step.clear()
+        self._compared = False
+        if self._server is not None and not self._closing.is_set():
+            self.trouble = f"{_sentence(error)}; {STANDS_IN}"
+
+    def _keep_up(self) -> None:
+        while not self._closing.is_set():
+            if not self._wake.wait(self._pause()) and not self.trouble:
+                self._compared = False  # a server: it is looked at again
+            self._wake.clear()
+            if not self._store.ready:
+                self._closing.wait(HEAD_START)
+            if self._closing.is_set():
+                return
+            try:
+                with QUESTIONS.behind():
+                    self.drain()
+            except MemoryFailure:
+                self._failures += 1
+            except AssistantError:
+                continue  # a damaged catalog shows itself to the next refresh
+
+    def _pause(self) -> float | None:
+        """Seconds until a server is looked at again, however little is asked."""
+        if self._server is None:
+            return None
+        if self.trouble:
+            return RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)]
+        return LOOK_SECONDS
+
+
+def _sentence(error: AssistantError) -> str:
+    return error.message[:1].upper() + error.message[1:]
