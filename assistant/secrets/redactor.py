@@ -5,14 +5,20 @@ arguments of a tool, as it runs. Known are the values the owner registered, the 
 environment variables whose names say so, and what looks like a secret (`detection.py`).
 """
 
+import base64
 import hashlib
+import html
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from assistant.secrets.detection.detector import Detector
 from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_ins
+
+HEX_ESCAPE = re.compile("%[0-9A-F]{2}")
+B64 = base64.b64encode
 
 Place = tuple[int, int, str]
 """Where a secret stands: first character, end, and its stand-in."""
@@ -101,10 +107,26 @@ class Redactor:
 
 
 def _spellings(values: Mapping[str, str]) -> dict[str, str]:
-    """Each way that a value may be written, and its stand-in; short ones stand in any text."""
+    """Map each way that a tool may print a value to its stand-in; short values are left out."""
     return {
         spelling: stand_in_of(name)
         for name, value in values.items()
-        for spelling in (value, quote(value, safe=""), json.dumps(value)[1:-1])
         if len(value) >= SHORTEST
+        for spelling in (value, *_encodings(value))
     }
+
+
+def _encodings(value: str) -> Iterator[str]:
+    """The value in URLs, JSON, HTML, hex and, at each alignment, base64."""
+    escaped = json.dumps(value)[1:-1]
+    urls = {quote(value, safe=""), quote(value), quote_plus(value)}
+    yield from urls
+    yield from (HEX_ESCAPE.sub(lambda byte: byte[0].lower(), each) for each in urls)
+    yield from (escaped, escaped.replace("/", "\\/"), json.dumps(value, ensure_ascii=False)[1:-1])
+    yield html.escape(value)
+    data = value.encode("utf-8", "surrogatepass")
+    yield from (data.hex(), data.hex().upper())
+    for offset in range(3):  # how many of its bytes share a group with what stands before it
+        whole = data[offset : offset + (len(data) - offset) // 3 * 3]
+        if len(whole) >= SHORTEST:
+            yield from (coder(whole).decode() for coder in (B64, base64.urlsafe_b64encode))

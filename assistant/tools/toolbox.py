@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -22,7 +21,6 @@ from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all, stand_ins
 from assistant.tools.base import CORE, Plan, Question, Tool, ToolResult
-from assistant.tools.disguises import cleansed
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.rules import DENIED
 from assistant.tools.schema import compact_call, tool
@@ -153,7 +151,7 @@ class Toolbox:
 
     def cleaned(self, result: ToolResult) -> ToolResult:
         """A result without secrets, and no longer than the model is given."""
-        clean = partial(cleansed, self._redactor)
+        clean = self._redactor.redact
         return replace(result, content=cut(clean(result.content)), compact=clean(result.compact))
 
     def _done(self, name: str, plan: Plan) -> ToolResult:

@@ -43,6 +43,10 @@ _LINES = re.compile(
     r"|[^\s:#\"'/]{1,100}:(?:\d{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<pgpass>[^\s:]{4,100})$)",
     re.MULTILINE,
 )
+_WRAPPED = re.compile(
+    r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}+\r?\n)+(?:[A-Za-z0-9+/_-]{1,80}+=*)?"
+)
+"""Lines of base64, of 64 or 76 characters."""
 _PREFIXED = re.compile(r"_(?=([A-Za-z0-9]{32,200})(?!\w))")
 _PREFIX = re.compile(r"(?<![\w.-])[a-z0-9]{1,8}(?:_[a-z0-9]{1,8}){0,2}\Z")
 """What most makers of keys begin them with: `hf_`, `sk_live_`."""
@@ -81,12 +85,18 @@ class Detector:
         return _merged(found, [stand_in.span() for stand_in in taken])
 
     def _exactly(self, text: str) -> Iterator[Span]:
-        """Where the known values stand."""
-        longest = max(map(len, self._known), default=0)
-        for first in range(0, len(text) if longest else 0, STRETCH):
+        """Where the known values stand, in wrapped base64 also across the ends of lines."""
+        if not self._known:
+            return
+        longest = max(map(len, self._known))
+        for first in range(0, len(text), STRETCH):
             begin, stop = max(0, first - longest), min(first + STRETCH, len(text))
             for last, (value,) in self._values.iter(text, begin, stop):
                 yield last + 1 - len(value), last + 1, self._known[value]
+        for block in _WRAPPED.finditer(text):
+            at = [place for place in range(*block.span()) if text[place] not in "\r\n"]
+            for last, (value,) in self._values.iter("".join(text[place] for place in at)):
+                yield at[last + 1 - len(value)], at[last] + 1, self._known[value]
 
     def _in_block(self, text: str, first: int, cut: bool) -> list[Span] | None:
         """What begins within a block; None if the text was `cut` too short behind it to tell."""

@@ -11,7 +11,6 @@ from assistant.disk import storage
 from assistant.errors import ToolError
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox.bounds import Bounds, system
-from assistant.tools.shell.committed import stores
 from assistant.tools.shell.hiding import named_below
 
 MOST_HIDDEN = 1_000
@@ -26,7 +25,6 @@ def bounds(roots: Roots) -> Bounds:
     rules, directories = roots.rules, roots.directories
     hidden = rules.hidden_from_commands()
     denied = named_below(directories, hidden)
-    denied += stores(directories, hidden, denied)
     kept = named_below(directories, rules.kept_from_commands())
     if len(denied) + len(kept) > MOST_HIDDEN:
         raise ToolError(f"{len(denied) + len(kept):,} denied places are too many to be hidden")

@@ -1,6 +1,5 @@
 """What a sandboxed command can read: what is on a list, and nothing else."""
 
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -203,21 +202,6 @@ def test_files_that_a_pattern_names_are_hidden_one_by_one(
         (workspace.root / name).write_text(JEWELS)
     said = shell(deny=("*:*.pem",))("cat a.pem deep/er/b.pem deep/c.txt").content
     assert said.count(JEWELS) == 1
-
-
-@pytest.mark.parametrize("version", ["2", "4"])
-def test_what_git_tracks_of_it_is_hidden_too(
-    shell: Running, workspace: Workspace, version: str
-) -> None:
-    for name in ("open.txt", "secret/a.txt", "secret/ab.txt"):
-        (workspace.root / name).parent.mkdir(exist_ok=True)
-        (workspace.root / name).write_text(JEWELS)
-    git = ("git", "-c", f"index.version={version}", "-c", "user.name=a", "-c", "user.email=a@b.c")
-    for step in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
-        subprocess.run([*git, *step], cwd=workspace.root, check=True)
-    show = "git show HEAD:secret/ab.txt; git log -p; git grep --cached crown; git clone . /tmp/c"
-    assert JEWELS not in shell(deny=("*:secret/*",))(show).content
-    assert JEWELS in shell(deny=("*:other/*",))(show).content
 
 
 @pytest.mark.parametrize("rule", ["*:secret/*", "*:secret.txt", "*:new/secret.txt"])

@@ -1,7 +1,6 @@
-"""A secret goes into a command only with a yes, and comes out of one in no disguise."""
+"""A secret goes into a command only with a yes, and comes out in no common encoding."""
 
 import random
-import re
 import string
 import threading
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tools import PolicySettings
-from assistant.tools.disguises import cleansed
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision, Policy
@@ -22,55 +20,20 @@ from tests.tools.conftest import calling
 
 SECRETS = {
     "DOOR": "open-sesame-4711",
-    "LONG": "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYabcdef",
+    "LONG": 'wJalr/XUtnFEMI "K7MDENG" & bPxRfiCYöEXAMPLEKEYabcdef',
     "WORDS": "nine tame herons",
 }
-DISGUISES = {
-    "reversed": "rev key",
-    "base64": "base64 key",
-    "base64 within a text": 'echo "x$(cat key)yz" | base64 -w0',
-    "base64 of the reversed": "rev key | base64 -w0",
-    "base64 twice": "base64 -w0 key | base64 -w0",
-    "base64 of hex": "python3 -c \"print(open('key').read().encode().hex())\" | base64 -w0",
+ENCODINGS = {
+    "base64": "base64 -w0 key",
+    "base64 behind one byte": "(printf x; cat key; echo yz) | base64 -w0",
+    "base64 behind two bytes": "(printf xy; cat key; echo z) | base64 -w0",
+    "base64 in lines": "(seq 30; cat key; seq 30) | base64",
     "base64 for addresses": "base64 -w0 key | tr +/ -_",
-    "base32": "base32 -w0 key",
-    "hex": "python3 -c \"print(open('key').read().encode().hex())\"",
-    "capital hex": "python3 -c \"print(open('key').read().encode().hex().upper())\"",
-    "hex with colons": "python3 -c \"print(open('key').read().encode().hex(':'))\"",
-    "escaped": "od -An -v -tx1 key | tr -d '\\n' | sed 's/ /\\\\x/g'",
-    "a dump": "od -An -tx1 -v key",
-    "a dump of words": "od -An -tx2 -v key",
-    "a dump with addresses": "od -Ax -tx1z -v key",
-    "octal": "od -An -b -v key | tr -d '\\n'",
-    "decimal": "python3 -c \"print(list(open('key','rb').read()))\"",
-    "url-encoded": "python3 -c \"print(''.join(f'%{c:02X}' for c in open('key','rb').read()))\"",
-    "letter-spaced": "sed 's/./& /g' key",
-    "a letter a line": "fold -w1 key",
-    "dotted": "sed 's/./&./g' key",
-    "quoted": "python3 -c \"print(list(open('key').read()))\"",
-    "reversed and spaced": "rev key | sed 's/./& /g'",
-    "in capitals": "tr a-z A-Z < key",
-    "rot13": "tr 'A-Za-z' 'N-ZA-Mn-za-m' < key",
-    "folded": "fold -w5 key",
-    "base64 reversed": "base64 -w0 key | rev",
-    "hex of UTF-16": "iconv -t UTF-16LE key | od -An -v -tx1",
-    "base85": "python3 -c \"import base64 as b;print(b.b85encode(open('key','rb').read()))\"",
-    "uuencoded": "python3 -c \"import binascii as b;print(b.b2a_uu(open('key','rb').read()))\"",
-    "plain octal": "python3 -c \"print(*(f'{c:o}' for c in open('key','rb').read()))\"",
-    "bits": "python3 -c \"print(*(f'{c:08b}' for c in open('key','rb').read()))\"",
-    "bits in a row": "python3 -c \"print(bin(int.from_bytes(open('key','rb').read())))\"",
-    "characters of od": "od -An -c -v key | tr -d '\\n'",
-    "every second letter": "sed 's/\\(.\\)./\\1/g' key",
-    "a letter between each two": "sed 's/./&x/g' key",
-    "gzip": "gzip -c key | base64 -w0",
-    "gzip over lines": "(seq 99; cat key) | gzip -c | base64",
-    "gzip in hex": "gzip -c key | od -An -v -tx1 | tr -d ' \\n'",
-    "gzip of the reversed, twice": "rev key | gzip -c | base64 -w0 | base64 -w0",
-    "bzip2": "bzip2 -c key | base64 -w0",
-    "xz": 'python3 -c "import lzma,base64 as b;'
-    "print(b.b64encode(lzma.compress(open('key','rb').read())).decode())\"",
-    "zlib": 'python3 -c "import zlib,base64 as b;'
-    "print(b.b64encode(zlib.compress(open('key','rb').read())).decode())\"",
+    "URL": "python3 -c \"import urllib.parse as u;print(u.quote(open('key').read()))\"",
+    "form": "python3 -c \"import urllib.parse as u;print(u.quote_plus(open('key').read()))\"",
+    "JSON": "python3 -c \"import json;print(json.dumps([open('key').read()]))\"",
+    "HTML": "python3 -c \"import html;print(html.escape(open('key').read()))\"",
+    "hex": "python3 -c \"print(open('key','rb').read().hex())\"",
 }
 
 
@@ -82,28 +45,25 @@ def box(roots: Roots) -> Toolbox:
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_no_output_carries_a_secret_out_in_disguise(
+def test_no_output_carries_a_secret_out_encoded(
     box: Toolbox, workspace: Workspace, name: str
 ) -> None:
     (workspace.root / "key").write_text(SECRETS[name])
-    for kind, command in DISGUISES.items():
+    for kind, command in ENCODINGS.items():
         (workspace.root / "out").unlink(missing_ok=True)
         result = calling(box, ApproveAll())("shell", command=f"({command}) > out; cat out")
         printed = (workspace.root / "out").read_text()
         assert printed, kind
-        assert f"[[secret:{name} in disguise]]" in result.content, (kind, printed, result.content)
-        left = re.sub(r"\[\[.*?\]\]", "", result.content)
-        assert len(left) < 20 + len(printed) / 3, (kind, printed, left)
+        assert f"[[secret:{name}]]" in result.content, (kind, printed, result.content)
         read = calling(box, ApproveAll())("read_file", path="out")
-        assert "in disguise" in read.content, kind
+        assert f"[[secret:{name}]]" in read.content, kind
 
 
-def test_innocent_output_is_left_as_it_is(box: Toolbox, workspace: Workspace) -> None:
+def test_innocent_output_is_left_as_it_is() -> None:
     chance = random.Random(7)
     lines = ["".join(chance.choices(string.printable[:95], k=80)) for _ in range(400)]
     text = "\n".join([*lines, *map(str, range(500)), Path(__file__).read_text()[:900]])
-    redactor = Redactor({"A": "hunter22", "B": "7319846205"})
-    assert cleansed(redactor, text) == redactor.redact(text)
+    assert Redactor({"A": "hunter22", "B": "7319846205"}).redact(text) == Redactor().redact(text)
 
 
 def test_a_secret_in_a_command_asks_first_and_names_it(box: Toolbox, workspace: Workspace) -> None:
