@@ -22,7 +22,7 @@ from assistant.model.xml.form import render_call
 from assistant.session import ids, transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.history.turns import group, unanswered
-from assistant.tools.sandbox import choice
+from assistant.tools.sandbox.process import available
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
 from tests.cli.tty import Tty
@@ -31,7 +31,7 @@ from tests.support.daemon import ended
 from tests.support.provider import Answer, Provider, Received
 
 ASSISTANT = Path(sys.executable).with_name("assistant")
-SANDBOX = getattr(choice.live(), "name", "unconfined")
+SANDBOX = "confined" if available() else "unconfined"
 
 TASK = "The tests of the package in shop/ fail. Find out why, put it right and run them."
 REPORT = "The discount was added and not taken off; I changed the sign, and the tests pass."

@@ -130,3 +130,4 @@ def _encodings(value: str) -> Iterator[str]:
         whole = data[offset : offset + (len(data) - offset) // 3 * 3]
         if len(whole) >= SHORTEST:
             yield from (coder(whole).decode() for coder in (B64, base64.urlsafe_b64encode))
+    yield from (coder(data).decode() for coder in (B64, base64.urlsafe_b64encode))

@@ -105,10 +105,10 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def main(command: list[str]) -> NoReturn:
     """Serve one command to its end."""
-    from assistant.tools.launch import kernel
+    from assistant.tools.launch import namespaces
 
-    if kernel.LINUX:
-        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    if namespaces.LINUX:
+        namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
     try:
         server = Server(command)
     except OSError as error:

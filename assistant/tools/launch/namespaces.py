@@ -1,9 +1,10 @@
 """A command in namespaces of its own: its file system, network, processes and users.
 
 Its file system is made anew, of nothing but what the view names. There is no network but
-loopback, and no other process. Must be called in a process of one thread.
+loopback, no other process, no capability. Must be called in a process of one thread.
 """
 
+import ctypes
 import fcntl
 import os
 import resource
@@ -11,23 +12,35 @@ import signal
 import socket
 import stat
 import struct
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from assistant.tools.launch import kernel, restrict
-from assistant.tools.launch.kernel import LIBC, check, mount, read_only
+LIBC = ctypes.CDLL(None, use_errno=True)
+LINUX = sys.platform == "linux"
 
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 36, 22, 2
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 38, 47, 4
+CAPABILITY_VERSION_3 = 0x20080522
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
+MNT_DETACH = 2
+SYS_PIVOT_ROOT = {"x86_64": 155}.get(os.uname().machine, 41)
+SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_MOUNT_SETATTR = 428, 429, 442
+AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = -100, 0x8000, 1
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, MOVE_MOUNT_F_EMPTY_PATH = 1, os.O_CLOEXEC, 4
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
 DEVICES = ("null", "zero", "full", "random", "urandom")
-HARMLESS = kernel.MS_NOSUID | kernel.MS_NODEV
 SCRATCHES = 4
 """A scratch directory, which is in memory, may take one part in so many of the command's."""
 BASE = "/tmp"
 """Where the new root is put together, out of sight of all others."""
+FIRST_TO_GO = "800"
+"""How readily the kernel ends a command when memory is short, of 1,000."""
 
 
 def run(plan: dict[str, Any]) -> NoReturn:
@@ -35,14 +48,12 @@ def run(plan: dict[str, Any]) -> NoReturn:
     _leave()
     child = os.fork()
     if child == 0:
-        check(kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL))
+        check(prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
         _build(plan["view"], plan["memory"])
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # they lead around what is hidden
-        restrict.limit_processes(plan["processes"])
-        restrict.give_up_capabilities()
-        devices = [f"/dev/{name}" for name in (*DEVICES, "shm")]
-        restrict.write_only_below([*plan["writable"], *devices])
-        restrict.drop_capabilities()
+        with suppress(ValueError, OSError):  # counted where the kernel counts by user namespace
+            resource.setrlimit(resource.RLIMIT_NPROC, (plan["processes"], plan["processes"]))
+        _give_up_capabilities()
         _serve(plan)
     os._exit(exit_code(os.waitpid(child, 0)[1]))
 
@@ -65,6 +76,31 @@ def exit_code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
+def limit_resources(memory: int) -> None:
+    """Limit what one process may ask for: twice `memory` bytes, and no file of its crash.
+
+    What all of them use together is watched from outside; this holds in between.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError, OSError):  # an owner's own limit is lower
+        resource.setrlimit(resource.RLIMIT_DATA, (2 * memory, 2 * memory))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
+
+
+def check(result: int, what: str = "") -> int:
+    """The result of a call. Raises OSError if it is negative."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+    return result
+
+
+def prctl(option: int, *values: int) -> int:
+    """`prctl`; whoever wants to know checks the result."""
+    return int(LIBC.prctl(option, *[*values, 0, 0, 0, 0][:4]))
+
+
 def _leave() -> None:
     """Leave the namespaces of the machine. The user's own id stays."""
     uid, gid = os.getuid(), os.getgid()
@@ -79,21 +115,24 @@ def _leave() -> None:
 
 def _build(view: list[tuple[str, str, str]], memory: int) -> None:
     """Put the file system together, step by step, and enter it."""
-    mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+    _mount("/", None, MS_REC | MS_PRIVATE)
+    size = f"size={memory // SCRATCHES}"
     with _many_open_files():
         copies = [_copied(kind, path) for kind, path, _ in view]
-        devices = {name: kernel.copied(f"/dev/{name}") for name in DEVICES}
-        size = f"size={memory // SCRATCHES}"
-        mount("tmpfs", BASE, "tmpfs", HARMLESS, f"mode=0755,{size}")
+        devices = {name: _tree(f"/dev/{name}") for name in DEVICES}
+        _mount(BASE, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=0755,{size}")
         for (kind, path, target), copy in zip(view, copies, strict=True):
             _make(kind, BASE + path, target, copy, size)
         _make_devices(devices, size)
     Path(f"{BASE}/proc").mkdir(exist_ok=True)
-    mount("proc", f"{BASE}/proc", "proc", HARMLESS | kernel.MS_NOEXEC)
-    read_only(f"{BASE}/proc")
+    _mount(f"{BASE}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    _read_only(f"{BASE}/proc")
     if not any(kind == "write" and path == "/" for kind, path, _ in view):
-        read_only(BASE, below=False)
-    kernel.enter_root(BASE)
+        _read_only(BASE, below=False)
+    os.chdir(BASE)
+    check(LIBC.syscall(SYS_PIVOT_ROOT, b".", b"."), BASE)
+    check(LIBC.umount2(b".", MNT_DETACH), "the old root")
+    os.chdir("/")
 
 
 def _copied(kind: str, path: str) -> int | None:
@@ -101,7 +140,7 @@ def _copied(kind: str, path: str) -> int | None:
     if kind not in ("read", "write", "blank"):
         return None
     source = os.devnull if kind == "blank" else path
-    return kernel.copied(source) if Path(source).exists() else None
+    return _tree(source) if Path(source).exists() else None
 
 
 def _make(kind: str, place: str, target: str, copy: int | None, size: str) -> None:
@@ -112,21 +151,16 @@ def _make(kind: str, place: str, target: str, copy: int | None, size: str) -> No
     elif kind in ("scratch", "closed"):
         Path(place).mkdir(parents=True, exist_ok=True)
         options = f"mode=1777,{size}" if kind == "scratch" else "mode=0555,size=4k"
-        mount("tmpfs", place, "tmpfs", HARMLESS, options)
+        _mount(place, "tmpfs", MS_NOSUID | MS_NODEV, options)
     elif copy is not None:
-        _room_for(copy, place)
-        kernel.put(copy, place)
+        if stat.S_ISDIR(os.fstat(copy).st_mode):
+            Path(place).mkdir(parents=True, exist_ok=True)
+        elif not Path(place).exists():
+            Path(place).parent.mkdir(parents=True, exist_ok=True)
+            Path(place).touch()
+        _put(copy, place)
     if kind in ("closed", "blank") or (kind == "read" and copy is not None):
-        read_only(place)
-
-
-def _room_for(copy: int, place: str) -> None:
-    """Something to put a copy, of a file or a directory, onto."""
-    if stat.S_ISDIR(os.fstat(copy).st_mode):
-        Path(place).mkdir(parents=True, exist_ok=True)
-    elif not Path(place).exists():
-        Path(place).parent.mkdir(parents=True, exist_ok=True)
-        Path(place).touch()
+        _read_only(place)
 
 
 @contextmanager
@@ -142,15 +176,64 @@ def _make_devices(devices: dict[str, int], size: str) -> None:
     """A /dev of harmless devices: with root's own, a disk could be read around the file system."""
     place = Path(f"{BASE}/dev")
     place.mkdir(exist_ok=True)
-    flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
-    mount("tmpfs", str(place), "tmpfs", flags, f"mode=0755,{size}")
+    _mount(str(place), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=64k")
     for name, copy in devices.items():
         (place / name).touch()
-        kernel.put(copy, str(place / name))
-    (place / "shm").mkdir(mode=0o1777)
+        _put(copy, str(place / name))
+    (place / "shm").mkdir()
+    _mount(str(place / "shm"), "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
     (place / "fd").symlink_to("/proc/self/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         (place / name).symlink_to(f"/proc/self/fd/{number}")
+    _read_only(str(place), below=False)
+
+
+def _mount(place: str, kind: str | None, flags: int, data: str = "") -> None:
+    """Mount a file system of this kind. Raises OSError."""
+    name = None if kind is None else kind.encode()
+    check(LIBC.mount(name, os.fsencode(place), name, flags, data.encode() or None), place)
+
+
+def _tree(path: str) -> int:
+    """A copy of the mounts at and below `path`, not yet put anywhere. Raises OSError."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+    return check(LIBC.syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags), path)
+
+
+def _put(copy: int, place: str) -> None:
+    """Put such a copy, which is closed then, onto a file or a directory. Raises OSError."""
+    flags = MOVE_MOUNT_F_EMPTY_PATH
+    done = LIBC.syscall(SYS_MOVE_MOUNT, copy, b"", AT_FDCWD, os.fsencode(place), flags)
+    os.close(copy)
+    check(done, place)
+
+
+def _read_only(path: str, *, below: bool = True) -> None:
+    """Make the mount at `path` read-only, and with `below` those below it. Raises OSError."""
+    attributes = struct.pack("QQQQ", MOUNT_ATTR_RDONLY, 0, 0, 0)
+    flags = AT_RECURSIVE if below else 0
+    check(LIBC.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, attributes, 32), path)
+
+
+def _give_up_capabilities() -> None:
+    """No capability is left, nor can one be gained. Raises OSError."""
+    check(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL))
+    for capability in range(64):
+        if prctl(PR_CAPBSET_DROP, capability) < 0:
+            break
+    check(prctl(PR_SET_NO_NEW_PRIVS, 1))
+    nothing = struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)
+    check(LIBC.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), nothing))
+
+
+def _filter_calls(program: bytes) -> None:
+    """Put this process and all it starts under a seccomp filter. Raises OSError."""
+    instructions = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(instructions))
+    done = LIBC.prctl(
+        PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.create_string_buffer(header), 0, 0
+    )
+    check(done)
 
 
 def _serve(plan: dict[str, Any]) -> NoReturn:
@@ -158,7 +241,7 @@ def _serve(plan: dict[str, Any]) -> NoReturn:
     child = os.fork()
     if child == 0:
         if plan["filter"]:
-            kernel.filter_calls(bytes.fromhex(plan["filter"]))
+            _filter_calls(bytes.fromhex(plan["filter"]))
         execute(plan["command"], plan["cwd"])
     while True:
         ended, status = os.wait()

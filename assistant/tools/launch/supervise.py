@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from assistant.tools.launch import kernel, namespaces, restrict
+from assistant.tools.launch import namespaces
 from assistant.tools.launch.placeholders import Placeholders
 from assistant.tools.launch.processes import below
 
@@ -26,16 +26,14 @@ LOOK = 0.5
 """Seconds between two looks at what a command uses, unless looking itself takes long."""
 SHARE = 50
 """A look may take one part in so many of the time."""
-FILTER = 9
-"""The descriptor that bubblewrap reads its filter from."""
 
 
 def main() -> NoReturn:
     """Serve the plan on standard input."""
     plan = json.loads(_line())
     os.set_inheritable(0, False)
-    if kernel.LINUX:
-        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    if namespaces.LINUX:
+        namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
     with _placeholders(plan), _signals() as woken:
         child = os.fork()
         if child == 0:
@@ -87,31 +85,21 @@ def _become(plan: dict[str, Any]) -> NoReturn:
     signal.set_wakeup_fd(-1)
     try:
         os.setsid()
-        if kernel.LINUX:
-            kernel.check(kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL))
+        if namespaces.LINUX:
+            namespaces.check(namespaces.prctl(namespaces.PR_SET_PDEATHSIG, signal.SIGKILL))
             if os.getppid() != watcher:
                 os._exit(NOT_CONFINED)
         _silence(0)
         os.dup2(1, 2)
         os.closerange(3, 64)
-        restrict.limit_resources(plan["memory"])
+        namespaces.limit_resources(plan["memory"])
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if plan["view"]:
             namespaces.run(plan)
-        if plan["filter"]:
-            _offer(bytes.fromhex(plan["filter"]))
     except OSError as error:
         os.write(2, f"cannot confine: {error}\n".encode())
         os._exit(NOT_CONFINED)
     namespaces.execute(plan["command"], plan["cwd"])
-
-
-def _offer(program: bytes) -> None:
-    """Let bubblewrap read its filter."""
-    reading, writing = os.pipe()
-    os.write(writing, program)
-    os.dup2(reading, FILTER)
-    os.close(writing)
 
 
 def _silence(descriptor: int) -> None:

@@ -1,17 +1,25 @@
-"""A command and its supervisor, seen from the assistant."""
+"""A command under its supervisor, in the sandbox or, with the owner's yes, outside of it.
+
+The sandbox counts only if a real command, run in it just now, could write where it may and
+neither write nor read where it may not: a kernel can forbid namespaces.
+"""
 
 import json
 import os
 import selectors
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
+from secrets import token_hex
 
 from assistant.errors import ToolError
-from assistant.tools.sandbox.plan import Launch
+from assistant.tools.sandbox import seccomp
+from assistant.tools.sandbox.bounds import Bounds, Mount, system, view
 
 START = [sys.executable, "-I", "-S", str(Path(__file__).resolve().parents[1] / "launch/start.py")]
 """How a supervisor is started."""
@@ -19,6 +27,80 @@ TICK = 0.1
 """Seconds between two looks at whether the owner interrupted."""
 PATIENCE = 10.0
 """Seconds that a supervisor is given to end what it watches, before it is killed itself."""
+PROBE_SECONDS = 10.0
+PROBE = """
+echo in > inside
+echo out > "$1"
+cat "$2"
+test "$(wc -l < /proc/net/dev)" = 3 && echo alone
+"""
+"""Three lines of /proc/net/dev: two of headings, and loopback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a command and all that it starts may use together; `memory` in bytes."""
+
+    processes: int
+    memory: int
+
+
+def default_memory() -> int:
+    """Half of the machine's memory, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command and what is to hold while it runs; `assistant/tools/launch` reads it as JSON.
+
+    `seconds` is its time, None for no limit. With a `view` it runs in namespaces of its own, under
+    `filter`, a seccomp program. `guards` are paths that, where they are missing, are held by
+    something empty of a kind (`file`, `directory`); commands that share them name the same
+    `record`.
+    """
+
+    command: Sequence[str]
+    cwd: str
+    limits: Limits
+    seconds: float | None = None
+    view: Sequence[Mount] = ()
+    filter: bytes = b""
+    guards: Sequence[tuple[str, str]] = ()
+    record: str = ""
+
+    def line(self) -> bytes:
+        """The plan as one line of JSON."""
+        plan = asdict(self) | asdict(self.limits)
+        plan["filter"] = self.filter.hex()
+        plan["view"] = [(step.kind, step.path, step.target) for step in self.view]
+        return json.dumps(plan).encode() + b"\n"
+
+
+def confined(launch: Launch, bounds: Bounds) -> Launch:
+    """The command in the sandbox, within these bounds."""
+    return replace(launch, view=view(bounds), filter=seccomp.program())
+
+
+@cache
+def available() -> bool:
+    """Whether the sandbox works on this machine, tried out once."""
+    return works()
+
+
+def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
+    """Whether a command so confined can write inside, and neither write nor read outside, nor
+    reach a network."""
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as other:
+        inside, beside = Path(name).resolve(), Path(other).resolve() / token_hex(8)
+        secret = beside.with_suffix(".secret")
+        secret.write_text("outside")
+        command = ["/bin/sh", "-c", PROBE, "sh", str(beside), str(secret)]
+        launch = Launch(command, str(inside), Limits(64, default_memory()), PROBE_SECONDS)
+        with Process(confine(launch, Bounds((inside,), readable=system()))) as process:
+            printed = b"".join(process.arriving())
+        kept = (inside / "inside").exists() and not beside.exists()
+        return kept and printed.endswith(b"alone\n") and b"outside" not in printed
 
 
 @dataclass(frozen=True, slots=True)

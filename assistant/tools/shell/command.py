@@ -17,11 +17,16 @@ from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.tools import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.files.roots import Roots
-from assistant.tools.sandbox import choice
 from assistant.tools.sandbox.bounds import Bounds
-from assistant.tools.sandbox.choice import Sandbox
-from assistant.tools.sandbox.plan import Launch, Limits, default_memory
-from assistant.tools.sandbox.process import Ending, Process
+from assistant.tools.sandbox.process import (
+    Ending,
+    Launch,
+    Limits,
+    Process,
+    available,
+    confined,
+    default_memory,
+)
 from assistant.tools.schema import tool
 from assistant.tools.shell.allowed import bounds, guards, record
 from assistant.tools.shell.environment import environment, interpreter
@@ -39,13 +44,13 @@ ELSEWHERE = ", or run it in the background"
 class Shell:
     """Runs commands. `interrupt` stops the one that runs; `jobs` are those in the background.
 
-    `confinement` gives the sandbox, or None if none works; it is first asked when a command is.
+    `sandbox` tells whether the sandbox works here; it is first asked when a command is.
     """
 
     roots: Roots
     redactor: Redactor
     interrupt: threading.Event
-    confinement: Callable[[], Sandbox | None] = choice.live
+    sandbox: Callable[[], bool] = available
     settings: ShellSettings = field(default_factory=ShellSettings)
     jobs: Jobs = field(default_factory=Jobs)
 
@@ -74,9 +79,8 @@ class Shell:
         """
         if unknown := stand_ins(command):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
-        confinement = None if outside else self.confinement()
-        unsafe = self._why_unsafe(outside, confinement)
-        start = partial(self._start, command, None if unsafe else confinement)
+        unsafe = self._why_unsafe(outside)
+        start = partial(self._start, command, not unsafe)
         if background:
             run = partial(self._go_on, command, start, timeout)
         else:
@@ -86,10 +90,10 @@ class Shell:
         detail = f"{where}:\n{exactly(command, kept=chr(10))}"
         return Plan(run, danger, (command,), lambda: detail)
 
-    def _why_unsafe(self, outside: bool, confinement: Sandbox | None) -> str:
+    def _why_unsafe(self, outside: bool) -> str:
         if outside:
             return "Outside the sandbox"
-        if confinement is None:
+        if not self.sandbox():
             return "No sandbox works on this machine"
         linked = [guard for guard in self.roots.guards() if guard.resolve() != guard]
         if linked:
@@ -100,7 +104,7 @@ class Shell:
             return f"The sandbox does not hold: {error}"
         return ""
 
-    def _start(self, command: str, confinement: Sandbox | None, seconds: float | None) -> Process:
+    def _start(self, command: str, inside: bool, seconds: float | None) -> Process:
         memory = self.settings.memory_mb
         limits = Limits(self.settings.processes, memory * MEGABYTE if memory else default_memory())
         launch = Launch(
@@ -109,10 +113,10 @@ class Shell:
             limits,
             seconds,
         )
-        if confinement is not None:
+        if inside:
             held = [(str(path), kind) for path, kind in guards(self.roots)]
             launch = replace(launch, guards=held, record=str(record(self.roots)))
-            launch = confinement.wrap(launch, self._bounds())
+            launch = confined(launch, self._bounds())
         return Process(launch, environment(os.environ, self.redactor))
 
     def _bounds(self) -> Bounds:

@@ -1,6 +1,6 @@
 """A process that runs one shell command, to be killed: `host.py WORKSPACE SANDBOX COMMAND`.
 
-SANDBOX is a sandbox's name, or `outside`. With a fourth argument the command runs in the
+SANDBOX is `inside` or `outside`. With a fourth argument the command runs in the
 background, and the process waits for ever.
 """
 
@@ -12,16 +12,14 @@ from pathlib import Path
 from assistant.secrets.redactor import Redactor
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll
-from assistant.tools.sandbox.choice import SANDBOXES
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import calling
 
 place, name, command, *background = sys.argv[1:]
-sandbox = next((each for each in SANDBOXES if each.name == name), None)
 shell = Shell(
-    Roots(Workspace(Path(place))), Redactor(), threading.Event(), lambda: sandbox
+    Roots(Workspace(Path(place))), Redactor(), threading.Event(), lambda: name == "inside"
 ).as_tool()
 call = calling(Toolbox([shell]), ApproveAll())
 result = call("shell", command=command, background=bool(background))

@@ -12,15 +12,14 @@ from assistant.tools.base import ToolResult
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import DenyAll, Policy
-from assistant.tools.sandbox.choice import SANDBOXES, Sandbox, works
+from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
 
-LIVE = [each for each in SANDBOXES if works(each)]
 JEWELS = "the crown jewels"
-pytestmark = pytest.mark.skipif(not LIVE, reason="neither bubblewrap nor Landlock works here")
+pytestmark = pytest.mark.skipif(not available(), reason="the sandbox does not work here")
 
 AT_HOME = """
 .pgpass .vault-token .claude/.credentials.json .claude.json .config/rclone/rclone.conf
@@ -41,16 +40,11 @@ AT_HOME = """
 """
 
 
-@pytest.fixture(params=LIVE, ids=lambda each: each.name)
-def live(request: pytest.FixtureRequest) -> Sandbox:
-    return request.param
-
-
 Running = Callable[..., Callable[[str], ToolResult]]
 
 
 @pytest.fixture
-def shell(workspace: Workspace, live: Sandbox) -> Running:
+def shell(workspace: Workspace) -> Running:
     """Makes a shell of the directories and rules that it is given."""
 
     def make(
@@ -58,7 +52,7 @@ def shell(workspace: Workspace, live: Sandbox) -> Running:
     ) -> Callable[[str], ToolResult]:
         roots = Roots(workspace, added, PolicySettings(**rules))
         settings = ShellSettings(readable=readable)
-        tool = Shell(roots, Redactor(), threading.Event(), lambda: live, settings).as_tool()
+        tool = Shell(roots, Redactor(), threading.Event(), lambda: True, settings).as_tool()
         call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
         return lambda command: call("shell", command=command)
 
@@ -225,27 +219,25 @@ def test_what_no_tool_may_change_is_read_only_to_commands(
     assert "Read-only" in run("echo evil | tee src/a.txt").content
 
 
-def test_more_denied_places_than_can_be_hidden_make_a_command_ask(
-    workspace: Workspace, live: Sandbox
-) -> None:
+def test_more_denied_places_than_can_be_hidden_make_a_command_ask(workspace: Workspace) -> None:
     for number in range(1_100):
         (workspace.root / f"{number}.pem").touch()
     roots = Roots(workspace, (), PolicySettings(deny=("*:*.pem",)))
-    tool = Shell(roots, Redactor(), threading.Event(), lambda: live).as_tool()
+    tool = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
     call = calling(Toolbox([tool], Policy(roots.rules)), DenyAll())
     assert "nobody is here to approve" in call("shell", command="ls").content
 
 
 @pytest.mark.parametrize("where", ["/tmp", "/var/tmp"])
 def test_an_added_scratch_directory_is_the_one_that_file_tools_see(
-    workspace: Workspace, live: Sandbox, where: str, tmp_path: Path
+    workspace: Workspace, where: str, tmp_path: Path
 ) -> None:
     if not Path(where).is_dir() or Path(where).is_symlink():
         pytest.skip(f"there is no {where}")
     roots = Roots(workspace, [Path(where)])
-    shell = Shell(roots, Redactor(), threading.Event(), lambda: live).as_tool()
+    shell = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
     call: Call = calling(Toolbox([shell, *reading_tools(roots)]), DenyAll())
-    name = f"{where}/{tmp_path.name}-{live.name}-{workspace.root.parent.name}"
+    name = f"{where}/{tmp_path.name}-{workspace.root.parent.name}"
     try:
         call("shell", command=f"echo written > {name}")
         assert call("read_file", path=name).content == "written\n"

@@ -10,20 +10,20 @@ from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision
-from assistant.tools.sandbox import choice
+from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell
 from assistant.tools.shell.environment import environment
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling, ends
 
-confined = pytest.mark.skipif(choice.live() is None, reason="no sandbox works here")
+confined = pytest.mark.skipif(not available(), reason="no sandbox works here")
 
 
 @pytest.fixture
 def unconfined(roots: Roots, interrupt: threading.Event) -> Toolbox:
     """A shell on a machine where no sandbox works."""
-    return Toolbox([Shell(roots, Redactor(), interrupt, lambda: None).as_tool()])
+    return Toolbox([Shell(roots, Redactor(), interrupt, lambda: False).as_tool()])
 
 
 @pytest.fixture(params=["confined", "outside"])
@@ -31,7 +31,7 @@ def anywhere(request: pytest.FixtureRequest, call: Call, approved: Call) -> Call
     """The shell inside the sandbox, then outside of it."""
     if request.param == "outside":
         return lambda name, **arguments: approved(name, **arguments, outside=True)
-    if choice.live() is None:
+    if not available():
         pytest.skip("no sandbox works here")
     return call
 
@@ -137,9 +137,9 @@ def test_a_secret_is_put_into_the_command_and_kept_out_of_the_answer(roots: Root
     redactor = Redactor({"DOOR": "open-sesame"})
     box = Toolbox([Shell(roots, redactor, threading.Event()).as_tool()], redactor=redactor)
     call = calling(box, ApproveAll())
-    result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | rev")
+    result = call("shell", command="printf '%s' '[[secret:DOOR]]' | tee there | base64")
     assert (roots.workspace.root / "there").read_text() == "open-sesame"
-    assert result.content == "[[secret:DOOR in disguise]]"
+    assert result.content == "[[secret:DOOR]]"
     assert call("shell", command="cat there").content == "[[secret:DOOR]]"
     assert "not known here" in call("shell", command="echo [[secret:WINDOW]]").content
 
