@@ -7,11 +7,11 @@ The flow, and the room each step lives in::
       → vectors              memory/embedding/       onnxruntime, compiled by compile.py
       → index                memory/index/           SQLite, Chroma; a cache
       → recall               memory/search/          the passages worth their tokens
-      → context              agent/prompt/           the system prompt, section by section
+      → context              agent/prompt.py         the system prompt, section by section
       → model                model/                  any provider, or the offline responder
       → tools                tools/                  what the model may do, and its limits
       → transcript           session/transcript.py   append-only JSON lines
-      → compaction           agent/compact.py        old turns become dated facts and a summary
+      → compaction           agent/compaction.py     old turns become dated facts and a summary
     → markdown file          memory/writing/         the one writer of memory
 
 Read `conversation.py` first: one turn goes through the whole cycle there. From Python:

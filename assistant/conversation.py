@@ -12,40 +12,83 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from types import MappingProxyType
 
-from assistant.agent import hearing
-from assistant.agent.answering import Agent, Cancelled, Waits, notice
+from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Waits, notice
 from assistant.agent.capture import Reading
+from assistant.agent.compaction import compact
+from assistant.agent.context_budget import ContextBudget, shown_messages
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import run_turn
-from assistant.agent.pacing import MAX_ROUNDS
-from assistant.agent.prompt.assembly import Prompt
-from assistant.agent.prompt.bootstrap import retire
-from assistant.agent.prompt.context import Section
-from assistant.agent.prompt.prefix import room
-from assistant.agent.prompt.recipe import Part, parts
-from assistant.agent.prompt.request import Requests
-from assistant.agent.recalling import Recalling
-from assistant.agent.room import Room
-from assistant.agent.triggered import brought_in
-from assistant.agent.undecided import undecided
-from assistant.agent.withheld import withheld
-from assistant.errors import AssistantError, ModelError, ModelFailure, StorageError, UsageError
-from assistant.events import Event, State, StateChanged, TurnFailed, TurnFinished, TurnStarted
+from assistant.agent.loop import answered, run_turn
+from assistant.agent.prompt import (
+    Prompt,
+    Section,
+    message_sections,
+    notes_sections,
+    redacted,
+    room_for_files,
+    stable_sections,
+    turn_sections,
+)
+from assistant.agent.recalling import recalled
+from assistant.agent.recipe import BOOTSTRAP, Part, parts
+from assistant.display import counted
+from assistant.errors import (
+    AssistantError,
+    MemoryFailure,
+    ModelError,
+    ModelFailure,
+    StorageError,
+    UsageError,
+)
+from assistant.events import (
+    Attached,
+    Event,
+    Recalled,
+    SkillLoaded,
+    State,
+    StateChanged,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+)
+from assistant.memory.base import Recall
 from assistant.memory.protocol import Memory
-from assistant.messages import Given, Usage
-from assistant.model.base import UNKNOWN_WINDOW, ChatModel, check_sight
+from assistant.messages import Given, Message, Picture, Usage
+from assistant.model.base import UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.secrets.redactor import Redactor
-from assistant.session.entries import AssistantEntry, Entry, UserEntry, usage_of
-from assistant.session.history.turns import NO_REPLY, group, last_said, open_question, succeeded
+from assistant.session import pictures, sent
+from assistant.session.entries import (
+    AssistantEntry,
+    AttachmentEntry,
+    CitedPassage,
+    Entry,
+    RecalledEntry,
+    SkillEntry,
+    ToolResultEntry,
+    UserEntry,
+    usage_of,
+)
+from assistant.session.history.turns import (
+    NO_REPLY,
+    history,
+    last_said,
+    last_turn,
+    open_question,
+    succeeded,
+)
 from assistant.session.transcript import Transcript
 from assistant.settings.prompt import ContextSettings
 from assistant.skills.base import Skills
+from assistant.skills.loading import body, bundled
+from assistant.tools.asking import ASK
+from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 NOTHING: Given = MappingProxyType({})
+OVERFLOWS = 6
+"""How often the request of one turn may be found too long."""
 
 
 @dataclass
@@ -81,12 +124,8 @@ class Conversation:
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def __post_init__(self) -> None:
-        self._begun_at = self.clock()
         self._is_new = True
-        recipe = parts(self.settings) if self.recipe is None else self.recipe
-        self._memory = _recalling(self, recipe)
-        self._prompt = _prompt(self, recipe, lambda: self._begun_at)
-        self._room = _room(self, self._prompt, self._memory)
+        self._budgets: dict[str, ContextBudget] = {}
         self.scratch.replay(succeeded(self.transcript.entries))
 
     def send(self, text: str, attached: Given = NOTHING) -> Iterator[Event]:
@@ -101,44 +140,54 @@ class Conversation:
         if not message.strip():
             raise UsageError("the message is empty", "Write something")
         check_sight(self.model, attached)
-        asked = hearing.heard(self.transcript, message)
+        asked = self._write_down(message)
         self.interruption.reset()
-        self.untold += withheld(self.redactor.new_stand_ins(text))
+        if listed := ", ".join(sorted(self.redactor.new_stand_ins(text))):
+            self.untold.append(
+                "Secrets in your message stay here and are not kept: the model reads "
+                f"{listed}. /remember writes a fact down as you say it"
+            )
         self.begun()
-        hearing.attach(self.transcript, attached, self.redactor.redact)
+        for title, each in attached.items():
+            if isinstance(each, Picture):
+                pictures.keep(self.transcript, title, each)
+            else:
+                self.transcript.append(AttachmentEntry(title, self.redactor.redact(each)))
         yield from self._turn(asked)
 
     def resume(self) -> Iterator[Event]:
         """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
-        if self.unfinished:
+        turn = last_turn(self.transcript.entries)
+        if turn and not turn.finished:
             self.interruption.reset()
-            yield from self._turn(group(self.transcript.entries)[-1].asked)
+            yield from self._turn(turn.asked)
 
     def _turn(self, asked: UserEntry) -> Iterator[Event]:
-        self._begun_at = self.clock()
+        now = self.clock()
         try:
             yield TurnStarted(self.transcript.session, asked.id)
-            yield from hearing.attached(self.transcript)
+            yield from self._what_is_attached()
             yield StateChanged(State.INITIALIZING)
-            yield from self._notices()
-            yield from brought_in(self.skills, self.transcript, self.model)
-            yield from self._memory.turn(asked.text)
-            self._prompt.keep(asked.id, self._memory.found, self.model, self.toolbox.specs())
-            reply = yield from self._answer()
+            stable = self._stable()
+            yield from self._notices(now, stable)
+            yield from self._bring_skills_in()
+            recall = yield from self._recall(asked.text, stable)
+            prompt = self._prompt(stable, recall, now)
+            self._keep(prompt, asked, now)
+            reply = yield from self._answer(prompt)
             yield StateChanged(State.FINALIZING)
-            if self.trusted and (told := retire(self.workspace, self.transcript)):
-                yield notice(self.transcript, told)
-            yield from self._room.compact_if_full()
+            yield from self._put_bootstrap_away()
+            yield from self._compact_if_full(prompt)
             yield StateChanged(State.DONE)
-            yield TurnFinished(reply.text, usage_of(self._last_turn()))
+            yield TurnFinished(reply.text, usage_of(self._running()))
         except Waits as waits:
             yield StateChanged(State.DONE)
-            cost = usage_of(self._last_turn())
+            cost = usage_of(self._running())
             yield TurnFinished(waits.question.rendered, cost, waiting=True)
         except (KeyboardInterrupt, Cancelled):
             self.transcript.settle("Interrupted by the owner")
             yield StateChanged(State.DONE)
-            said, cost = last_said(self._last_turn()), usage_of(self._last_turn())
+            said, cost = last_said(self._running()), usage_of(self._running())
             yield TurnFinished(said, cost, interrupted=True)
         except GeneratorExit:
             self.transcript.settle("Interrupted by the owner")
@@ -150,31 +199,150 @@ class Conversation:
             yield StateChanged(State.FAILED)
             yield TurnFailed(message, cure)
 
-    # The prompt and the reply
+    # The message, and what comes with it
+
+    def _write_down(self, message: str) -> UserEntry:
+        """The message in the transcript: it begins a turn, or answers what the model has asked."""
+        record = self.transcript
+        waits = open_question(record.entries)
+        turn = last_turn(record.entries)
+        if waits is None or turn is None:
+            record.settle("The session ended before this turn did")
+            return record.append(UserEntry(message))
+        said = answered(Question(waits.question, waits.options, waits.several), message)
+        record.append(ToolResultEntry(waits.call_id, ASK, said.content, said.error, said.compact))
+        return turn.asked
+
+    def _what_is_attached(self) -> Iterator[Event]:
+        for entry in self._running():
+            if isinstance(entry, AttachmentEntry):
+                picture = entry.text.strip("()") if entry.picture else ""
+                yield Attached(entry.title, len(entry.text.splitlines()), picture)
+
+    def _notices(self, now: datetime, stable: Sequence[Section]) -> Iterator[Event]:
+        """What had to be mended in the session and, once, what memory leaves to the owner."""
+        untold = [*self.transcript.notices, *self.untold]
+        self.transcript.notices.clear()
+        self.untold.clear()
+        untold += self.daily(now.date())
+        if self._is_new:
+            untold += [*undecided(self.memory), *(each.cut for each in stable if each.cut)]
+        self._is_new = False
+        for text in untold:
+            yield notice(self.transcript, text)
+
+    def _bring_skills_in(self) -> Iterator[Event]:
+        """The skills whose triggers the message holds, unless they stand in the history already.
+
+        A model that follows no instructions (the offline responder) gets none.
+        """
+        turns = history(self.transcript.entries).turns
+        if not turns or not self.model.extracts:
+            return
+        there = {(e.name, e.text) for t in turns for e in t.entries if isinstance(e, SkillEntry)}
+        for skill, trigger in self.skills.triggered(turns[-1].request):
+            try:
+                text = body(skill)
+            except StorageError:
+                continue  # it was removed meanwhile
+            if files := bundled(skill):
+                text = f"{text}\n\nFiles of this skill: {', '.join(files)}"
+            if (skill.name, text) not in there:
+                self.transcript.append(SkillEntry(skill.name, skill.path, trigger, text))
+                yield SkillLoaded(skill.name, skill.path, trigger)
+
+    # Memory
+
+    def _recall(
+        self, text: str, stable: Sequence[Section]
+    ) -> Generator[Event, None, Recall | None]:
+        """Ask memory what bears on the message; a failure is told, and the turn goes on."""
+        if not self.trusted:
+            yield notice(
+                self.transcript, "This workspace is not trusted yet: run `assistant trust`"
+            )
+            return None
+        try:
+            recall = self._asked(text, stable)
+        except MemoryFailure as error:
+            yield notice(self.transcript, f"Memory could not be asked: {error}")
+            return None
+        cited = tuple(
+            CitedPassage(
+                passage.id,
+                passage.citation,
+                self.redactor.redact(passage.text),
+                passage.date,
+                " › ".join(passage.heading),
+                {name: round(share, 3) for name, share in passage.signals.items()},
+            )
+            for passage in recall.passages
+        )
+        self.transcript.append(RecalledEntry(cited, recall.tokens, recall.abstained))
+        yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.abstained)
+        return recall
+
+    def _asked(self, text: str, stable: Sequence[Section]) -> Recall:
+        shown = any(PROCEDURES_FILE in each.source.split(", ") for each in stable)
+        return recalled(self.memory, self.transcript.entries, text, procedures_shown=shown)
+
+    # The prompt
+
+    def _stable(self) -> list[Section]:
+        """The prompt's prefix; each file of the workspace is read here, once a turn."""
+        return stable_sections(
+            self.workspace,
+            recipe=parts(self.settings) if self.recipe is None else self.recipe,
+            skills=self.skills.index,
+            off_the_record=self.transcript.off_the_record,
+            trusted=self.trusted,
+            briefed=self.settings.memory_at == "message",
+            most=room_for_files(self.model.context_window or UNKNOWN_WINDOW),
+        )
+
+    def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:
+        turn = turn_sections(
+            recall,
+            working_memory=self.scratch.render(),
+            now=now,
+            place=self.workspace,
+            model=self.model.name,
+        )
+        sections = redacted([*stable, *turn], self.redactor.redact)
+        return Prompt(sections, self.settings.memory_at == "message")
+
+    def _keep(self, prompt: Prompt, asked: UserEntry, now: datetime) -> None:
+        """Write down what the turn is sent, for `context --session`; not off the record."""
+        path = self.transcript.path
+        if path is None:
+            return
+        sections = prompt.whole(self.model, self.toolbox.specs())
+        kept = tuple(sent.Part(each.title, each.source, each.text) for each in sections)
+        told = sent.Sent(asked.id, now.isoformat(), self.model.name, kept)
+        sent.keep(path.parent, self.transcript.session, told)
 
     def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
-        recall, specs = self._memory.preview(text), self.toolbox.specs()
-        return self._prompt.preview(recall, self.model, specs, text, attached)
+        stable = self._stable()
+        recall = self._asked(text, stable) if self.trusted and text else Recall(text, 0, ())
+        prompt = self._prompt(stable, recall, self.clock())
+        said = shown_messages(history(self.transcript.entries))
+        sections = prompt.whole(self.model, self.toolbox.specs(), said)
+        return list(redacted([*sections, *message_sections(text, attached)], self.redactor.redact))
 
-    def _answer(self) -> Generator[Event, None, AssistantEntry]:
+    # The reply, and room for it
+
+    def _answer(self, prompt: Prompt) -> Generator[Event, None, AssistantEntry]:
         """Run the loop to the reply, making room as often as the request is too long."""
-        self._room.begin()
-        while True:
-            try:
-                reply = yield from run_turn(self._agent())
-            except ModelError as error:
-                if error.kind is not ModelFailure.OVERFLOW:
-                    raise
-                yield from self._room.make()
-            else:
-                self._room.learn(reply.usage)
-                return reply
+        budget, refused = self.budget, 0
 
-    def _agent(self) -> Agent:
-        return Agent(
+        def request(specs: Sequence[ToolSpec]) -> Sequence[Message]:
+            notes = redacted(notes_sections(self.scratch.render()), self.redactor.redact)
+            return budget.request(prompt.with_notes(notes), self.transcript, specs)
+
+        agent = Agent(
             self.model,
-            self.requests.make,
+            request,
             self.toolbox,
             self.transcript,
             self.approver,
@@ -183,18 +351,85 @@ class Conversation:
             self.max_rounds,
             redact=self.redactor.redact,
         )
+        while True:
+            try:
+                reply = yield from run_turn(agent)
+            except ModelError as error:
+                if error.kind is not ModelFailure.OVERFLOW:
+                    raise
+                refused += 1
+                yield from self._make_room(prompt, refused)
+            else:
+                budget.learn(reply.usage.input_tokens)
+                return reply
 
-    @property
-    def requests(self) -> Requests:
-        """What makes this model's requests."""
-        return self._room.requests
+    def _make_room(self, prompt: Prompt, refused: int) -> Iterator[Event]:
+        """The request was too long: compact, once a turn; after that the oldest turns leave.
+
+        Raises ModelError once the turn was refused too often.
+        """
+        if refused == OVERFLOWS:
+            raise ModelError(
+                "the model finds every request too long",
+                "Set its true window: `assistant config set model.context_window TOKENS`",
+                kind=ModelFailure.OVERFLOW,
+            )
+        self.budget.refused()
+        needed = self.budget.needed(prompt, self.transcript, self.toolbox.specs())
+        if refused == 1 and (yield from self._compact()):
+            return
+        if needed > self.budget.left_out:
+            self.budget.left_out = needed
+            left = counted(needed, "older turn")
+            yield notice(self.transcript, f"Left out, as the model's window is too small: {left}")
+
+    def _compact_if_full(self, prompt: Prompt) -> Iterator[Event]:
+        """Compact when the history takes its share of the room; the reply stands in any case."""
+        full = self.budget.fullness(prompt, self.transcript, self.toolbox.specs())
+        if full <= self.settings.compact_at:
+            return
+        try:
+            yield from self._compact()
+        except (KeyboardInterrupt, AssistantError) as error:
+            why = error.message if isinstance(error, AssistantError) else "interrupted"
+            yield notice(self.transcript, f"Compaction was put off: {why}")
 
     def compact(self) -> Iterator[Event]:
         """Turn the older turns into facts in memory and a summary, now."""
-        if not (yield from self._room.compact()):
+        if not (yield from self._compact()):
             yield notice(self.transcript, "There is only one turn: nothing to compact")
 
-    # What it has cost, and what it has to say
+    def _compact(self) -> Generator[Event, None, bool]:
+        budget, redact = self.budget, self.redactor.redact
+        job = Reading(self.transcript, self.memory, self.model, budget, redact, self.trusted)
+        done = yield from compact(job, self.settings.keep_recent, captures=self.captures)
+        if done:
+            budget.left_out = 0
+        return done
+
+    def _put_bootstrap_away(self) -> Iterator[Event]:
+        """BOOTSTRAP.md stands in the prompt until the first turn is answered, and never again."""
+        path = self.workspace.root / BOOTSTRAP
+        if not self.trusted or self.transcript.off_the_record or not path.is_file():
+            return
+        kept = self.workspace.private / f"bootstrap-{self.transcript.session}.md"
+        try:
+            path.rename(kept)
+        except OSError as error:
+            told = f"{BOOTSTRAP} cannot be put away: {error.strerror}; remove it yourself"
+        else:
+            told = f"{BOOTSTRAP} was carried out once; it is kept as .assistant/{kept.name}"
+        yield notice(self.transcript, told)
+
+    # What it has cost, and how it stands
+
+    @property
+    def budget(self) -> ContextBudget:
+        """This model's window; it remembers what the provider said of the size of requests."""
+        if self.model.name not in self._budgets:
+            window, reserve = self.model.context_window, self.settings.reserve_tokens
+            self._budgets[self.model.name] = ContextBudget(window, reserve)
+        return self._budgets[self.model.name]
 
     @property
     def usage(self) -> Usage:
@@ -204,13 +439,18 @@ class Conversation:
     @property
     def filled(self) -> tuple[int, int] | None:
         """Tokens of the latest request and its answer, and of the model's window; None before."""
-        return self._room.filled
+        budget = self._budgets.get(self.model.name)
+        if budget is None or budget.sent is None:
+            return None
+        answers = (e for e in reversed(self.transcript.entries) if isinstance(e, AssistantEntry))
+        last = next((each.usage for each in answers), Usage())
+        return last.input_tokens + last.output_tokens or budget.sent, budget.window
 
     @property
     def unfinished(self) -> bool:
         """Whether the last turn was cut off by a crash; `resume` goes on with it."""
-        turns = group(self.transcript.entries)
-        return bool(turns) and not turns[-1].finished
+        turn = last_turn(self.transcript.entries)
+        return turn is not None and not turn.finished
 
     @property
     def asks(self) -> bool:
@@ -229,58 +469,28 @@ class Conversation:
         """What was said into a turn that had already come to its end; it is the next message."""
         return "\n".join(self.interruption.take())
 
-    def _notices(self) -> Iterator[Event]:
-        """What had to be mended in the session and, once, what memory leaves to the owner."""
-        untold = [*self.transcript.notices, *self.untold]
-        self.transcript.notices.clear()
-        self.untold.clear()
-        untold += self.daily(self._begun_at.date())
-        if self._is_new:
-            untold += [*undecided(self.memory), *self._prompt.cuts()]
-        self._is_new = False
-        for text in untold:
-            yield notice(self.transcript, text)
-
-    def _last_turn(self) -> Sequence[Entry]:
-        return group(self.transcript.entries)[-1].entries
+    def _running(self) -> Sequence[Entry]:
+        """The entries of the turn that runs."""
+        turn = last_turn(self.transcript.entries)
+        return turn.entries if turn else ()
 
 
-def _recalling(talk: Conversation, recipe: Sequence[Part]) -> Recalling:
-    return Recalling(
-        talk.memory,
-        talk.workspace,
-        talk.transcript,
-        talk.redactor.redact,
-        talk.trusted,
-        carried=any(part.name == "procedures" for part in recipe),
-    )
+def undecided(memory: Memory) -> list[str]:
+    """What memory leaves to its owner: a line for facts to review, one for facts a save erased.
 
-
-def _prompt(talk: Conversation, recipe: Sequence[Part], now: Callable[[], datetime]) -> Prompt:
-    return Prompt(
-        talk.workspace,
-        talk.transcript,
-        talk.scratch,
-        talk.redactor,
-        talk.skills.index,
-        talk.trusted,
-        talk.settings.memory_at == "message",
-        now,
-        recipe,
-        lambda: room(talk.model.context_window or UNKNOWN_WINDOW),
-    )
-
-
-def _room(talk: Conversation, prompt: Prompt, memory: Recalling) -> Room:
-    return Room(
-        talk.transcript,
-        talk.toolbox,
-        lambda: talk.settings,
-        talk.captures,
-        lambda: talk.model,
-        lambda: prompt.system(memory.found, talk.model.name),
-        lambda: prompt.briefing(memory.found, talk.model.name),
-        lambda window: Reading(
-            talk.transcript, talk.memory, talk.model, window, talk.redactor.redact, talk.trusted
-        ),
-    )
+    A damaged file is named, too.
+    """
+    try:
+        waiting, erased = len(memory.waiting()), len(memory.erased())
+    except MemoryFailure:
+        return []  # recall will say so
+    except StorageError as error:
+        return [str(error)]
+    lines = []
+    if waiting:
+        wait = "1 fact waits" if waiting == 1 else f"{waiting} facts wait"
+        lines.append(f"{wait} for your review: `assistant memory review`")
+    if erased:
+        wait, it = ("1 fact waits", "it") if erased == 1 else (f"{erased} facts wait", "them")
+        lines.append(f"{wait} since a save erased {it}: `assistant memory restore`")
+    return lines

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.prompt.context import UNAVAILABLE
+from assistant.agent.prompt import UNAVAILABLE
 from assistant.conversation import Conversation
 from assistant.errors import MemoryFailure, ModelError, ModelFailure, UsageError
 from assistant.events import (
@@ -570,9 +570,9 @@ def test_a_message_too_long_alone_is_a_clear_error_and_the_next_goes_on(opened: 
 def test_the_estimate_is_corrected_by_what_the_provider_reports(opened: Opened) -> None:
     model = ScriptedModel(Reply("Yes.", usage=Usage(100_000, 1)), "x")
     talk = opened(model)
-    before = talk.requests.window.measured([Message("user", "word " * 100)])
+    before = talk.budget.measured([Message("user", "word " * 100)])
     reply(talk.send("Hello"))
-    assert talk.requests.window.measured([Message("user", "word " * 100)]) == 4 * before
+    assert talk.budget.measured([Message("user", "word " * 100)]) == 4 * before
 
 
 def test_two_hundred_turns_against_a_small_model(opened: Opened) -> None:

@@ -153,7 +153,7 @@ def _note(known: Book, place: Workspace, each: Due, captured: "Captured | None")
 def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | None":
     """Take a session's facts; None if there is nothing to take, or no model to take it."""
     from assistant.agent import capture  # the model behind it is slow to load
-    from assistant.agent.prompt.window import Window
+    from assistant.agent.context_budget import ContextBudget
     from assistant.memory.door import open_memory
     from assistant.secrets.current import redactor
     from assistant.session import transcript
@@ -167,10 +167,10 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     if not model.extracts or not capture.is_left(turns, record.entries):
         return None
     meter = Meter(book_path(place), chosen.memory.capture_tokens)
-    window = Window(model.context_window, chosen.context.reserve_tokens)
+    budget = ContextBudget(model.context_window, chosen.context.reserve_tokens)
     with closing(open_memory(place, config.load())) as memory:
         job = capture.Reading(
-            record, memory, model, window, redactor().redact, spend=meter.spend, afford=meter.left
+            record, memory, model, budget, redactor().redact, spend=meter.spend, afford=meter.left
         )
         reading = capture.capture(job, turns)
         while True:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, zip_longest
 
-from assistant.agent.answering import notice
-from assistant.agent.prompt.window import Window
+from assistant.agent.answer import notice
+from assistant.agent.context_budget import ContextBudget
 from assistant.display import counted
 from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacting, Event, FactsCaptured, Retrying
@@ -61,7 +61,7 @@ class Reading:
     transcript: Transcript
     memory: Memory
     model: ChatModel
-    window: Window
+    budget: ContextBudget
     redact: Callable[[str], str]
     trusted: bool = True
     afford: Callable[[], bool] = lambda: True
@@ -123,7 +123,7 @@ def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
 def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Captured]:
     """Find and write the facts of turns, batch by batch: a later one may supersede an earlier."""
     done, refused, read = Captured(), 0, 0
-    for batch in batches(turns, job.window.tokens // READ_SHARE):
+    for batch in batches(turns, job.budget.window // READ_SHARE):
         yield Compacting("facts", read, len(turns))
         try:
             extracted, usage = yield from _extract_all(job, batch)
@@ -204,7 +204,7 @@ def _nearest(job: Reading, turns: Sequence[Turn]) -> list[Passage]:
     except MemoryFailure:
         return []  # without them a fact may be found again; the ledger refuses the same one
     known: dict[str, Passage] = {}
-    room = job.window.tokens // KNOWN_SHARE
+    room = job.budget.window // KNOWN_SHARE
     for passage in filter(None, chain.from_iterable(zip_longest(*found))):
         if passage.id not in known and (room := room - passage.tokens) >= 0:
             known[passage.id] = passage

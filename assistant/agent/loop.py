@@ -2,15 +2,19 @@
 
 The loop keeps no state of its own: what was said is in the transcript, written before it is shown
 and before it is sent. So a turn that broke off anywhere goes on by calling `run_turn` again.
+
+An answer of nothing is asked for again once. A call made over and over is a loop: the model is
+told to try another way, and if it goes on, to answer with what it has; so it is when the turn has
+taken all its requests. If it calls a tool then, the turn fails, and says why.
 """
 
+import json
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from assistant.agent import pacing
-from assistant.agent.answering import Agent, Waits, ask, stop_if_cancelled
-from assistant.agent.pacing import LOOPED, REMINDERS, Reminder
-from assistant.errors import AssistantError
+from assistant.agent.answer import Agent, Waits, ask, stop_if_cancelled
+from assistant.errors import AssistantError, TurnError
 from assistant.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -24,6 +28,7 @@ from assistant.events import (
     ToolStarted,
 )
 from assistant.messages import ToolCall
+from assistant.model.provider.stream.ending import MALFORMED, UNKNOWN
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -33,7 +38,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import group, unanswered
+from assistant.session.history.turns import last_turn, unanswered
 from assistant.tools.base import Question, ToolResult
 from assistant.tools.toolbox import Verdict
 
@@ -41,6 +46,25 @@ DEFERRED = "Deferred: one call at a time. Make this call again if you still need
 STOPPED = "Not run: the owner interrupted."
 UNANSWERED = "The owner closed the question without an answer."
 OVER = "Not run: the turn is over."
+
+Reminder = Literal["empty", "malformed", "loop", "circles", "rounds"]
+SAME_CALL = 5
+"""The same call this many times is a loop."""
+
+LOOPED = (
+    f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
+    "what you have."
+)
+LAST_ROUND = "The turn is at its end: answer now with what you have, without calling tools"
+REMINDERS: dict[Reminder, str] = {
+    "empty": "Your answer was empty. Answer now, in words, or make the call you meant to make",
+    "malformed": "Your call could not be read and was not made; make it again, whole and valid",
+    "loop": "You go in circles: the same call, again and again. Try another way",
+    "circles": LAST_ROUND,
+    "rounds": LAST_ROUND,
+}
+"""What the model is told. The last two end the turn with its next answer."""
+ASK = "Ask in other words, or choose another model with `assistant config set model.name …`"
 
 Turning = Generator[Event, None, None]
 
@@ -55,8 +79,10 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
     yield from _finish_calls(agent)
     while True:
         yield from _join(agent)
-        ending = pacing.about_to_end(_turn(agent))
-        if ending is None and pacing.rounds(_turn(agent)) >= agent.max_rounds - 1:
+        turn = _turn(agent)
+        ending = about_to_end(turn)
+        rounds = sum(isinstance(entry, AssistantEntry) for entry in turn)
+        if ending is None and rounds >= agent.max_rounds - 1:
             ending = "rounds"
             yield _remind(agent, ending)
         yield StateChanged(State.THINKING)
@@ -67,13 +93,13 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
         answer, finish = answered
         if answer.tool_calls and ending:
             yield from _not_run(agent, answer.tool_calls, OVER)
-            raise pacing.without_answer(ending, agent.model.name)
+            raise without_answer(ending, agent.model.name)
         if answer.tool_calls:
             yield StateChanged(State.EXECUTING_TOOL)
             yield from _run_calls(agent, answer.tool_calls)
         elif agent.interruption.wanted():
             stop_if_cancelled(agent)
-        elif (lacking := pacing.lacks(answer, finish)) is None:
+        elif (lacking := lacks(answer, finish)) is None:
             return answer
         else:
             yield _ask_again(agent, lacking, finish)
@@ -81,9 +107,9 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
 
 def _ask_again(agent: Agent, lacking: Reminder, finish: str) -> Reminded:
     """Ask once more for what the answer lacks. Raises TurnError if that was done before."""
-    ending = pacing.about_to_end(_turn(agent))
-    if ending or finish == "content_filter" or pacing.reminded(_turn(agent), lacking):
-        raise pacing.without_answer(ending or lacking, agent.model.name, finish)
+    ending = about_to_end(_turn(agent))
+    if ending or finish == "content_filter" or reminded(_turn(agent), lacking):
+        raise without_answer(ending or lacking, agent.model.name, finish)
     return _remind(agent, lacking)
 
 
@@ -112,14 +138,14 @@ def _run_call(agent: Agent, call: ToolCall) -> Turning:
     verdict = agent.toolbox.review(call)
     if verdict.action == "ask":
         verdict = yield from _approved(agent, verdict)
-    looped = pacing.is_loop(_turn(agent), call)
+    looped = is_loop(_turn(agent), call)
     question = verdict.question if not looped else None
     answer = (yield from _asked(agent, call, question)) if question else None
     yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from _run(agent, verdict))
     yield _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
-    if looped and (kind := pacing.next_about_loop(_turn(agent))):
+    if looped and (kind := next_about_loop(_turn(agent))):
         yield _remind(agent, kind)
 
 
@@ -200,4 +226,88 @@ def _remind(agent: Agent, kind: Reminder) -> Reminded:
 
 
 def _turn(agent: Agent) -> Sequence[Entry]:
-    return group(agent.transcript.entries)[-1].entries
+    turn = last_turn(agent.transcript.entries)
+    return turn.entries if turn else ()
+
+
+# When the model is told something, and when the turn ends without an answer
+
+
+def reminded(turn: Sequence[Entry], kind: Reminder) -> bool:
+    """Whether the model was told this in the turn, and has answered since."""
+    told = [place for place, each in enumerate(turn) if _is(each, kind)]
+    return bool(told) and any(isinstance(each, AssistantEntry) for each in turn[told[0] :])
+
+
+def about_to_end(turn: Sequence[Entry]) -> Reminder | None:
+    """Why the model was told to come to an end, if it was."""
+    if any(_is(entry, "circles") for entry in turn):
+        return "circles"
+    return "rounds" if any(_is(entry, "rounds") for entry in turn) else None
+
+
+def _is(entry: Entry, kind: Reminder) -> bool:
+    return isinstance(entry, ReminderEntry) and entry.kind == kind
+
+
+def next_about_loop(turn: Sequence[Entry]) -> Reminder | None:
+    """What to tell of a loop: nothing as long as the model has not seen what it was told."""
+    if reminded(turn, "loop"):
+        return "circles"
+    return None if any(_is(entry, "loop") for entry in turn) else "loop"
+
+
+def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
+    """Whether this is the same call for the fifth time: in a row, or always with one result.
+
+    A call that is made again between others and answers otherwise each time, such as running the
+    tests after each change, is none.
+    """
+    calls: dict[str, str] = {}
+    earlier: list[tuple[str, str]] = []
+    for entry in turn:
+        match entry:
+            case AssistantEntry(tool_calls=asked):
+                calls = {each.id: _key(each) for each in asked}
+            case ToolResultEntry(call_id=call_id, content=content):
+                earlier.append((calls.get(call_id, ""), content))
+    key = _key(call)
+    results = [content for each, content in earlier if each == key]
+    in_a_row = len(earlier) >= SAME_CALL - 1 and all(
+        each == key for each, _ in earlier[-(SAME_CALL - 1) :]
+    )
+    return in_a_row or any(results.count(content) >= SAME_CALL - 1 for content in set(results))
+
+
+def _key(call: ToolCall) -> str:
+    return json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
+
+
+def lacks(answer: AssistantEntry, finish: str) -> Reminder | None:
+    """What is missing of an answer without calls: a word, or a call that was lost on the way."""
+    if finish == MALFORMED:
+        return "malformed"
+    return None if answer.text.strip() else "empty"
+
+
+def without_answer(why: Reminder, model: str, finish: str = "") -> TurnError:
+    """The turn is over, and there is no answer: why, and what its owner can do about it."""
+    if finish == "content_filter":
+        said = f"the content filter of {model}'s provider withheld the answer"
+        return TurnError(said, "Ask in other words, or choose another model")
+    if finish == "length":
+        said = f"{model} came to its limit before the first word of its answer"
+        return TurnError(said, "Raise `model.max_output_tokens`, or lower `model.effort`")
+    match why:
+        case "empty":
+            word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
+            said = f"{model} answered with nothing, and again when it was asked to{word}"
+            cure = ASK
+        case "malformed":
+            said, cure = f"{model} made a call that could not be read, twice", ASK
+        case "rounds":
+            said = f"{model} came to no answer within the requests of one turn"
+            cure = "Say “go on”, or raise it: `assistant config set model.max_rounds …`"
+        case _:
+            said, cure = f"{model} went in circles: it made the same call again and again", ASK
+    return TurnError(said, cure)

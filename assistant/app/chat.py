@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assistant import config
-from assistant.agent.prompt.context import Section
+from assistant.agent.prompt import Section
 from assistant.app.parts import Parts
 from assistant.app.wish import ChatWish
 from assistant.conversation import NOTHING, Conversation

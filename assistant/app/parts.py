@@ -7,8 +7,7 @@ from functools import cached_property, partial
 
 from assistant.agent import afterwards
 from assistant.agent.interruption import Interruption
-from assistant.agent.prompt.recipe import alone, parts
-from assistant.agent.prompt.rules import BEAT
+from assistant.agent.recipe import BEAT, alone, parts
 from assistant.app.wish import ChatWish
 from assistant.conversation import Conversation
 from assistant.delegation.tool import delegating_tool

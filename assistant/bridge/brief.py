@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from assistant.agent.prompt.passages import FRAMING, entries
-from assistant.agent.prompt.procedures import whole
+from assistant.agent.passages import FRAMING, entries, whole_procedures
 from assistant.bridge.shelf import Shelf
 from assistant.errors import UsageError
 from assistant.memory.base import Query
@@ -21,7 +20,7 @@ def brief(shelf: Shelf, memory: Callable[[], Memory], topic: str) -> str:
     """
     shelf.check_open()
     parts = [f"# The owner\n\n{profile}" for profile in _file(shelf, PROFILE)]
-    procedures = [whole(text) for text in _file(shelf, PROCEDURES_FILE)]
+    procedures = [whole_procedures(text) for text in _file(shelf, PROCEDURES_FILE)]
     parts += [f"# Their procedures\n\n{text}" for text in procedures if text]
     if topic.strip():
         without = (PROCEDURES_FILE,) if any(procedures) else ()
@@ -33,7 +32,7 @@ def brief(shelf: Shelf, memory: Callable[[], Memory], topic: str) -> str:
 
 def _file(shelf: Shelf, name: str) -> list[str]:
     """A file's text, if it is there to be seen and says something."""
-    from assistant.agent.prompt.context import clean  # behind the first answer
+    from assistant.agent.passages import clean  # behind the first answer
 
     try:
         text = neutralised(clean(shelf.text(name)))

@@ -99,8 +99,8 @@ class Transcript:
         self._catch_up()
         for result in list(turns.lost_results(self._entries, turns.STOPPED)):
             self.append(result)
-        begun = turns.group(self._entries)
-        if begun and not begun[-1].finished:
+        turn = turns.last_turn(self._entries)
+        if turn and not turn.finished:
             self.append(entry_types.InterruptedEntry(reason))
 
     def close(self) -> None:

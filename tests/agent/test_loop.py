@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answering import CUT_SHORT, Agent, Cancelled
+from assistant.agent.answer import CUT_SHORT, Agent, Cancelled
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import DEFERRED, STOPPED, run_turn
-from assistant.agent.pacing import LAST_ROUND, LOOPED, REMINDERS
+from assistant.agent.loop import DEFERRED, LAST_ROUND, LOOPED, REMINDERS, STOPPED, run_turn
 from assistant.errors import ModelError, ModelFailure, ToolError, TurnError
 from assistant.events import (
     ApprovalDecided,

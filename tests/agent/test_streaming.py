@@ -5,8 +5,8 @@ from collections.abc import Generator
 
 import pytest
 
+from assistant.agent.answer import listen
 from assistant.agent.interruption import Interruption
-from assistant.agent.streaming import listen
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Reply
 from assistant.model.base import Piece, TextPiece

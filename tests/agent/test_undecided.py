@@ -1,6 +1,6 @@
 """What the chat says once of what waits for the owner."""
 
-from assistant.agent.undecided import undecided
+from assistant.conversation import undecided
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.base import Fact, Held, JournalEntry, Origin
 from tests.support.conversations import ListMemory

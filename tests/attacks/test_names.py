@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.prompt.context import (
+from assistant.agent.prompt import (
     memory_text,
+    stable_sections,
     system_messages,
     turn_sections,
 )
-from assistant.agent.prompt.prefix import stable_sections
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
 from assistant.skills import loading as skills
 from assistant.workspace.folder import Workspace
-from tests.agent.prompt.test_context import NOW
+from tests.agent.test_prompt import NOW
 from tests.attacks.cases import ATTACKS, ORDER, Attack, names_a_file
 from tests.attacks.obedient import look, orders
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answering import Agent
+from assistant.agent.answer import Agent
 from assistant.agent.loop import run_turn
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec

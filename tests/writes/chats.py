@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from assistant.agent.capture import Reading, capture
-from assistant.agent.prompt.window import Window
+from assistant.agent.context_budget import ContextBudget
 from assistant.conversation import Conversation
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
@@ -71,7 +71,7 @@ def live_in_chats(world: World, place: Workspace, embedder: Embedder) -> Chats:
             for message in turns:
                 take(talk, message)
             answers = len(model.requests)
-            window = Window(WINDOW, RESERVE)
+            window = ContextBudget(WINDOW, RESERVE)
             for _ in capture(Reading(record, memory, model, window, str), group(record.entries)):
                 pass
             asked += len(model.requests) - answers

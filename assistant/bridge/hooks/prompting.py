@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.agent.prompt.passages import FRAMING, entries
+from assistant.agent.passages import FRAMING, entries
 from assistant.bridge.guests import QUERY_LENGTH
 from assistant.bridge.shelf import Shelf
 from assistant.memory.base import Query

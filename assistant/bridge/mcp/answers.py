@@ -7,7 +7,7 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from assistant.agent.prompt.passages import FRAMING, entries
+from assistant.agent.passages import FRAMING, entries
 from assistant.bridge import guests
 from assistant.bridge.brief import brief
 from assistant.bridge.mcp.desk import Desk

@@ -13,7 +13,7 @@ from mcp.server.mcpserver import (
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from assistant.agent.prompt.passages import entry
+from assistant.agent.passages import entry
 from assistant.bridge import guests
 from assistant.bridge.mcp.answers import result
 from assistant.bridge.mcp.desk import Desk

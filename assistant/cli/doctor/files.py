@@ -33,7 +33,7 @@ def _workspace(options: Globals) -> str:
 
 
 def _prompt_files(options: Globals) -> str:
-    from assistant.agent.prompt.prefix import FILE_LIMIT
+    from assistant.agent.prompt import FILE_LIMIT
 
     place, read = options.place(), _read_all(options, workspace.ALWAYS_FILES)
     sizes = {each: len(workspace.read_text(place.root / each)) for each in workspace.ALWAYS_FILES}

@@ -14,7 +14,7 @@ from assistant.display import counted, local_time, spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.agent.prompt.context import Section
+    from assistant.agent.prompt import Section
     from assistant.session.sent import Sent
 
 
@@ -86,7 +86,7 @@ def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
 
 def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
     """The section of a title, or of a name in the recipe."""
-    from assistant.agent.prompt.recipe import KNOWN
+    from assistant.agent.recipe import KNOWN
 
     titles = {part.name: part.title for part in KNOWN}
     wanted = titles.get(title.casefold(), title).casefold()
@@ -101,7 +101,7 @@ def _past(
     options: Globals, session: str, turn: int | None, *, now: bool
 ) -> "tuple[Sent, Sent | None, list[Section]]":
     """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
-    from assistant.agent.prompt.context import Section
+    from assistant.agent.prompt import Section
     from assistant.session import ids, sent, transcript
     from assistant.session.history.fitting import render
     from assistant.session.history.turns import group, history

@@ -102,19 +102,31 @@ def group(entries: Iterable[Entry]) -> tuple[Turn, ...]:
     return tuple(Turn(tuple(turn)) for turn in turns)
 
 
+def last_turn(entries: Sequence[Entry]) -> Turn | None:
+    """The turn that runs, or ran last."""
+    for place in range(len(entries) - 1, -1, -1):
+        entry = entries[place]
+        if isinstance(entry, UserEntry) and not entry.joins:
+            return Turn(tuple(entries[place:]))
+    return None
+
+
 def history(entries: Sequence[Entry]) -> History:
-    """The session as it stands after its last compaction.
+    """The session as it stands after its last compaction; only what is left is grouped.
 
     A compaction that names an entry which is not there does not count: nothing may be left out
     that no summary stands for.
     """
-    turns = group(entries)
-    first = turns[0].request if turns else ""
-    places = {entry.id: place for place, entry in enumerate(entries)}
-    for place, entry in reversed(list(enumerate(entries))):
-        if isinstance(entry, CompactionEntry) and places.get(entry.through, place) < place:
-            return History(first, entry, group(entries[places[entry.through] + 1 :]))
-    return History(first, None, turns)
+    begins = (each.text for each in entries if isinstance(each, UserEntry) and not each.joins)
+    first = next(begins, "")
+    for place in range(len(entries) - 1, -1, -1):
+        entry = entries[place]
+        if isinstance(entry, CompactionEntry):
+            earlier = range(place - 1, -1, -1)
+            end = next((n for n in earlier if entries[n].id == entry.through), None)
+            if end is not None:
+                return History(first, entry, group(entries[end + 1 :]))
+    return History(first, None, group(entries))
 
 
 def endless(entries: Sequence[Entry]) -> int:

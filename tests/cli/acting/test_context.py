@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from assistant.agent.prompt.assembly import tools_section
+from assistant.agent.prompt import tools_section
 from assistant.model.base import ToolSpec
 from assistant.model.scripted import ScriptedModel
 from assistant.model.xml.tools import XmlTools, as_text

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.answering import Agent
+from assistant.agent.answer import Agent
 from assistant.agent.loop import run_turn
 from assistant.errors import ModelError
 from assistant.messages import Message, ToolCall

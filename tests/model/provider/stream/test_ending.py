@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistant.agent.pacing import without_answer
+from assistant.agent.loop import without_answer
 from assistant.messages import Message, Reply
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.provider.stream.ending import ending

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.agent.prompt.selfcontained import is_self_contained
+from assistant.agent.recalling import is_self_contained
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assistant.agent.prompt.context import (
+from assistant.agent.prompt import (
     NOTHING,
     UNAVAILABLE,
     Section,
     clean,
     memory_text,
+    stable_sections,
     system_messages,
     turn_sections,
 )
-from assistant.agent.prompt.prefix import stable_sections
 from assistant.errors import StorageError
 from assistant.memory.base import Passage, Recall
 from assistant.messages import estimate_tokens

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from assistant.agent.prompt.prefix import stable_sections
-from assistant.agent.prompt.procedures import PLACES, WHOLE_TOKENS, whole
+from assistant.agent.passages import WHOLE_TOKENS, whole_procedures
+from assistant.agent.prompt import stable_sections
+from assistant.agent.recalling import PLACES
 from assistant.conversation import Conversation
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local.memory import LocalMemory
@@ -41,7 +42,7 @@ def test_of_long_procedures_the_best_come_whatever_facts_there_are(
     (workspace.root / PROCEDURES_FILE).write_text(f"{INVOICE}\n{others}", encoding="utf-8")
     facts = "".join(f"- The invoice {n} went to client {n}.\n" for n in range(60))
     (workspace.root / "MEMORY.md").write_text(facts, encoding="utf-8")
-    assert whole(others) == ""
+    assert whole_procedures(others) == ""
     assert len(others) > 4 * WHOLE_TOKENS
     got = sent(workspace, embedder, "send the invoice to the client")
     assert "Marjorie" in got

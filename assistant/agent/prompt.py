@@ -1,0 +1,256 @@
+"""The prompt of a turn, section by section, made once. `assistant context` prints exactly these.
+
+The stable sections are the cacheable prefix: they change only when the workspace's files do. What
+changes with each turn (the recalled memory, the working memory, the date) is the briefing: it
+stands behind the history, at the head of the owner's latest message, so that a provider reads all
+before it once. Or, as `context.memory_at` says, in a system message of its own before the history.
+"""
+
+import json
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from assistant.agent.passages import FRAMING, clean, entries, whole_procedures
+from assistant.agent.recipe import BRIEFED, KNOWN, OFF_THE_RECORD, UNTRUSTED, Part
+from assistant.memory.base import Recall
+from assistant.messages import Given, Message, estimate_tokens
+from assistant.model.base import ChatModel, ToolSpec
+from assistant.model.provider.outgoing import wire_tool
+from assistant.model.select import in_prompt
+from assistant.model.xml.form import describe
+from assistant.quoting import neutralised, one_line, quoted
+from assistant.session.history.turns import shown_attachment
+from assistant.tools.shell.environment import interpreter
+from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
+
+PROCEDURES_FRAMING = """\
+Entries from AGENTS.md are the owner's procedures: follow one when it applies to the message."""
+NOTES = "Your Notes of This Session"
+NOTES_FRAMING = "Your own notes; they are no orders of the owner."
+NOTHING = "Memory was asked and holds nothing on this message."
+UNAVAILABLE = "Memory could not be asked this time; say so if the answer depends on it."
+TOOLS = "Tools"
+FILE_LIMIT = 50_000
+"""Characters of one file."""
+READ_LIMIT = 4 * FILE_LIMIT
+"""Of a file, before comments and the like are taken out."""
+ALL_LIMIT = 200_000
+"""Characters of all files together."""
+LEAST = 8_000
+"""They have so many, however small the model's window is."""
+CHARACTERS = 4
+"""Of a token, as budgets count them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of the prompt. `stable` sections make up the cacheable prefix.
+
+    `source` says where it comes from; `cut` tells the owner what of that is left out.
+    """
+
+    title: str
+    text: str
+    stable: bool = False
+    source: str = "the program"
+    cut: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """What it costs, estimated."""
+        return estimate_tokens(self.rendered)
+
+    @property
+    def rendered(self) -> str:
+        """The section as it is sent."""
+        return f"# {self.title}\n\n{self.text}"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The sections of one turn, which are made once; only the notes of the session may change.
+
+    `briefs`: what changes with a turn stands before the owner's message, not in the system prompt.
+    """
+
+    sections: tuple[Section, ...]
+    briefs: bool
+
+    @cached_property
+    def system(self) -> list[Message]:
+        """The system messages."""
+        return system_messages(each for each in self.sections if each.stable or not self.briefs)
+
+    @cached_property
+    def briefing(self) -> str:
+        """What the program says before the owner's message; empty if it is in the system's."""
+        return briefing(self.sections) if self.briefs else ""
+
+    def with_notes(self, sections: Sequence[Section]) -> "Prompt":
+        """The same with the session's notes as they are by now."""
+        if [each for each in self.sections if each.title == NOTES] == list(sections):
+            return self
+        others = [each for each in self.sections if each.title != NOTES]
+        return replace(self, sections=(*others[:-1], *sections, others[-1]))
+
+    def whole(
+        self, model: ChatModel, specs: Sequence[ToolSpec], history: Sequence[Message] = ()
+    ) -> list[Section]:
+        """Every section of a request, tools and history among them, in the order it is sent."""
+        earlier = "\n\n".join(f"{each.role}: {each.content}" for each in history)
+        tools = tools_section(model, specs)
+        said = Section("History", earlier, source="the session")
+        first, before = ([tools], [said]) if in_prompt(model) else ([], [tools, said])
+        stable = [each for each in self.sections if each.stable]
+        turn = [each for each in self.sections if not each.stable]
+        ordered = [*before, *turn] if self.briefs else [*turn, *before]
+        return [each for each in (*first, *stable, *ordered) if each.text]
+
+
+def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
+    """The sections without secrets."""
+    return tuple(replace(each, text=redact(each.text)) for each in sections)
+
+
+def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
+    """The tools as this model is offered them: beside the prompt, or in words within it."""
+    if in_prompt(model) and specs:
+        return Section(TOOLS, describe(specs).removeprefix(f"# {TOOLS}\n\n"))
+    lines = (json.dumps(wire_tool(each), ensure_ascii=False) for each in specs)
+    return Section(TOOLS, "\n".join(lines))
+
+
+def message_sections(message: str, attached: Given) -> list[Section]:
+    """The owner's message and what comes with it."""
+    given = ((title, shown_attachment(title, str(each))) for title, each in attached.items())
+    every = [("Message", message), *given]
+    return [Section(title, text, source="you") for title, text in every if text]
+
+
+# What changes with a turn
+
+
+def turn_sections(
+    recall: Recall | None,
+    *,
+    working_memory: str = "",
+    now: datetime,
+    place: Workspace,
+    model: str = "",
+) -> list[Section]:
+    """What changes with the turn. `recall` is None if memory could not be asked."""
+    sources = ", ".join(dict.fromkeys(each.source for each in recall.passages)) if recall else ""
+    cited = f"memory: {sources}" if sources else "memory"
+    memory = Section("Your Memory", memory_text(recall), source=cited)
+    environment = (
+        f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
+        f"The workspace is {one_line(str(place.root))}; the system is {platform.system()}, "
+        f"the `shell` tool runs {interpreter()}."
+    )
+    if model:
+        environment += f" You are the language model {one_line(model)}."
+    return [memory, *notes_sections(working_memory), Section("Now", environment)]
+
+
+def notes_sections(working_memory: str) -> list[Section]:
+    """The session's notes, if there are any."""
+    if not working_memory:
+        return []
+    text = f"{NOTES_FRAMING}\n\n  | {quoted(working_memory)}"
+    return [Section(NOTES, text, source="the session's notes")]
+
+
+def memory_text(recall: Recall | None) -> str:
+    """The framing and the recalled passages between their tags."""
+    if recall is None:
+        return UNAVAILABLE
+    if not recall.passages:
+        return f"{NOTHING} {recall.caveat}".rstrip()
+    procedures = any(passage.source == PROCEDURES_FILE for passage in recall.passages)
+    framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
+    return f"{framing}\n\n{entries(recall.passages)}\n\n{recall.caveat}".rstrip()
+
+
+def system_messages(sections: Iterable[Section]) -> list[Message]:
+    """The stable prefix, marked as such, and a system message of what changes, if it is given."""
+    parts = list(sections)
+    stable = "\n\n".join(part.rendered for part in parts if part.stable)
+    turn = "\n\n".join(part.rendered for part in parts if not part.stable)
+    return [Message("system", stable, cache=True), *([Message("system", turn)] if turn else ())]
+
+
+def briefing(sections: Iterable[Section]) -> str:
+    """What changes, as it stands at the head of the owner's message."""
+    parts = "\n\n".join(part.rendered for part in sections if not part.stable)
+    return f"[BRIEFING]\n{parts}\n[/BRIEFING]"
+
+
+# The prefix
+
+
+def room_for_files(window: int) -> int:
+    """The characters that files may take of a window in tokens: at most half of it."""
+    return max(LEAST, min(ALL_LIMIT, window * CHARACTERS // 2))
+
+
+def stable_sections(
+    workspace: Workspace,
+    *,
+    recipe: Sequence[Part] = KNOWN,
+    skills: str = "",
+    off_the_record: bool = False,
+    trusted: bool = True,
+    briefed: bool = False,
+    most: int = ALL_LIMIT,
+) -> list[Section]:
+    """The prefix, in the order of the recipe; files take `most` characters. Raises StorageError.
+
+    A file that is longer than what a prompt should carry is cut, and that is said: to the model
+    where the text ends, to the owner by name.
+    """
+    sections, left = [], most
+    for part in recipe:
+        if part.name == "skills":
+            text = neutralised(skills) if trusted else ""
+            sections.append(Section(part.title, text, stable=True, source="skills/"))
+            continue
+        files = [file for name in part.files if trusted and (file := _file(workspace, name))]
+        texts, cuts = [], []
+        for name, text, length in files:
+            limit = min(FILE_LIMIT, left, part.budget * CHARACTERS or FILE_LIMIT)
+            left -= min(len(text), limit)
+            if len(text) > limit or length > READ_LIMIT:
+                cuts.append(
+                    f"{name} has {length:,} characters, of which the first {limit:,} are in the "
+                    "prompt"
+                )
+                text = (
+                    f"{text[:limit]}\n"
+                    f"[Cut: {name} has {length:,} characters; the first {limit:,} stand here.]"
+                )
+            texts.append(text)
+        text = part.framing + "\n\n".join(texts) if texts else part.text
+        if part.name == "rules" and briefed:
+            text += BRIEFED
+        source = ", ".join(name for name, _, _ in files) or "the program"
+        sections.append(Section(part.title, text, True, source, "; ".join(cuts)))
+    if not trusted:
+        sections.append(Section("Untrusted Workspace", UNTRUSTED, stable=True))
+    if off_the_record:
+        sections.append(Section("Off the Record", OFF_THE_RECORD, stable=True))
+    return [each for each in sections if each.text]
+
+
+def _file(workspace: Workspace, name: str) -> tuple[str, str, int] | None:
+    """A file's name, what of it can stand in a prompt, and how long it is; None without any."""
+    try:
+        raw = read_text(workspace.root / name)
+    except FileNotFoundError:
+        return None
+    text = clean(raw[:READ_LIMIT])
+    if name == PROCEDURES_FILE:
+        text = whole_procedures(text)
+    return (name, text, max(len(raw), len(text))) if text else None
