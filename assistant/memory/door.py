@@ -95,12 +95,12 @@ def open_in_process(
 
 def _take_over(workspace: Workspace, progress: Progress) -> "Lock":
     """The claim, once whatever daemon runs has yielded; an open chat may start it again."""
-    from assistant.memory.daemon import owner, stop  # not for clients
+    from assistant.memory.daemon import lifecycle  # not for clients
 
-    for seconds in (*[TAKE_OVER_SECONDS] * TAKE_OVERS, owner.CLAIM_SECONDS):
-        stop.ask_to_yield(workspace)
+    for seconds in (*[TAKE_OVER_SECONDS] * TAKE_OVERS, lifecycle.CLAIM_SECONDS):
+        lifecycle.ask_to_yield(workspace)
         try:
-            return owner.claim(workspace, seconds, progress)
+            return lifecycle.claim(workspace, seconds, progress)
         except DaemonError as error:
             failure = error
     raise failure

@@ -7,7 +7,7 @@ from statistics import median
 
 import pexpect
 
-from assistant.memory.daemon import stop
+from assistant.memory.daemon import lifecycle
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.measure import ASSISTANT, clocked, rival
 from scripts.benchmark.page.report import Report, Result, table
@@ -33,7 +33,7 @@ def chat(report: Report, place: Workspace) -> None:
         imports.append(clocked(lambda: rival("litellm"))[0])
         scripts.append(_script())
         chats.append(_chat(place))
-    stop.ask_to_yield(place)
+    lifecycle.ask_to_yield(place)
     prompt, least = median(each.prompt for each in chats), median(imports)
     first, second = median(each.first for each in chats), median(each.second for each in chats)
     later = median(each.first - alone for each, alone in zip(chats, imports, strict=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from assistant.memory.base import Query
-from assistant.memory.daemon import stop
+from assistant.memory.daemon import lifecycle
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
@@ -39,7 +39,7 @@ def recall(report: Report, place: Workspace, bare: Path, items: list[Fact]) -> N
     rivals = []
     for _ in range(3):
         spent.append(clocked(lambda: run(*ask))[0])
-        stop.ask_to_yield(place)
+        lifecycle.ask_to_yield(place)
         rivals.append(clocked(lambda: rival("search", bare, query))[0])
     cold, script = float(np.median(spent)), float(np.median(rivals))
     beside = f"sentence-transformers and chromadb {script:.2f} s: {script / cold:.1f} × as long"

@@ -14,7 +14,7 @@ from statistics import median
 from typing import TypeVar
 
 from assistant import config
-from assistant.memory.daemon import client, stop
+from assistant.memory.daemon import client, lifecycle
 from assistant.workspace import folder as workspace
 from assistant.workspace.folder import Workspace
 
@@ -70,7 +70,7 @@ def daemon(place: Workspace) -> Iterator[client.DaemonMemory]:
         yield memory
     finally:
         memory.close()
-        stop.ask_to_yield(place)
+        lifecycle.ask_to_yield(place)
 
 
 def run(*command: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.agent.afterwards import Read, book_path, read_ended
 from assistant.errors import SessionError
-from assistant.memory.daemon.stop import stop
+from assistant.memory.daemon.lifecycle import stop
 from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,

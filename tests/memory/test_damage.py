@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from assistant.memory.base import Query
-from assistant.memory.daemon import client, stop
+from assistant.memory.daemon import client, lifecycle
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.protocol import Keeper
@@ -45,7 +45,7 @@ class Inn:
         self.ids = ids(memory)
         shutil.copytree(self.workspace.index, self.images["killed"])
         memory.close()
-        stop.ask_to_yield(self.workspace)
+        lifecycle.ask_to_yield(self.workspace)
         shutil.copytree(self.workspace.index, self.images["closed"])
 
     def files(self, name: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.errors import DaemonError
-from assistant.memory.daemon import client, owner, stop
+from assistant.memory.daemon import client, lifecycle
 from assistant.memory.door import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
@@ -20,7 +20,7 @@ def memory(workspace: Workspace) -> Iterator[client.DaemonMemory]:
     connected = client.connect(workspace, {})
     yield connected
     connected.close()
-    stop.ask_to_yield(workspace)
+    lifecycle.ask_to_yield(workspace)
 
 
 def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
@@ -31,7 +31,7 @@ def test_memory_in_this_process_takes_the_index_over_and_gives_it_back(
     assert client.daemon_status(workspace) is None
     assert found(local, FACTS[0]) == [FACTS[0]]
     with pytest.raises(DaemonError, match=f"process {os.getpid()} works on") as caught:
-        owner.claim(workspace, 0.1)
+        lifecycle.claim(workspace, 0.1)
     assert "--no-daemon" in caught.value.cure
     local.close()
     assert found(memory, FACTS[0]) == [FACTS[0]]

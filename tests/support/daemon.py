@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from assistant.memory.daemon import stop
+from assistant.memory.daemon import lifecycle
 from assistant.workspace.folder import Workspace
 
 
 def ended(root: Path) -> None:
     """End the memory daemon of a workspace; the process that waits for `ask` goes on."""
-    stop.stop(Workspace(root.resolve()), print)
+    lifecycle.stop(Workspace(root.resolve()), print)

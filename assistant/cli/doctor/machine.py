@@ -12,7 +12,7 @@ from assistant.cli.doctor.check import Check, Remark
 from assistant.cli.options import Globals
 from assistant.disk import locking
 from assistant.errors import StorageError
-from assistant.memory.daemon import owner, sockets, watcher
+from assistant.memory.daemon import lifecycle, sockets, watcher
 from assistant.settings import tree as settings
 from assistant.tools.sandbox import process
 from assistant.workspace.folder import MEMORY_FILE, Workspace
@@ -72,9 +72,9 @@ def _lock(options: Globals) -> str:
     place = options.place()
     place.private.mkdir(exist_ok=True)
     locking.lock(place.ledger_lock, LOCK_SECONDS).release()
-    held = locking.try_lock(owner.lock_path(place))
+    held = locking.try_lock(lifecycle.lock_path(place))
     if held is None:
-        return f"process {locking.holder(owner.lock_path(place))} owns the index"
+        return f"process {locking.holder(lifecycle.lock_path(place))} owns the index"
     held.release()
     return "free"
 

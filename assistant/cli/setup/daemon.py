@@ -27,11 +27,11 @@ def daemon_start(context: typer.Context) -> None:
 def daemon_stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts another."""
     from assistant.cli import resident
-    from assistant.memory.daemon import stop
+    from assistant.memory.daemon import lifecycle
 
     if resident.stop():
         typer.echo("stopped the process that waits for `ask`", err=True)
-    stopped = stop.stop(context.obj.place(), lambda line: typer.echo(line, err=True))
+    stopped = lifecycle.stop(context.obj.place(), lambda line: typer.echo(line, err=True))
     typer.echo("stopped" if stopped else "not running")
 
 

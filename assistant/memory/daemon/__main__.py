@@ -4,7 +4,6 @@ It reads its order from standard input, leaves its parent, and says on the descr
 listens, or what kept it from that. It loads nothing heavy before.
 """
 
-import asyncio
 import contextlib
 import faulthandler
 import logging
@@ -19,7 +18,7 @@ import assistant
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
 from assistant.memory.base import Notify, Progress
-from assistant.memory.daemon import owner, sockets, wire
+from assistant.memory.daemon import lifecycle, sockets, wire
 from assistant.memory.daemon.server import Server
 from assistant.memory.daemon.work import Served
 from assistant.settings.tree import validate
@@ -81,7 +80,7 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     server = Server(opener, hello, held, settings.daemon.idle_seconds)
     with contextlib.closing(sockets.listen(workspace.root)) as listener:
-        asyncio.run(server.run(listener, tell))
+        server.run(listener, tell)
 
 
 def _claimed(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
@@ -94,7 +93,7 @@ def _claimed(workspace: Workspace, ready: IO[bytes]) -> Lock | None:
     def listened() -> bool:
         return sockets.answers(workspace.root)
 
-    return owner.claim_unless(listened, workspace, owner.CLAIM_SECONDS, say)
+    return lifecycle.claim_unless(listened, workspace, lifecycle.CLAIM_SECONDS, say)
 
 
 def _detach(log: Path) -> None:

@@ -167,9 +167,9 @@ class DaemonMemory:
                 raise wire.raised(answer.error)
             if answer.value == b"true":
                 return channel
-            from assistant.memory.daemon import stop  # not on the warm path
+            from assistant.memory.daemon import lifecycle  # not on the warm path
 
-            stop.wait_until_gone(connection)
+            lifecycle.wait_until_gone(connection)
         except ConnectionError:
             pass  # it was about to end
         except BaseException:
@@ -179,13 +179,13 @@ class DaemonMemory:
         return None
 
     def _start(self) -> "_Channel":
-        from assistant.memory.daemon import start  # as above
+        from assistant.memory.daemon import lifecycle  # as above
 
         alone = sockets.usable_path(self._workspace.root).with_suffix(".start")
-        with locking.lock(alone, 2 * start.START_SECONDS):
+        with locking.lock(alone, 2 * lifecycle.START_SECONDS):
             channel = self._dial()  # another client may have been first
             if channel is None:
-                start.start(self._workspace, self._raw, self._digest, self._progress)
+                lifecycle.start(self._workspace, self._raw, self._digest, self._progress)
                 channel = self._dial()
         if channel is None:
             raise ConnectionResetError("the memory daemon ended as soon as it had started")

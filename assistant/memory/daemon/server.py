@@ -1,44 +1,56 @@
-"""A memory daemon's life: it listens, serves, and notices a reason to leave.
+"""The memory daemon: it listens, answers each client on a thread, and knows when to leave.
 
-Reasons are: idle, asked to yield, told by a signal, robbed of its workspace, older than its code.
-If its socket is lost, as when a logout removes the runtime directory, it listens again, where it
-can be found.
+It leaves when it is idle, asked to yield, told by a signal, when its workspace or its socket is
+gone, or when its code has changed on disk. The next command starts another.
 """
 
-import asyncio
 import contextlib
 import logging
 import os
 import resource
+import select
 import signal
+import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from msgspec.structs import replace
+import msgspec
 
 import assistant
 from assistant.disk.locking import Lock
-from assistant.errors import DaemonError
-from assistant.memory.base import Notify, Progress
+from assistant.errors import AssistantError, DaemonError
+from assistant.memory.base import Notify, Progress, Query
 from assistant.memory.daemon import sockets, wire
-from assistant.memory.daemon.clients import Clients
-from assistant.memory.daemon.code import Code
-from assistant.memory.daemon.connection import Connection
+from assistant.memory.daemon.operations import OPERATIONS, RECALL, Operation
 from assistant.memory.daemon.work import Rest, Served, Work
-from assistant.memory.state import DaemonStatus
+from assistant.memory.state import DaemonStatus, MemoryStatus
+from assistant.memory.wanted import Abandoned
 from assistant.settings.memory import MemorySettings
 from assistant.settings.tree import validate
 
 Opener = Callable[[Progress, Notify], Served]
 
 LOOK_SECONDS = 2.0
-"""How often the server looks whether its workspace and its socket are still there."""
+"""How often the server checks whether its workspace and its socket are still there."""
+ALIVE_SECONDS = 3.0
+"""How often a waiting client is told that the daemon is at work."""
+SLOW_SECONDS = 30
+"""How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
-"""The least time between two reports of progress."""
+"""The least time between two progress reports."""
 IN_USE_SECONDS = 300.0
-"""After so long without a client of its own settings it leaves for one of others."""
+"""After so long without a client of its own settings it leaves for one with others."""
+MOST_CONNECTIONS = 256
+"""Beyond this the connection idle for longest is closed; its client connects again by itself."""
+CODE_SECONDS = 1.0
+"""How often the program's own files are checked at most: half a millisecond each time."""
+_CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
 
@@ -46,91 +58,89 @@ logger = logging.getLogger(__name__)
 class Server:
     """Serves the memory that `opener` opens, to clients whose hello is `hello`."""
 
-    def __init__(
-        self,
-        opener: Opener,
-        hello: wire.Hello,
-        held: Lock,
-        idle_seconds: float,
-    ) -> None:
+    def __init__(self, opener: Opener, hello: wire.Hello, held: Lock, idle_seconds: float) -> None:
+        self.work = Work(lambda: self._open(opener), str(sockets.log_path(Path(hello.workspace))))
+        self.gone = threading.Event()
+        """Set when the index is free for another owner."""
         self._hello = hello
         self._root = Path(hello.workspace)
         self._code = Code()
         self._held = held
         self._idle_seconds = idle_seconds
-        log = str(sockets.log_path(self._root))
-        self.work = Work(lambda: self._opened(opener), log)
-        self.gone = asyncio.Event()
-        self._leaving = asyncio.Event()
-        self._clients = Clients()
-        self._started = time.monotonic()
-        self._rest = Rest()
+        self._leaving = threading.Event()
+        self._wake, self._woken = socket.socketpair()
+        self._clients: set[Connection] = set()
+        self._changed = threading.Condition()
+        """Guards `_clients` and what each of them asks."""
+        self._started = self._used = time.monotonic()
         self._suited = time.time()
+        self._rest = Rest()
         self._reported = 0.0
         self._notices: list[str] = []
 
-    async def run(self, listener: sockets.Listener, ready: Callable[[], None]) -> None:
-        """Serve until there is a reason to leave; then finish what runs and let go of the index."""
-        self._loop = asyncio.get_running_loop()
+    def run(self, listener: sockets.Listener, ready: Callable[[], None]) -> None:
+        """Serve until there is a reason to leave; then finish what runs and release the index."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, self.leave, "told to end")
-        await self._listen(listener)
+            signal.signal(number, lambda *_: self.leave("told to end"))
+        listener.socket.listen(1024)
         ready()
         self.work.freshen()
-        await self._look_around()
-        self._hush()
-        await self._finish()
-
-    def _opened(self, opener: Opener) -> Served:
-        memory = opener(self._progress, self._notify)
-        self._code.look()  # most of it was loaded for that
-        return memory
+        while not self._leaving.is_set():
+            pause = min(LOOK_SECONDS, self._idle_seconds / 4)
+            readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
+            if listener.socket in readable:
+                self._accept(listener.socket)
+            self._look_around(listener)
+        listener.close()
+        self._finish()
 
     def touch(self) -> None:
         """Take the hint that a memory file may have changed; from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._freshen)
-
-    def _freshen(self) -> None:
         if not self.is_leaving():
             self.work.freshen()
 
     # Life
 
-    async def _listen(self, listener: sockets.Listener) -> None:
-        self._listener = listener
-        self._listening = await asyncio.start_unix_server(
-            self._serve, sock=listener.socket, limit=wire.MAX_REQUEST, backlog=1024
-        )
+    def _open(self, opener: Opener) -> Served:
+        memory = opener(self._progress, self._notify)
+        self._code.look()  # most of it was loaded for that
+        return memory
 
-    def _hush(self) -> None:
-        self._listening.close()
-        self._listener.close()
-
-    async def _look_around(self) -> None:
-        """Return when there is a reason to leave."""
-        while not self._leaving.is_set():
-            pause = min(LOOK_SECONDS, self._idle_seconds / 4)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._leaving.wait(), pause)
-            if self.is_leaving():
-                return
-            if not self._listener.stands():
-                await self._listen_again()
-            resting = self._clients.resting()
-            if resting > self._idle_seconds:
-                self.leave("idle")
-            elif self._rest.is_due(resting):
-                self._rest.take()
-
-    async def _listen_again(self) -> None:
-        self._hush()
+    def _accept(self, listening: socket.socket) -> None:
         try:
-            await self._listen(sockets.listen(self._root))
-        except (DaemonError, OSError) as error:
-            self.leave(f"there is no place to listen ({type(error).__name__})")
-        else:
-            logger.info("the socket was lost; listening again")
+            connection, _ = listening.accept()
+        except OSError as error:
+            logger.warning("a client could not be accepted: %s", error)
+            self._leaving.wait(0.1)
+            return
+        if sockets.peer(connection).user != os.geteuid():
+            connection.close()
+            return
+        client = Connection(self, connection)
+        with self._changed:
+            idle = [each for each in self._clients if each.asked is None]
+            if len(self._clients) >= MOST_CONNECTIONS and idle:
+                min(idle, key=lambda each: each.used).hang_up()
+            self._clients.add(client)
+        threading.Thread(target=client.converse, name="client", daemon=True).start()
+
+    def _look_around(self, listener: sockets.Listener) -> None:
+        if self.is_leaving():
+            return
+        resting = self._resting()
+        if not listener.stands():
+            self.leave("its socket is gone")
+        elif resting > self._idle_seconds:
+            self.leave("idle")
+        elif self._rest.is_due(resting):
+            self._rest.take()
+
+    def _resting(self) -> float:
+        """Seconds since a client asked last; 0 while one is being answered."""
+        with self._changed:
+            if any(each.asked is not None for each in self._clients):
+                return 0.0
+            return time.monotonic() - max([self._used, *(each.used for each in self._clients)])
 
     def is_leaving(self) -> bool:
         """Whether no more requests are taken."""
@@ -143,41 +153,54 @@ class Server:
         if not self._leaving.is_set():
             logger.info("leaving: %s", reason)
             self._leaving.set()
+            self._wake.send(b".")
 
-    async def _finish(self) -> None:
+    def _finish(self) -> None:
         """Answer what has begun, close the index, and only then let another have it."""
-        await self._clients.answered()
-        await self._loop.run_in_executor(None, self.work.close)
+        with self._changed:
+            self._changed.wait_for(lambda: all(each.asked is None for each in self._clients))
+        self.work.close()
         self._held.release()
         self.gone.set()
-        await self._clients.dismiss()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._clients, 1.0)
 
     # Clients
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self, reader, writer)
-        try:
-            if connection.ours:
-                self._clients.add(connection)
-                await connection.converse()
-        except ConnectionError:
-            pass  # the client went away
-        except TimeoutError:
-            connection.abort()
-        finally:
-            self._clients.remove(connection)
+    def begin(self, connection: "Connection", ident: str) -> bool:
+        """Note that a client is being answered; False, and nothing noted, if the server leaves."""
+        with self._changed:
+            if self._leaving.is_set():
+                return False
+            connection.asked, connection.used = ident, time.monotonic()
+            return True
 
-    def greeted(self, greeting: wire.Greeting) -> MemorySettings | None:
+    def end(self, connection: "Connection") -> None:
+        """Note that a client has its answer."""
+        with self._changed:
+            connection.asked, connection.used = None, time.monotonic()
+            self._changed.notify_all()
+
+    def remove(self, connection: "Connection") -> None:
+        """Forget a client that is gone."""
+        with self._changed:
+            self._used = max(self._used, connection.used)
+            self._clients.discard(connection)
+            self._changed.notify_all()
+
+    def greet(self, greeting: wire.Greeting) -> MemorySettings | None:
         """The settings for a client's recalls; None if this daemon does not suit it and leaves.
 
         Raises ConfigError, and DaemonError if it stays though it does not suit.
         """
         hello = greeting.hello
-        if replace(hello, digest="") != replace(self._hello, digest=""):
+        if msgspec.structs.replace(hello, digest="") != msgspec.structs.replace(
+            self._hello, digest=""
+        ):
             self.leave("a client needs another version")
             return None
         if self._code.changed():
-            self.leave("its code is another by now")
+            self.leave("its code has changed on disk")
             return None
         if hello.digest != self._hello.digest:
             self._give_way(greeting.configured)
@@ -202,26 +225,191 @@ class Server:
         self.leave("a client needs other settings")
 
     def about(self) -> DaemonStatus:
-        """What there is to say of the daemon itself."""
+        """The daemon's own state."""
         uptime = time.monotonic() - self._started
         return DaemonStatus(os.getpid(), assistant.__version__, _resident_bytes(), uptime)
 
-    # What there is to tell
-
     def take_notices(self) -> tuple[str, ...]:
         """What the owner should know, for the next answer, whoever asked."""
-        taken, self._notices = tuple(self._notices), []
+        with self._changed:
+            taken, self._notices = tuple(self._notices), []
         return taken
 
     def _notify(self, notice: str) -> None:
-        self._loop.call_soon_threadsafe(self._notices.append, notice)
+        with self._changed:
+            self._notices.append(notice)
 
     def _progress(self, what: str, done: int, total: int) -> None:
         """Tell all who wait, now and then; called on a thread that works."""
         now = time.monotonic()
-        if now - self._reported >= PROGRESS_SECONDS or done == total:
-            self._reported = now
-            self._loop.call_soon_threadsafe(self._clients.tell, (what, done, total))
+        if now - self._reported < PROGRESS_SECONDS and done != total:
+            return
+        self._reported = now
+        with self._changed:
+            waiting = [each for each in self._clients if each.asked is not None]
+        for each in waiting:
+            each.tell((what, done, total))
+
+
+class Connection:
+    """One client: it asks one thing at a time.
+
+    `asked` is the id of its request at work, None while there is none; `used` is when it last
+    asked (time.monotonic).
+    """
+
+    def __init__(self, server: Server, connection: socket.socket) -> None:
+        self.asked: str | None = None
+        self.used = time.monotonic()
+        self._server = server
+        self._socket = connection
+        self._sending = threading.Lock()
+        self._settings: MemorySettings | None = None
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, sockets.timeval(SLOW_SECONDS))
+
+    def converse(self) -> None:
+        """Answer until the client goes, or until the daemon does."""
+        try:
+            with self._socket.makefile("rb") as lines:
+                while (line := lines.readline(wire.MAX_REQUEST + 1)).endswith(b"\n"):
+                    if self._server.is_leaving():
+                        self._wait_until_gone()
+                        return
+                    self._take(line)
+                if len(line) > wire.MAX_REQUEST:
+                    failure = DaemonError(f"a request is longer than {wire.MAX_REQUEST:,} bytes")
+                    self._send(wire.refusal(None, failure))
+        except OSError:
+            pass  # the client went away, or does not read its answer
+        finally:
+            self._server.remove(self)
+            self._socket.close()
+
+    def tell(self, progress: tuple[str, int, int] | None) -> None:
+        """Report progress, or None for being at work; skipped for a client that does not read."""
+        line = wire.line(wire.Answer(self.asked, progress))
+        if self._sending.acquire(blocking=False):
+            try:
+                if self._socket.send(line, socket.MSG_DONTWAIT) < len(line):
+                    self.hang_up()  # half a line was sent
+            except OSError:
+                pass  # the client does not read, or is gone: its own thread sees to that
+            finally:
+                self._sending.release()
+
+    def hang_up(self) -> None:
+        """End the conversation; the client's thread sees it."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _take(self, line: bytes) -> None:
+        ident = None
+        try:
+            request = wire.parse(line, wire.Request)
+            ident = request.id
+            self._handle(request)
+        except Abandoned:
+            pass  # nobody is there to be told
+        except AssistantError as error:
+            self._send(wire.refusal(ident, error))
+
+    def _handle(self, request: wire.Request) -> None:
+        match request.op:
+            case wire.HELLO:
+                self._settings = self._server.greet(wire.parse(request.params, wire.Greeting))
+                self._send(wire.result(request.id, self._settings is not None))
+            case wire.ABOUT:
+                self._send(wire.result(request.id, self._server.about()))
+            case wire.YIELD:
+                self._server.leave("asked to yield")
+                self._wait_until_gone()
+            case op if self._settings is not None and op in OPERATIONS:
+                self._answer(request, OPERATIONS[op], self._settings)
+            case _:
+                raise DaemonError("the memory daemon got a request before a hello, or unknown")
+
+    def _answer(
+        self, request: wire.Request, operation: Operation[..., Any], settings: MemorySettings
+    ) -> None:
+        arguments = operation.parameters(request.params)
+        if operation is RECALL:
+            arguments["query"] = _with_defaults(arguments["query"], settings)
+        if not self._server.begin(self, request.id):
+            self._wait_until_gone()
+            return
+        try:
+            work = self._server.work.do(operation, arguments, self._is_waiting)
+            while not wait([work], ALIVE_SECONDS).done:
+                self.tell(None)
+            result = work.result()
+            if isinstance(result, MemoryStatus):
+                result = replace(result, daemon=self._server.about())
+            self._send(wire.result(request.id, result, self._server.take_notices()))
+        finally:
+            self._server.end(self)
+
+    def _wait_until_gone(self) -> None:
+        """Return when the index is free, which the end of the connection tells the client."""
+        while not self._server.gone.wait(ALIVE_SECONDS):
+            self.tell(None)
+        self.hang_up()
+
+    def _is_waiting(self) -> bool:
+        """Whether the client is still there; asked by the thread that is about to work for it."""
+        poll = select.poll()
+        poll.register(self._socket.fileno(), _CLOSED)
+        return not poll.poll(0)
+
+    def _send(self, answer: wire.Answer) -> None:
+        """Send a whole line. Raises OSError if the client is gone or does not read."""
+        with self._sending:
+            self._socket.sendall(wire.line(answer))
+
+
+class Code:
+    """The program's own files as this process loaded them.
+
+    A checkout or an upgrade in place changes them; the version number need not tell.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int] | None] = {}
+        self._modules = 0
+        self._looked = 0.0
+        self.look()
+
+    def look(self) -> bool:
+        """Note newly loaded modules; whether any loaded file has changed on disk."""
+        self._looked = time.monotonic()
+        if len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            for name, module in list(sys.modules.items()):  # another thread may import meanwhile
+                path = getattr(module, "__file__", None)
+                if path and name.partition(".")[0] == "assistant":
+                    self._seen.setdefault(path, _signature(path))
+        return any(_signature(path) != seen for path, seen in self._seen.items())
+
+    def changed(self) -> bool:
+        """The same, checked now and then."""
+        return time.monotonic() - self._looked >= CODE_SECONDS and self.look()
+
+
+def _signature(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _with_defaults(query: Query, settings: MemorySettings) -> Query:
+    """The query with the client's own settings for what it leaves open."""
+    return replace(
+        query,
+        k=query.k or settings.k,
+        budget=query.budget or settings.budget,
+        abstain=settings.abstain if query.abstain is None else query.abstain,
+    )
 
 
 def _resident_bytes() -> int:

@@ -26,8 +26,6 @@ SILENCE_SECONDS = 10.0
 seconds."""
 LINK = "daemon.sock"
 """In `.assistant/`: a symbolic link to where the daemon listens."""
-_PATIENCE = struct.pack("ll", int(SILENCE_SECONDS), 0)
-"""The same as the kernel's `timeval`, for a connection that is not accepted."""
 _NOBODY = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, PermissionError)
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
@@ -111,6 +109,11 @@ def listen(root: Path) -> Listener:
     return Listener(listening, path, path.stat().st_ino, link)
 
 
+def timeval(seconds: float) -> bytes:
+    """Seconds as the kernel's `timeval`: a socket that blocks keeps to it by SO_SNDTIMEO."""
+    return struct.pack("ll", int(seconds), 0)
+
+
 def log_path(root: Path) -> Path:
     """Where the daemon of a workspace writes what happens to it; never a query or a fact."""
     return config.state_dir() / "logs" / f"memory-{workspace_id(root)}.log"
@@ -128,7 +131,7 @@ def connect(root: Path) -> socket.socket | None:
     """
     for path in paths(root):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _PATIENCE)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeval(SILENCE_SECONDS))
         try:
             connection.connect(os.fspath(path))  # blocking: it waits where many come at once
         except _NOBODY:

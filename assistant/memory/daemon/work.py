@@ -22,11 +22,11 @@ READERS = 4
 """Requests that only read, answered at once."""
 
 REST_SECONDS = 3.0
-"""So long after an answer what was let go of is given back."""
-WORKED_SECONDS = 1.0
-"""So is it after so much of the processor's time: what was begun may go on after its answer."""
-STILL_SECONDS = 0.1
-"""Who uses less of the processor between two looks has come to rest."""
+"""Freed memory is given back so long after the last answer."""
+WORKED_SECONDS = 0.1
+"""Processor time since the last rest that makes another one worth it."""
+STILL_SECONDS = 0.05
+"""A process that uses less processor time between two looks is at rest."""
 
 logger = logging.getLogger(__name__)
 
@@ -107,20 +107,17 @@ class Work:
 
 
 class Rest:
-    """When this process gives back to the system what it let go of: once after work."""
+    """When this process gives freed memory back to the system: once after work."""
 
     def __init__(self) -> None:
-        self._taken = time.monotonic()
-        self._spent = self._spent_before = time.process_time()
+        self._spent = self._spent_at_rest = time.process_time()
 
     def is_due(self, resting: float) -> bool:
-        """Whether there was work since the last rest, and is none now; nobody has asked for
-        `resting` seconds. Called now and then."""
-        spent, before = time.process_time(), self._spent
-        self._spent = spent
-        answered = time.monotonic() - self._taken > resting
-        worked = spent - self._spent_before > WORKED_SECONDS and spent - before < STILL_SECONDS
-        return resting > REST_SECONDS and (answered or worked)
+        """Whether there was work since the last rest, and is none now. Called now and then;
+        nobody has asked for `resting` seconds."""
+        before, self._spent = self._spent, time.process_time()
+        worked = self._spent - self._spent_at_rest > WORKED_SECONDS
+        return worked and resting > REST_SECONDS and self._spent - before < STILL_SECONDS
 
     def take(self) -> None:
         """Give it back: glibc alone keeps it, and only glibc knows this.
@@ -131,4 +128,4 @@ class Rest:
         gc.freeze()
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
-        self._taken, self._spent_before = time.monotonic(), time.process_time()
+        self._spent = self._spent_at_rest = time.process_time()

@@ -22,8 +22,8 @@ from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import Fact
 from assistant.memory.daemon import client, sockets, wire
-from assistant.memory.daemon.clients import MOST_CONNECTIONS
 from assistant.memory.daemon.operations import OPERATIONS, REMEMBER
+from assistant.memory.daemon.server import MOST_CONNECTIONS
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import answer, dial, ended
 from tests.memory.memory_contract import FACTS, found, remember

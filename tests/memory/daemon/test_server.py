@@ -16,8 +16,8 @@ import assistant
 from assistant import config
 from assistant.errors import ConfigError, DaemonError, StorageError
 from assistant.memory.base import Query
-from assistant.memory.daemon import client, sockets, stop, wire
-from assistant.memory.daemon.code import LOOK_SECONDS
+from assistant.memory.daemon import client, lifecycle, sockets, wire
+from assistant.memory.daemon.server import CODE_SECONDS
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import dial, pid
@@ -30,7 +30,7 @@ def test_an_idle_daemon_ends_and_is_started_again(workspace: Workspace) -> None:
     first = sockets.connect(workspace.root)
     assert first is not None
     with first:
-        stop.wait_until_gone(first)
+        lifecycle.wait_until_gone(first)
     assert client.daemon_status(workspace) is None
     assert found(memory, FACTS[0]) == [FACTS[0]]
     memory.close()
@@ -48,7 +48,7 @@ def test_a_daemon_does_not_end_while_it_is_asked(workspace: Workspace) -> None:
     assert now is not None
     assert now.pid == first.pid
     memory.close()
-    stop.ask_to_yield(workspace)
+    lifecycle.ask_to_yield(workspace)
 
 
 def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
@@ -59,7 +59,7 @@ def test_a_daemon_told_to_end_finishes_and_leaves_nothing(
     assert watching is not None
     os.kill(pid(workspace), signal.SIGTERM)
     with watching:
-        stop.wait_until_gone(watching)
+        lifecycle.wait_until_gone(watching)
     assert not any(path.exists() for path in sockets.paths(workspace.root))
     assert list(workspace.index.glob("*.open")) == []
 
@@ -71,7 +71,7 @@ def test_a_deleted_workspace_ends_its_daemon(
     watching.settimeout(None)
     shutil.rmtree(workspace.root)
     with watching:
-        stop.wait_until_gone(watching)
+        lifecycle.wait_until_gone(watching)
     assert client.daemon_status(workspace) is None
 
 
@@ -100,7 +100,7 @@ def test_a_daemon_of_another_protocol_is_seen_off(memory: Keeper, workspace: Wor
     with connection, connection.makefile("rb") as lines:
         connection.sendall(wire.request("1", wire.HELLO, wire.Greeting(newer)))
         assert lines.readline() == b'{"id":"1","result":false}\n'
-        stop.wait_until_gone(connection)
+        lifecycle.wait_until_gone(connection)
     assert client.daemon_status(workspace) is None
     assert memory.status().daemon is not None
     assert pid(workspace) != first
@@ -151,7 +151,7 @@ def test_a_changed_configuration_replaces_the_daemon(
     changed.close()
 
 
-def test_a_daemon_whose_socket_is_lost_listens_again(
+def test_a_daemon_whose_socket_is_lost_ends_and_the_next_command_starts_one(
     runtime: Path, memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
     """A logout removes the runtime directory: here with all that is in it."""
@@ -161,7 +161,8 @@ def test_a_daemon_whose_socket_is_lost_listens_again(
     assert sockets.connect(workspace.root) is None
     fresh = client.connect(workspace, {})
     assert found(fresh, FACTS[0]) == [FACTS[0]]
-    assert pid(workspace) == first
+    assert pid(workspace) != first
+    assert found(memory, FACTS[0]) == [FACTS[0]]  # a chat that was open goes on with the new one
     fresh.close()
 
 
@@ -214,9 +215,9 @@ def test_a_daemon_whose_code_was_changed_gives_way(workspace: Workspace, tmp_pat
     code = tmp_path / "assistant"
     shutil.copytree(Path(assistant.__file__).parent, code)
     first = ask()
-    time.sleep(LOOK_SECONDS)
+    time.sleep(CODE_SECONDS)
     assert ask() == first
     with (code / "memory" / "local" / "answers.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
-    time.sleep(LOOK_SECONDS)
+    time.sleep(CODE_SECONDS)
     assert ask() not in ("", first)

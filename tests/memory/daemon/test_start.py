@@ -10,7 +10,7 @@ import pytest
 
 import assistant
 from assistant.errors import ConfigError
-from assistant.memory.daemon import client, stop
+from assistant.memory.daemon import client, lifecycle
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 
@@ -78,6 +78,6 @@ def test_nothing_but_unix_sockets_is_used(workspace: Workspace) -> None:
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(guard)},
     )
-    stop.ask_to_yield(workspace)
+    lifecycle.ask_to_yield(workspace)
     assert told.stdout.startswith("- Ana breeds sheep"), told.stderr
     assert not (guard / "tried").exists()

@@ -11,7 +11,7 @@ import pytest
 import assistant
 from assistant.errors import DaemonError
 from assistant.memory.base import Query
-from assistant.memory.daemon import client, sockets, stop
+from assistant.memory.daemon import client, lifecycle, sockets
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 from tests.memory.memory_contract import FACTS, found, remember
@@ -20,8 +20,8 @@ from tests.memory.memory_contract import FACTS, found, remember
 def test_a_daemon_that_answers_is_asked(memory: client.DaemonMemory, workspace: Workspace) -> None:
     said: list[str] = []
     remember(memory, FACTS[0])
-    assert stop.stop(workspace, said.append) is True
-    assert stop.stop(workspace, said.append) is False
+    assert lifecycle.stop(workspace, said.append) is True
+    assert lifecycle.stop(workspace, said.append) is False
     assert said == []
     assert found(memory, FACTS[0]) == [FACTS[0]]
 
@@ -37,7 +37,7 @@ def test_a_hung_daemon_is_named_and_ended(
         memory.recall(Query("anything"))
     assert "daemon stop" in caught.value.cure
     said: list[str] = []
-    assert stop.stop(workspace, said.append) is True
+    assert lifecycle.stop(workspace, said.append) is True
     assert len(said) == 3
     assert str(hung) in said[0]
     assert said[1:] == [f"Ending process {hung} ({name})" for name in ("SIGTERM", "SIGKILL")]
@@ -54,16 +54,16 @@ def test_a_daemon_without_a_socket_is_found_by_its_lock(
     for path in sockets.paths(workspace.root):
         path.unlink(missing_ok=True)
     said: list[str] = []
-    assert stop.stop(workspace, said.append) is True
+    assert lifecycle.stop(workspace, said.append) is True
     assert said == [f"Ending process {hung} ({name})" for name in ("SIGTERM", "SIGKILL")]
 
 
 HOLD = """
 import sys
 from pathlib import Path
-from assistant.memory.daemon import owner
+from assistant.memory.daemon import lifecycle
 from assistant.workspace.folder import Workspace
-held = owner.claim(Workspace(Path(sys.argv[1])))
+held = lifecycle.claim(Workspace(Path(sys.argv[1])))
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -79,7 +79,7 @@ def test_a_process_that_is_no_daemon_is_named_and_left_alone(workspace: Workspac
         holding.stdout.readline()
         said: list[str] = []
         with pytest.raises(DaemonError, match=f"process {holding.pid} works on") as caught:
-            stop.stop(workspace, said.append)
+            lifecycle.stop(workspace, said.append)
         assert "--no-daemon" in caught.value.cure
         assert (said, holding.poll()) == ([], None)
         holding.kill()

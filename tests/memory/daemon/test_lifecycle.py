@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.errors import DaemonError
-from assistant.memory.daemon.owner import claim, claim_unless, lock_path
+from assistant.memory.daemon.lifecycle import claim, claim_unless, lock_path
 from assistant.workspace.folder import Workspace
 
 
