@@ -1,10 +1,17 @@
-"""Merge two versions of a memory file, fact by fact. Pure."""
+"""Merge two versions of a memory file, fact by fact. Pure.
+
+A fact lives or dies by its words over base, ours and theirs, wherever it stands: moving a line
+brings nothing back that the other side deleted. Then it is decided under which heading it stands,
+then in which order. The result is the same whichever side is called ours.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import pairwise
 
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import (
@@ -17,177 +24,42 @@ from assistant.memory.text.markdown import (
     with_newlines,
 )
 
+MARKS = ("<<<<<<<", "=======", ">>>>>>>")
+_MARKED = re.compile(r"^(?:<{7}|>{7})(?:[ \t]|$)", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
+Name = tuple[str, str, int]
+"""Kind, words and occurrence: what is equal for the same unit in two versions of a file."""
+TOP: Name = ("top", "", 0)
+END: Name = ("end", "", 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A list item with what is nested in it, a heading, blank lines, or prose.
-
-    `key` is the same for the same fact, struck out or not.
-    """
+    """A list item with what is nested in it, a heading, or a paragraph or fence ("prose")."""
 
     text: str
-    kind: str
-    key: str
+    name: Name
 
 
-def units_of(text: str) -> list[Unit]:
-    """The units of a text, in order; together they are the text, its last line ended."""
-    found: list[list[str]] = []
-    kinds: list[str] = []
-    fence = ""
-    for line in _LINE.findall(text if text.endswith("\n") or not text else f"{text}\n"):
-        kind = _kind(line)
-        own = line.lstrip()
-        opens = _FENCE.match(own)
-        goes_on = bool(found) and (
-            fence
-            or (kind == "nested" and kinds[-1] in ("item", "prose"))
-            or (kind == "prose" and kinds[-1] in ("prose", "item") and not opens)
-            or (kind == "blank" and kinds[-1] == "blank")
-        )
-        if fence:
-            fence = "" if own.startswith(fence) else fence
-        elif opens:
-            fence = opens[1]
-        if goes_on:
-            found[-1].append(line)
-        else:
-            found.append([line])
-            kinds.append("prose" if kind == "nested" else kind)
-    return [_unit("".join(lines), kind) for lines, kind in zip(found, kinds, strict=True)]
+@dataclass(frozen=True, slots=True)
+class United:
+    """A merged text; `conflicts` counts the places that hold conflict marks."""
 
-
-def _kind(line: str) -> str:
-    if not line.strip():
-        return "blank"
-    if line[0] in " \t":
-        return "nested"
-    if _ITEM.match(line):
-        return "item"
-    return "heading" if _HEADING.match(line) else "prose"
-
-
-def _unit(text: str, kind: str) -> Unit:
-    match kind:
-        case "item":
-            return Unit(text, kind, fact_key(_said(text.partition("\n")[0])))
-        case "blank":
-            return Unit(text, kind, "")
-        case _:
-            return Unit(text, kind, text.strip())
-
-
-def _said(line: str) -> str:
-    """What a fact says, or said before it was struck out."""
-    marker = MARKERS.match(line)
-    own = line[marker.end() if marker else 0 :].strip()
-    found = struck(own)
-    return plain(own[found[0] : found[1]] if found else own)
-
-
-def struck_on(text: str) -> str:
-    """When a fact was struck out: later is greater; a day that is not told comes first."""
-    line = text.partition("\n")[0]
-    marker = MARKERS.match(line)
-    found = struck(line[marker.end() if marker else 0 :].strip())
-    return f"1{found[2] or ''}" if found else ""
-
-
-def name_of(unit: Unit) -> tuple[str, str]:
-    return unit.kind, unit.key
-
-
-def items_of(units: Iterable[Unit]) -> dict[str, Unit]:
-    """The facts among units, by their keys."""
-    return {each.key: each for each in units if each.kind == "item"}
-
-
-def sections(units: Sequence[Unit]) -> dict[str, list[Unit]]:
-    """The units under each heading of a region, the heading first; "" before the first one."""
-    found: dict[str, list[Unit]] = {}
-    name = ""
-    for each in units:
-        if each.kind == "heading":
-            name = each.key
-        found.setdefault(name, []).append(each)
-    return found
-
-
-def appended(kept: list[Unit], added: list[Unit]) -> list[Unit]:
-    """What is added, right behind the last unit that is not blank."""
-    if not added:
-        return kept
-    end = max((n for n, each in enumerate(kept, start=1) if each.kind != "blank"), default=0)
-    between = []
-    if end and kept[end - 1].kind == "heading" and added[0].kind == "item":
-        between = [Unit("\n", "blank", "")]
-    return [*kept[:end], *between, *added, *(kept[end:] or [Unit("\n", "blank", "")])]
-
-
-def ended(units: Sequence[Unit]) -> list[Unit]:
-    """Without a second blank line where two parts met, and none at the end but the line's own."""
-    out: list[Unit] = []
-    for each in units:
-        if each.kind == "blank" and out and out[-1].kind == "blank":
-            out[-1] = max(out[-1], each, key=lambda blank: len(blank.text))
-            continue
-        if each.kind == "heading" and out and out[-1].kind not in ("blank", "heading"):
-            out.append(Unit("\n", "blank", ""))
-        out.append(each)
-    return out
-
-
-def lines_of(text: str) -> list[str]:
-    """The lines of a text, with their ends."""
-    return _LINE.findall(text)
-
-
-def overruled(
-    units: Sequence[Unit], base: Sequence[Unit], one: Sequence[Unit], other: Sequence[Unit]
-) -> list[Unit]:
-    """The units, in which a successor that came too late to hold is superseded itself.
-
-    Of two that came on the same day nobody knows which is right; both stand.
-    """
-    notes = dict(_notes(items_of(base), items_of(one), items_of(other)))
-    return [_struck(each, notes[each.key]) if each.key in notes else each for each in units]
-
-
-def _notes(
-    base: Mapping[str, Unit], one: Mapping[str, Unit], other: Mapping[str, Unit]
-) -> Iterator[tuple[str, str]]:
-    """The keys of the successors that do not hold, and the note behind each."""
-    for key in one.keys() & other.keys():
-        earlier, later = sorted((one[key].text, other[key].text), key=struck_on)
-        known = base.get(key)
-        if struck_on(earlier) == struck_on(later) or (known and known.text in (earlier, later)):
-            continue
-        first, last = (named_successor(text.partition("\n")[0]) for text in (earlier, later))
-        if not first or not last:
-            continue
-        loser = fact_key(plain(first))
-        if loser not in base and loser != fact_key(plain(last)):
-            yield loser, f"(superseded {struck_on(later)[1:]}: {last})"
-
-
-def _struck(unit: Unit, note: str) -> Unit:
-    if unit.kind != "item" or struck_on(unit.text):
-        return unit
-    return replace(unit, text=strike_out(unit.text, note) or unit.text)
+    text: str
+    conflicts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CopyMerge:
-    """What a copy changes in the file that it is one of, and what of it is not taken: prose.
+    """What a conflict copy changes in the file that it is a copy of; `left`: prose not taken.
 
     `doubtful` are facts that it brings back: they were written on this machine and are gone from
-    the file, be it that its owner deleted them in an editor or that syncing replaced it. `fault`
-    says why it can be taken in only once its owner has put something right.
+    the file, whether its owner deleted them in an editor or syncing replaced the file. `fault`
+    says what its owner has to put right before it can be merged.
     """
 
     copy: str
@@ -199,77 +71,6 @@ class CopyMerge:
     fault: str = ""
 
 
-def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str, list[str]]:
-    """Our text with the facts that a copy of it has more, and what of the copy is not taken.
-
-    Nobody knows what both came of, so nothing is deleted; `forgotten` facts, by their words folded,
-    do not come back, and prose that differs is not taken.
-    """
-    ends = newline(ours)
-    ours, copy = with_newlines(ours, "\n"), with_newlines(copy, "\n")
-    own, other = units_of(ours), units_of(copy)
-    known = {name_of(each) for each in own}
-    there = items_of(other)
-    more = {name: _more(units, known, forgotten) for name, units in sections(other).items()}
-    out: list[Unit] = []
-    for name, units in sections(own).items():
-        said = [_with(each, there.get(each.key)) for each in units]
-        out += appended(said, more.pop(name, []))
-    for name, units in more.items():
-        heading = [Unit(f"{name}\n", "heading", name)] if name else []
-        out += appended(heading, units) if units else []
-    left = [each.text for each in other if each.kind == "prose" and name_of(each) not in known]
-    text = "".join(each.text for each in ended(overruled(out, (), own, other)))
-    text = text if ours.endswith("\n\n") else f"{text.rstrip(chr(10))}\n"
-    return with_newlines(text, ends), left
-
-
-def added(before: str, after: str) -> dict[str, str]:
-    """The facts that a text has more than another and that stand, as they are said, by their
-    keys."""
-    known = items_of(units_of(before))
-    return {
-        key: each.text.strip()
-        for key, each in items_of(units_of(after)).items()
-        if key not in known and not struck_on(each.text)
-    }
-
-
-def _more(
-    units: Sequence[Unit], known: set[tuple[str, str]], forgotten: Container[str]
-) -> list[Unit]:
-    """The facts among units that are not known; from now on they are."""
-    found = []
-    for each in units:
-        if each.kind == "item" and name_of(each) not in known and each.key not in forgotten:
-            known.add(name_of(each))
-            found.append(each)
-    return found
-
-
-def _with(own: Unit, other: Unit | None) -> Unit:
-    """A unit of ours as it is said in the copy, if it was struck out later there, and with what is
-    nested in it there."""
-    if other is None or own.kind != "item" or own.text == other.text:
-        return own
-    head = max(own.text, other.text, key=struck_on).partition("\n")[0]
-    body, more = (lines_of(each.text.partition("\n")[2]) for each in (own, other))
-    return Unit("".join([f"{head}\n", *body, *(line for line in more if line not in body)]),
-                own.kind, own.key)  # fmt: skip
-
-
-MARKS = ("<<<<<<<", "=======", ">>>>>>>")
-_MARKED = re.compile(r"^(?:<{7}|>{7})(?:[ \t]|$)", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class United:
-    """What came of it; `conflicts` are how many places hold marks."""
-
-    text: str
-    conflicts: int = 0
-
-
 def marked_line(text: str) -> int | None:
     """The line, from 1, of the first mark of an unfinished merge; None if there is none."""
     found = _MARKED.search(text)
@@ -277,7 +78,12 @@ def marked_line(text: str) -> int | None:
 
 
 def united(base: str, ours: str, theirs: str) -> United:
-    """The two versions as one; its lines end as those of the side that changed their ends."""
+    """Merge two versions that came of `base`.
+
+    What both added stays, each fact once; what one side deleted is gone; of two supersessions of a
+    fact the later one stands. Prose that both sides changed is left to the owner, between the
+    marks that git puts there. Lines end as those of the side that changed their ends.
+    """
     if ours == theirs or theirs == base:
         return United(ours)
     if ours == base:
@@ -286,121 +92,315 @@ def united(base: str, ours: str, theirs: str) -> United:
         new = {newline(ours), newline(theirs)} - {newline(base)}
         done = united(*(with_newlines(text, "\n") for text in (base, ours, theirs)))
         return replace(done, text=with_newlines(done.text, min(new, default=newline(base))))
-    parts = [units_of(text) for text in (base, ours, theirs)]
-    out: list[Unit] = []
-    conflicts = 0
-    for region in _regions(*parts):
-        if (joined := _joined(*region)) is None:
-            joined = [_unfinished(region)]
-            conflicts += 1
-        out += joined
-    text = "".join(each.text for each in ended(overruled(_once(out, *parts), *parts)))
-    while text.endswith("\n\n") and not any(each.endswith("\n\n") for each in (ours, theirs)):
-        text = text[:-1]
-    return United(text, conflicts)
+    return _Merge(_Version(base), _Version(ours), _Version(theirs)).result()
+
+
+def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str, list[str]]:
+    """Our text with the facts that a copy of it has more, and the prose of the copy not taken.
+
+    Without a common base nothing is deleted; `forgotten` facts, by their keys, do not come back.
+    """
+    ends = newline(ours)
+    own, other = (_Version(with_newlines(text, "\n")) for text in (ours, copy))
+    best: dict[str, Unit] = {}
+    for unit in other.units:
+        kind, key, _ = unit.name
+        if kind == "item" and (key not in best or struck_on(unit.text) > struck_on(best[key].text)):
+            best[key] = unit
+    said = {name: _with_copy(unit, best.get(name[1])) for name, unit in own.by_name.items()}
+    orders = {heading: list(names) for heading, names in own.sections.items()}
+    there = {name[1] for name in own.by_name if name[0] == "item"}
+    for heading, names in other.sections.items():
+        for name in names:
+            kind, key, _ = name
+            if kind == "item" and key not in there and key not in forgotten:
+                there.add(key)
+                said[name] = best[key]
+                orders.setdefault(heading, [heading]).append(name)
+                said.setdefault(heading, other.by_name[heading])
+    known = {name[1] for name in own.by_name if name[0] == "prose"}
+    left = [u.text for u in other.units if u.name[0] == "prose" and u.name[1] not in known]
+    said |= _overruled(said, {}, own.by_name, other.by_name)
+    names = [name for order in orders.values() for name in order]
+    return with_newlines(_text(names, said, [own, other]), ends), left
+
+
+def added(before: str, after: str) -> dict[str, str]:
+    """The facts that stand in `after` and not in `before`, as they are said, by their keys."""
+    known = {unit.name[1] for unit in _Version(before).units if unit.name[0] == "item"}
+    return {
+        unit.name[1]: unit.text.strip()
+        for unit in _Version(after).units
+        if unit.name[0] == "item" and unit.name[1] not in known and not struck_on(unit.text)
+    }
+
+
+def struck_on(text: str) -> str:
+    """When a fact was struck out: later is greater; a day that is not told comes first."""
+    found = struck(_without_marker(text.partition("\n")[0]))
+    return f"1{found[2] or ''}" if found else ""
+
+
+# A version of a file
+
+
+class _Version:
+    """A text as units, and what stands between them."""
+
+    def __init__(self, text: str) -> None:
+        self.units: list[Unit] = []
+        self.gaps: dict[tuple[Name, Name], str] = {}
+        """The blank lines between two units that stand one after the other."""
+        seen: Counter[tuple[str, str]] = Counter()
+        before, gap = TOP, ""
+        for kind, block in _blocks(text):
+            if kind == "blank":
+                gap = block
+                continue
+            key = fact_key(_said(block.partition("\n")[0])) if kind == "item" else block.strip()
+            name = (kind, key, seen[kind, key])
+            seen[kind, key] += 1
+            self.gaps[before, name] = gap
+            self.units.append(Unit(block, name))
+            before, gap = name, ""
+        self.gaps[before, END] = gap
+        self.by_name = {unit.name: unit for unit in self.units}
+
+    @cached_property
+    def sections(self) -> dict[Name, list[Name]]:
+        """The names under each heading, itself first; `TOP` stands above the first heading."""
+        found: dict[Name, list[Name]] = {TOP: [TOP]}
+        at = TOP
+        for unit in self.units:
+            if unit.name[0] == "heading":
+                at = unit.name
+            found.setdefault(at, []).append(unit.name)
+        return found
+
+    @cached_property
+    def heading_of(self) -> dict[Name, Name]:
+        return {name: heading for heading, names in self.sections.items() for name in names}
+
+    def gap_after(self, name: Name, kind: str) -> str | None:
+        """The blank lines behind a unit, if a unit of this kind follows; None if none does."""
+        return self._after.get((name, kind))
+
+    @cached_property
+    def _after(self) -> dict[tuple[Name, str], str]:
+        return {(one, other[0]): gap for (one, other), gap in self.gaps.items()}
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """The blocks of a text with their kinds; together they are the text, its last line ended."""
+    kind, lines, fence = "", list[str](), ""
+    for line in _LINE.findall(text if text.endswith("\n") or not text else f"{text}\n"):
+        own, is_nested = line.lstrip(), line[0] in " \t"
+        opens = _FENCE.match(own)
+        if not own:
+            now = "blank"
+        elif is_nested or not (_ITEM.match(line) or _HEADING.match(line)):
+            now = "prose"
+        else:
+            now = "item" if _ITEM.match(line) else "heading"
+        goes_on = (
+            fence
+            or (now == "prose" and kind in ("item", "prose") and (is_nested or not opens))
+            or (now == "blank" and kind == "blank")
+        )
+        if fence:
+            fence = "" if own.startswith(fence) else fence
+        elif opens:
+            fence = opens[1]
+        if goes_on:
+            lines.append(line)
+            continue
+        if lines:
+            yield kind, "".join(lines)
+        kind, lines = now, [line]
+    if lines:
+        yield kind, "".join(lines)
+
+
+def _without_marker(line: str) -> str:
+    marker = MARKERS.match(line)
+    return line[marker.end() if marker else 0 :].strip()
+
+
+def _said(line: str) -> str:
+    """What a fact says, or said before it was struck out."""
+    own = _without_marker(line)
+    found = struck(own)
+    return plain(own[found[0] : found[1]] if found else own)
 
 
 # Three ways
 
 
-def _regions(
-    base: Sequence[Unit], ours: Sequence[Unit], theirs: Sequence[Unit]
-) -> Iterator[tuple[Sequence[Unit], Sequence[Unit], Sequence[Unit]]]:
-    """What the three have in common, and what they have between that."""
-    here = _matched(base, ours)
-    there = _matched(base, theirs)
-    at = (0, 0, 0)
-    for number, unit in enumerate(base):
-        if number in here and number in there and here[number] >= at[1] and there[number] >= at[2]:
-            yield base[at[0] : number], ours[at[1] : here[number]], theirs[at[2] : there[number]]
-            yield [unit], [unit], [unit]
-            at = (number + 1, here[number] + 1, there[number] + 1)
-    yield base[at[0] :], ours[at[1] :], theirs[at[2] :]
+class _Merge:
+    """A merge of two versions. `lead` and `other` are the sides, whichever is called ours."""
 
+    def __init__(self, base: _Version, ours: _Version, theirs: _Version) -> None:
+        self._base, self._ours, self._theirs = base, ours, theirs
+        self._lead, self._other = sorted(
+            (ours, theirs), key=lambda side: [unit.text for unit in side.units]
+        )
+        self._said: dict[Name, Unit] = {TOP: Unit("", TOP)}
+        self._orphans: dict[Name, list[Unit]] = {}
+        self._conflicts = 0
+        for name in self._lead.by_name | self._other.by_name:
+            self._decide(name)
 
-def _matched(base: Sequence[Unit], other: Sequence[Unit]) -> dict[int, int]:
-    """Which units of a version are those of the base."""
-    matcher = SequenceMatcher(None, [u.text for u in base], [u.text for u in other], autojunk=False)
-    return {
-        first + n: second + n
-        for first, second, size in matcher.get_matching_blocks()
-        for n in range(size)
-    }
+    def result(self) -> United:
+        sections = self._sections()
+        names = []
+        for heading in self._merged_order(
+            *([TOP, *(n for n in side.sections if n != TOP)] for side in self._versions)
+        ):
+            units = sections.get(heading, [])
+            deleted = heading in self._base.by_name and not (
+                heading in self._lead.by_name and heading in self._other.by_name
+            )
+            if units or not deleted:
+                names += [heading, *units]
+        by_name = [side.by_name for side in self._versions]
+        said = self._said | _overruled(self._said, *by_name)
+        return United(_text(names, said, [self._lead, self._other, self._base]), self._conflicts)
 
+    @property
+    def _versions(self) -> tuple[_Version, _Version, _Version]:
+        return self._base, self._lead, self._other
 
-def _joined(
-    base: Sequence[Unit], ours: Sequence[Unit], theirs: Sequence[Unit]
-) -> list[Unit] | None:
-    """A region of the three as one; None where both sides changed its prose."""
-    texts = [[u.text for u in side] for side in (base, ours, theirs)]
-    if texts[1] == texts[2] or texts[2] == texts[0]:
-        return list(ours)
-    if texts[1] == texts[0]:
-        return list(theirs)
-    prose = [[u.text for u in side if u.kind == "prose"] for side in (base, ours, theirs)]
-    if prose[1] != prose[2] and prose[0] not in (prose[1], prose[2]):
-        return None
-    first, second = sorted((ours, theirs), key=lambda side: [u.text for u in side])
-    return _Joining(base, first, second).units()
-
-
-class _Joining:
-    """Joins two versions of a region, by sections; what the second has more follows the first's."""
-
-    def __init__(self, base: Sequence[Unit], first: Sequence[Unit], second: Sequence[Unit]) -> None:
-        self._base = {name_of(u): u for u in base if u.kind != "blank"}
-        self._first = {name_of(u): u for u in first if u.kind != "blank"}
-        self._second = {name_of(u): u for u in second if u.kind != "blank"}
-        self._sections = (sections(first), sections(second))
-
-    def units(self) -> list[Unit]:
-        first, second = self._sections
-        out: list[Unit] = []
-        for name in [*first, *(name for name in second if name not in first)]:
-            more = [
-                each
-                for each in second.get(name, [])
-                if each.kind != "blank" and name_of(each) not in self._first
-            ]
-            kept = self._kept(first[name] if name in first else second[name])
-            added = self._kept(more) if name in first else []
-            out += appended(kept, added)
-        return out
-
-    def _kept(self, units: Sequence[Unit]) -> list[Unit]:
-        """Those units that stand, as they shall be said."""
-        out = []
-        for each in units:
-            if each.kind == "blank":
-                out.append(each)
-            elif (said := self._said(name_of(each))) is not None:
-                out.append(said)
+    def _decide(self, name: Name) -> None:
+        """Whether a unit lives, and how it is said. What was typed below a fact that the other
+        side deleted becomes facts of its own."""
+        base, one, other = (side.by_name.get(name) for side in self._versions)
+        if one and other:
+            if one.text == other.text or (base and other.text == base.text):
+                self._said[name] = one
             else:
-                out += _orphans(each, self._base[name_of(each)])
-        return out
+                self._said[name] = (
+                    other if base and one.text == base.text else _later(base, one, other)
+                )
+        elif (kept := one or other) and (base is None or name[0] == "heading"):
+            self._said[name] = kept
+        elif kept and base:
+            known = set(_lines(base.text))
+            typed = [line.lstrip() for line in _lines(kept.text)[1:] if line not in known]
+            items = [line if _ITEM.match(line) else f"- {line}" for line in typed if line.strip()]
+            self._orphans[name] = [Unit(item, ("item", item, 0)) for item in items]
+            self._said |= {unit.name: unit for unit in self._orphans[name]}
 
-    def _said(self, name: tuple[str, str]) -> Unit | None:
-        """How a unit is said; None if one side deleted it."""
-        base, one, other = self._base.get(name), self._first.get(name), self._second.get(name)
-        if one is None or other is None:
-            deleted = base is not None and name[0] != "heading"
-            return None if deleted else one or other
-        if one == other or (base and other.text == base.text):
-            return one
-        if base and one.text == base.text:
-            return other
-        return _later(base, one, other)
+    def _sections(self) -> dict[Name, list[Name]]:
+        """The units under each heading, in their order, conflicting prose as one unit."""
+        orders: tuple[dict[Name, list[Name]], ...] = ({}, {}, {})
+        for side, order in zip(self._versions, orders, strict=True):
+            for unit in side.units:
+                if unit.name[0] != "heading":
+                    heading = self._heading_of(unit.name) if side is not self._base else None
+                    heading = heading or side.heading_of[unit.name]
+                    order.setdefault(heading, []).append(unit.name)
+        merged = {}
+        for heading in orders[1] | orders[2]:
+            base, lead, other = ([heading, *order.get(heading, [])] for order in orders)
+            self._mark_conflicts(base, lead, other)
+            alive = [
+                [
+                    living.name
+                    for name in side
+                    for living in self._orphans.get(name, [self._said.get(name)])
+                    if living
+                ]
+                for side in (base, lead, other)
+            ]
+            merged[heading] = self._merged_order(*alive)[1:]
+        return merged
+
+    def _heading_of(self, name: Name) -> Name:
+        """The heading that a unit stands under, by whichever side moved it."""
+        base, one, other = (side.heading_of.get(name) for side in self._versions)
+        found = other if one is None or (other and one == base) else one
+        assert found is not None
+        return found
+
+    def _merged_order(
+        self, base: Sequence[Name], lead: Sequence[Name], other: Sequence[Name]
+    ) -> list[Name]:
+        """The lead's order, with what the other side moved or has more behind what it follows
+        there. Two runs of new units at one place stand one after the other, the lesser first."""
+        shifted = _moved(base, other) - _moved(base, lead)
+        ahead = [name for name in dict.fromkeys(lead) if name not in shifted]
+        after: dict[Name, Name] = dict(pairwise([*ahead, END]))
+        new = set(lead).difference(base, other)
+        others = list(dict.fromkeys(other))
+        for number, (before, name) in enumerate(pairwise(others), start=1):
+            if name in after:
+                continue
+            run, at = list[Name](), before
+            while after[at] in new:
+                at = after[at]
+                run.append(at)
+            more = [name]
+            for following in others[number + 1 :]:
+                if following in after:
+                    break
+                more.append(following)
+            if run <= more:
+                before = at
+            for each in more:
+                after[each], after[before] = after[before], each
+                before = each
+        order = [lead[0]]
+        while (following := after[order[-1]]) != END:
+            order.append(following)
+        return order
+
+    def _mark_conflicts(self, base: list[Name], lead: list[Name], other: list[Name]) -> None:
+        """Where both sides changed the same prose, one unit with both in place of what either
+        says."""
+        stable = set(base).intersection(lead, other)
+        gone: dict[Name, list[Name]] = _prose_behind(base, stable)
+        here, there = _prose_behind(lead, stable), _prose_behind(other, stable)
+        for anchor in gone.keys() & here.keys() & there.keys():
+            mine, yours = (set(each[anchor]) for each in (here, there))
+            if mine & yours:
+                continue
+            sides = (here, there) if self._lead is self._ours else (there, here)
+            ours, theirs = (
+                "".join(self._said[name].text for name in side[anchor] if name in self._said)
+                for side in sides
+            )
+            begin, middle, end = MARKS
+            text = f"{begin} ours\n{ours}{middle}\n{theirs}{end} theirs\n"
+            name = ("prose", text, 0)
+            self._said[name] = Unit(text, name)
+            self._conflicts += 1
+            for order, prose in ((lead, here[anchor]), (other, there[anchor])):
+                order[order.index(prose[0])] = name
+                for each in prose[1:]:
+                    order.remove(each)
 
 
-def _orphans(unit: Unit, base: Unit) -> list[Unit]:
-    """What was typed below a fact that the other side deleted, as facts of their own."""
-    known = set(lines_of(base.text))
-    typed = [line.lstrip() for line in lines_of(unit.text)[1:] if line not in known]
-    return [each for line in typed if line for each in units_of(_as_item(line))]
+def _prose_behind(order: Sequence[Name], stable: set[Name]) -> dict[Name, list[Name]]:
+    """The prose between the units that all versions share, by the one that it follows."""
+    found: dict[Name, list[Name]] = {}
+    anchor = TOP
+    for name in order:
+        if name in stable:
+            anchor = name
+        elif name[0] == "prose":
+            found.setdefault(anchor, []).append(name)
+    return found
 
 
-def _as_item(line: str) -> str:
-    return line if units_of(line)[0].kind == "item" else f"- {line}"
+def _moved(base: Sequence[Name], side: Sequence[Name]) -> set[Name]:
+    """The names of the base that a side has in another order."""
+    known, there = set(base), set(side)
+    before = [name for name in base if name in there]
+    now = [name for name in side if name in known]
+    if before == now:
+        return set()
+    blocks = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+    return set(now).difference(*(now[b.b : b.b + b.size] for b in blocks))
 
 
 def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
@@ -410,35 +410,67 @@ def _later(base: Unit | None, one: Unit, other: Unit) -> Unit:
     line = max((head, other_head), key=lambda each: (struck_on(each), each))
     before = base.text.split("\n", 1)[1] if base else ""
     if body != other_body:
-        sides = [lines_of(text) for text in (before, body, other_body)]
-        first, second = sorted(sides[1:])
-        gone = {each for each in sides[0] if each not in first or each not in second}
+        known, *sides = (_lines(text) for text in (before, body, other_body))
+        first, second = sorted(sides)
+        gone = {each for each in known if each not in first or each not in second}
         more = [each for each in second if each not in first]
         body = "".join(each for each in [*first, *more] if each not in gone)
-    return Unit(f"{line}\n{body}", one.kind, one.key)
+    return Unit(f"{line}\n{body}", one.name)
 
 
-def _once(
-    out: Sequence[Unit], base: Sequence[Unit], ours: Sequence[Unit], theirs: Sequence[Unit]
-) -> list[Unit]:
-    """Without the second of two facts that both sides added, each in another place."""
-    before, here, there = (
-        Counter(each.key for each in side if each.kind == "item") for side in (base, ours, theirs)
-    )
-    most = {key: max(here[key], there[key], before[key]) for key in here | there}
-    seen: Counter[str] = Counter()
-    kept = []
-    for each in out:
-        if each.kind == "item" and each.key:
-            seen[each.key] += 1
-            if seen[each.key] > most.get(each.key, 1):
-                continue
-        kept.append(each)
-    return kept
+def _with_copy(own: Unit, other: Unit | None) -> Unit:
+    """A fact of ours, struck out if it was later in the copy, with what is nested in it there."""
+    if other is None or own.name[0] != "item" or own.text == other.text:
+        return own
+    head = max(own.text, other.text, key=struck_on).partition("\n")[0]
+    body, more = (_lines(each.text.partition("\n")[2]) for each in (own, other))
+    more = [line for line in more if line not in body]
+    return Unit("".join([f"{head}\n", *body, *more]), own.name)
 
 
-def _unfinished(region: tuple[Sequence[Unit], Sequence[Unit], Sequence[Unit]]) -> Unit:
-    """A region as git leaves it to be finished by hand."""
-    ours, theirs = ("".join(each.text for each in side) for side in region[1:])
-    begin, middle, end = MARKS
-    return Unit(f"{begin} ours\n{ours}{middle}\n{theirs}{end} theirs\n", "prose", "")
+def _overruled(
+    said: Mapping[Name, Unit],
+    base: Mapping[Name, Unit],
+    one: Mapping[Name, Unit],
+    other: Mapping[Name, Unit],
+) -> dict[Name, Unit]:
+    """The successors of a fact that both sides superseded and that came too early to hold, struck
+    out. Of two that came on the same day nobody knows which is right; both stand."""
+    facts = {name[1] for name in base if name[0] == "item"}
+    found = {}
+    for name in one.keys() & other.keys():
+        earlier, later = sorted((one[name].text, other[name].text), key=struck_on)
+        before = base.get(name)
+        if struck_on(earlier) == struck_on(later) or (before and before.text in (earlier, later)):
+            continue
+        first, last = (named_successor(text.partition("\n")[0]) for text in (earlier, later))
+        if not first or not last:
+            continue
+        loser = ("item", fact_key(plain(first)), 0)
+        if loser[1] in facts or loser[1] == fact_key(plain(last)) or loser not in said:
+            continue
+        if not struck_on(said[loser].text):
+            note = f"(superseded {struck_on(later)[1:]}: {last})"
+            found[loser] = Unit(strike_out(said[loser].text, note) or said[loser].text, loser)
+    return found
+
+
+def _text(names: Sequence[Name], said: Mapping[Name, Unit], versions: Sequence[_Version]) -> str:
+    """The units as a text, parted as in the versions; a heading and prose by a blank line."""
+    parts = []
+    for one, other in pairwise([*dict.fromkeys([TOP, *names]), END]):
+        gaps = (side.gaps.get((one, other)) for side in versions)
+        gap = next((each for each in gaps if each is not None), None)
+        if gap is None and one[0] in ("item", "heading") and other[0] == "item":
+            near = (side.gap_after(one, "item") for side in versions)
+            gap = next(
+                (each for each in near if each is not None), "" if one[0] == "item" else None
+            )
+        if gap is None:
+            gap = "" if TOP in (one,) or END in (other,) else "\n"
+        parts += [said[one].text if one in said else "", gap]
+    return "".join(parts)
+
+
+def _lines(text: str) -> list[str]:
+    return _LINE.findall(text)

@@ -136,7 +136,7 @@ class Side:
         heading = f"## Remembered -- 2026-11-{self.chance.randrange(20, 25)}\n\n"
         if heading not in self.text:
             self.text += f"\n{heading}"
-        self.text = self.text.replace(heading, f"{heading}- {fact}\n")
+        self.text = self.text.replace(heading, f"{heading}- {fact}\n", 1)
         self.typed.add(fact)
 
 
@@ -188,6 +188,107 @@ def test_a_conflict_copy_loses_and_doubles_nothing() -> None:
         assert (taken_in(text, other.text), left) == ((text, []), [])
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "both"),
+    [
+        (("b", "c", "a"), ("b", "c"), ("b", "c")),
+        (("c", "a", "b"), ("a", "~~b~~ (superseded 2026-11-22: y)", "c", "y"),
+         ("c", "a", "~~b~~ (superseded 2026-11-22: y)", "y")),
+        (("c", "a", "b"), ("a", "b, corrected", "c"), ("c", "a", "b, corrected")),
+        (("b", "a", "c"), ("a", "c", "b"), ("b", "a", "c")),
+        (("a", "b", "c", "x"), ("c", "a", "y", "b"), ("c", "a", "y", "b", "x")),
+    ],
+)  # fmt: skip
+def test_a_moved_fact_is_what_the_other_side_made_of_it(
+    ours: tuple[str, ...], theirs: tuple[str, ...], both: tuple[str, ...]
+) -> None:
+    base, one, other = memory("a", "b", "c"), memory(*ours), memory(*theirs)
+    assert united(base, one, other).text == united(base, other, one).text == memory(*both)
+
+
+def test_a_fact_filed_under_another_heading_takes_its_supersession_along() -> None:
+    base = memory("a", "b") + "\n## People\n\n- z\n"
+    ours = memory("a") + "\n## People\n\n- z\n- b\n"
+    theirs = memory("a", "~~b~~ (superseded 2026-11-22: y)", "y") + "\n## People\n\n- z\n"
+    filed = "\n## People\n\n- z\n- ~~b~~ (superseded 2026-11-22: y)\n"
+    assert united(base, ours, theirs).text == memory("a", "y") + filed
+    renamed = memory("a", "b") + "\n## Friends\n\n- z\n"
+    assert united(base, renamed, base.replace("- z\n", "- z\n- new\n")).text == (
+        memory("a", "b") + "\n## Friends\n\n- z\n\n## People\n\n- new\n"
+    )
+
+
+class Machine(Side):
+    """A machine that syncs with the others through one they share; its owner moves lines, too."""
+
+    synced = ""
+
+    def act(self, number: int) -> None:
+        lines = self.text.split("\n")
+        items = [n for n, line in enumerate(lines) if line.startswith("- ")]
+        match self.chance.randrange(4):
+            case 0 if items:  # one line elsewhere, under another heading perhaps
+                line = lines.pop(self.chance.choice(items))
+                at = [n for n, each in enumerate(lines) if each.startswith(("- ", "## "))]
+                lines.insert(self.chance.choice(at or [len(lines) - 1]) + 1, line)
+                self.text = "\n".join(lines)
+            case 1 if items:  # all of them sorted anew
+                taken = [lines[n] for n in items]
+                self.chance.shuffle(taken)
+                for n, line in zip(items, taken, strict=True):
+                    lines[n] = line
+                self.text = "\n".join(lines)
+            case _:
+                super().act(number)
+
+
+def three_machines(seed: int) -> None:
+    chance = random.Random(seed)
+    base = shared = memory(*(f"Known {n}" for n in range(8)))
+    machines = [Machine(base, chance, name) for name in ("Ada", "Ben", "Cem")]
+    for machine in machines:
+        machine.synced = base
+    alive: set[str] = {f"Known {n}" for n in range(8)}
+    dead: set[str] = set()
+
+    def sync(machine: Machine) -> None:
+        nonlocal shared
+        before, now = (set(facts_of(each.split("\n"))) for each in (machine.synced, machine.text))
+        dead.update(fact for fact in before - now if not fact.startswith("Both"))  # learnt again
+        alive.difference_update(before - now)
+        alive.update((now - before) - dead)
+        alive.difference_update(dead)
+        done = united(machine.synced, machine.text, shared)
+        assert done == united(machine.synced, shared, machine.text)
+        assert done.conflicts == 0
+        shared = machine.text = machine.synced = done.text
+        there = facts_of(done.text.split("\n"))
+        assert len(there) == len(set(there)), ("twice", seed, done.text)
+        assert not dead & set(there), ("back", seed, dead & set(there), done.text)
+        assert alive <= set(there), ("lost", seed, alive - set(there), done.text)
+        struck = set(re.findall(r"^- ~~(.*?)~~", done.text, re.MULTILINE))
+        assert superseded & set(there) <= struck, ("unstruck", seed, done.text)
+        superseded.update(struck)
+
+    superseded: set[str] = set()
+    for number in range(chance.randrange(3, 30)):
+        machine = chance.choice(machines)
+        if chance.random() < 0.3:
+            sync(machine)
+        else:
+            machine.act(number)
+    for machine in machines * 2:
+        sync(machine)
+    assert {machine.text for machine in machines} == {shared}
+
+
+def test_three_machines_that_move_lines_bring_nothing_back_and_lose_nothing() -> None:
+    for seed in range(60):
+        three_machines(seed)
+
+
 @pytest.mark.slow
 def test_nor_in_many() -> None:
     check(3000)
+    for seed in range(2000):
+        three_machines(seed)
