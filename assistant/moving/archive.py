@@ -29,7 +29,7 @@ VERSION = 1
 ZIP = b"PK"
 CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
 EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sessions", "bootstrap",
-            "reading", "imported", "heartbeat", "evaluations")  # fmt: skip
+            "reading", "imported", "heartbeat")  # fmt: skip
 """The program's own stores that are exported; others are derived, or another machine's."""
 BLOCK = 1 << 20
 """Bytes of a file that are held at once."""

@@ -97,11 +97,6 @@ class Workspace:
         return self.private / "imported.json"
 
     @property
-    def evaluations(self) -> Path:
-        """The figures of past evaluations of recall, one a line."""
-        return self.private / "evaluations.jsonl"
-
-    @property
     def new(self) -> Path:
         """Stands from `init` until the first chat."""
         return self.private / "new"

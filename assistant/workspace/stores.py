@@ -82,8 +82,6 @@ STORES = (
           "which conversations and facts were imported, by digests", "none"),
     Store("heartbeat", "workspace", (".assistant/heartbeat.json", ".assistant/heartbeat/*"),
           "which tasks were done when, by digests, and what they cost", "none"),
-    Store("evaluations", "workspace", (".assistant/evaluations.jsonl",),
-          "figures of recall", "none"),
     Store("findings", "workspace", (".assistant/findings",),
           "what `doctor` found wrong, until a chat has mentioned it", "none"),
     Store("locks", "workspace", (".assistant/*.lock", ".assistant/sessions/*.lock",

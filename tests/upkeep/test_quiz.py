@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.upkeep.quiz import ask_for, by_rules, facts, sample
+from assistant.upkeep.evaluate import ask_for, by_rules, facts, sample
 
 
 @pytest.mark.parametrize(

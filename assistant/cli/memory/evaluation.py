@@ -1,30 +1,18 @@
 """`eval`: does recall find what the owner's own memory holds?"""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assistant.cli.memory.shown import one_line
 from assistant.cli.options import AsJson, print_json
-from assistant.display import counted, local_time
+from assistant.display import counted
 from assistant.errors import UsageError
-from assistant.memory.base import Progress
-from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace, read_text
 
 if TYPE_CHECKING:
-    from assistant.upkeep.evaluate import Outcome, Question
-    from assistant.upkeep.results import Figures
-
-SHOWN_FIGURES = 10
-"""The latest evaluations of a kind that are shown beside this one."""
-EXPLAINED = {
-    "self-retrieval": "made by rules from the facts' own words: yours would be worded otherwise",
-    "asked by the model": "made by the model from the facts",
-}
+    from assistant.upkeep.evaluate import Outcome
 
 
 def register(cli: typer.Typer) -> None:
@@ -35,151 +23,69 @@ def register(cli: typer.Typer) -> None:
 def evaluate(
     context: typer.Context,
     count: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="Ask for at most so many facts.")
+        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of facts to ask for.")
     ] = 100,
-    with_model: Annotated[
-        bool,
-        typer.Option(
-            "--with-model", help="Let the model make the questions: it is sent these facts."
-        ),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask memory for what it holds, show what recall misses, and keep the figures.
+    """Ask memory for what it holds, and show what recall misses.
 
-    The questions are made from your facts by rules, on this machine; only with --with-model do
-    facts go to the configured model. The same memory is asked the same questions each time.
+    The questions are made from your facts by rules, on this machine. The same memory is asked the
+    same questions each time.
     """
+    from assistant.upkeep import evaluate  # a markdown parser and numpy: not for clients
+
     place = context.obj.place()
+    facts = evaluate.facts({name: read_text(place.root / name) for name in place.sources()})
+    questions = evaluate.by_rules(evaluate.sample(facts, count))
+    if not questions:
+        raise UsageError("memory holds no fact to ask for", "Let it `assistant remember` some")
+    outcomes = []
     with context.obj.memory() as memory:
-        held, asked = _questions(place, count, with_model, context.obj.progress)
-        outcomes = _asked(memory, asked, context.obj.progress)
-    now, past = _kept(place, held, outcomes)
+        for done, question in enumerate(questions, start=1):
+            outcomes.append(evaluate.examine(memory.recall, question))
+            context.obj.progress("Asking memory", done, len(questions))
+    columns = zip(*(each.scores for each in outcomes), strict=True)
+    means = {
+        name: sum(column) / len(outcomes)
+        for name, column in zip(evaluate.MEASURES, columns, strict=True)
+    }
     missed = [each for each in outcomes if not each.found]
     if as_json:
-        print_json({**asdict(now), "missed": list(map(_missed, missed)), "past": _plain(past)})
-        return
-    _show(now, outcomes)
-    _show_missed(place, missed)
-    _show_past(past)
-
-
-def _questions(
-    place: Workspace, count: int, with_model: bool, progress: Progress
-) -> "tuple[int, list[Question]]":
-    """How many facts memory holds, and what is asked of it."""
-    from assistant.upkeep import quiz  # a markdown parser and numpy: not for clients
-
-    held = quiz.facts({name: read_text(place.root / name) for name in place.sources()})
-    sample = quiz.sample(held, count)
-    if with_model:
-        made = _by_model(place, [each.plain for each in sample], progress)
-        pairs = zip(sample, made, strict=True)
-        kind = quiz.BY_MODEL
-        asked = [quiz.to_question(fact, text, kind) for fact, text in pairs if text]
-    else:
-        asked = quiz.by_rules(sample)
-    if not asked:
-        raise UsageError("memory holds no fact to ask for", "Let it `assistant remember` some")
-    return len(held), asked
-
-
-def _by_model(place: Workspace, facts: Sequence[str], progress: Progress) -> Sequence[str | None]:
-    from assistant.app import models  # not for clients
-
-    asker = models.asker(place, progress)
-    if asker is None:
-        raise UsageError(
-            "no model may be asked: none is configured, or the workspace is not trusted",
-            "Set model.name and run `assistant trust`, or leave --with-model out",
+        print_json(
+            {
+                "kind": evaluate.SELF_RETRIEVAL,
+                "facts": len(facts),
+                "questions": len(outcomes),
+                "found": round(1 - len(missed) / len(outcomes), 4),
+                "measures": {name: round(mean, 4) for name, mean in means.items()},
+                "missed": [
+                    {
+                        "question": each.question.text,
+                        "source": each.question.source,
+                        "line": min(each.question.lines),
+                        "place": each.place,
+                    }
+                    for each in missed
+                ],
+            }
         )
-    return asker(facts)
-
-
-def _asked(memory: Keeper, questions: "Sequence[Question]", progress: Progress) -> "list[Outcome]":
-    from assistant.upkeep.evaluate import examine
-
-    outcomes = []
-    for done, question in enumerate(questions, start=1):
-        outcomes.append(examine(memory.recall, question))
-        progress("Asking memory", done, len(questions))
-    return outcomes
-
-
-def _kept(
-    place: Workspace, held: int, outcomes: "Sequence[Outcome]"
-) -> "tuple[Figures, list[Figures]]":
-    """The figures of this time, kept from now on, and those of past times that compare."""
-    from assistant.upkeep import results
-    from assistant.upkeep.evaluate import MEASURES
-
-    means = [
-        sum(column) / len(outcomes) for column in zip(*(o.scores for o in outcomes), strict=True)
-    ]
-    now = results.Figures(
-        time=datetime.now().astimezone().isoformat(timespec="seconds"),
-        kind=outcomes[0].question.category,
-        facts=held,
-        questions=len(outcomes),
-        found=round(sum(each.found for each in outcomes) / len(outcomes), 4),
-        measures={name: round(mean, 4) for name, mean in zip(MEASURES, means, strict=True)},
-    )
-    past = [each for each in results.read(place.evaluations) if each.kind == now.kind]
-    results.keep(place.evaluations, now)
-    return now, past
-
-
-def _missed(outcome: "Outcome") -> dict[str, Any]:
-    asked = outcome.question
-    return {
-        "question": asked.text,
-        "source": asked.source,
-        "line": min(asked.lines),
-        "place": outcome.place,
-    }
-
-
-def _plain(past: "Sequence[Figures]") -> list[dict[str, Any]]:
-    return [asdict(each) for each in past]
-
-
-# For a person
-
-
-def _show(now: "Figures", outcomes: "Sequence[Outcome]") -> None:
-    import numpy as np
-
-    from assistant.upkeep.evaluate import interval
-
-    found = sum(each.found for each in outcomes)
-    head = f"{now.kind}: {counted(now.questions, 'question')} of {counted(now.facts, 'fact')}"
-    typer.echo(f"{typer.style(head, bold=True)}, {EXPLAINED[now.kind]}")
-    typer.echo(f"A recall returns what answers it: {found} of {now.questions}")
-    lows, highs = interval(np.array([each.scores for each in outcomes]))
-    typer.echo("Evidence recall, with its 95 % interval:")
-    for (name, mean), low, high in zip(now.measures.items(), lows, highs, strict=True):
-        typer.echo(f"  {name:>12}  {100 * mean:5.1f} %  ({100 * low:.0f} to {100 * high:.0f})")
+        return
+    head = f"{counted(len(outcomes), 'question')} made from {counted(len(facts), 'fact')}"
+    typer.echo(f"{typer.style(head, bold=True)}, in their own words: yours would differ")
+    typer.echo(f"A recall returns the answer: {len(outcomes) - len(missed)} of {len(outcomes)}")
+    typer.echo("Share of the evidence within:")
+    for name, mean in means.items():
+        typer.echo(f"  {name:>12}  {100 * mean:5.1f} %")
+    _show_missed(place, missed)
 
 
 def _show_missed(place: Workspace, missed: "Sequence[Outcome]") -> None:
-    if not missed:
-        typer.echo("Nothing was missed.")
-        return
-    typer.echo("Missed:")
+    typer.echo("Missed:" if missed else "Nothing was missed.")
     for each in missed:
         line = min(each.question.lines)
         text = read_text(place.root / each.question.source).splitlines()[line - 1]
-        where = f"stands at {each.place}" if each.place else "not found at all"
+        where = f"ranked {each.place}" if each.place else "not found"
         typer.echo(f"  {one_line(each.question.text)}  ({where})")
         typer.echo(
             typer.style(f"    {one_line(f'{each.question.source}:{line}  {text}')}", dim=True)
         )
-
-
-def _show_past(past: "Sequence[Figures]") -> None:
-    if past:
-        typer.echo("Before, of this kind:")
-    for each in past[-SHOWN_FIGURES:]:
-        shares = {"returned": each.found, **each.measures}
-        said = "  ".join(f"{name} {100 * share:.1f}" for name, share in shares.items())
-        typer.echo(f"  {local_time(each.time)}  {counted(each.questions, 'question')}  {said}")
