@@ -79,7 +79,7 @@ from assistant.session.transcript import Transcript
 from assistant.settings.prompt import ContextSettings
 from assistant.skills.base import Skills
 from assistant.skills.loading import body, bundled
-from assistant.tools.asking import ASK
+from assistant.tools.ask import ASK
 from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch

@@ -23,7 +23,7 @@ from assistant.model.select import in_prompt
 from assistant.model.xml.form import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history.turns import shown_attachment
-from assistant.tools.shell.environment import interpreter
+from assistant.tools.shell.command import interpreter
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 PROCEDURES_FRAMING = """\

@@ -24,7 +24,7 @@ from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
 from assistant.skills import loading
 from assistant.skills.base import Skills
-from assistant.tools.asking import asking_tool
+from assistant.tools.ask import asking_tool
 from assistant.tools.base import Tool
 from assistant.tools.files.roots import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools

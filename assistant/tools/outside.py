@@ -3,21 +3,25 @@
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from assistant.secrets.redactor import Redactor
+from assistant.settings.tools import WebSettings
 from assistant.settings.tree import Settings
 from assistant.tools.base import Tool
-from assistant.tools.files.read import reading_tools
+from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
-from assistant.tools.foreign import servers
-from assistant.tools.foreign.pins import Pins
-from assistant.tools.foreign.tools import Foreign
+from assistant.tools.mcp_client import servers
+from assistant.tools.mcp_client.pins import Pins
+from assistant.tools.mcp_client.tools import Foreign
 from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import Jobs, job_tools
-from assistant.tools.web import offered
+from assistant.tools.web import search
+from assistant.tools.web.addresses import Guard
+from assistant.tools.web.browser import Browser, browsing_tool, missing
+from assistant.tools.web.fetch import fetching_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ def outside(
 
     A workspace that is not trusted names no servers.
     """
-    jobs, web = Jobs(), offered.web(chosen.web, interrupt)
+    jobs, web = Jobs(), web_tools(chosen.web, interrupt)
     named = servers.named_by(chosen.mcpServers, roots.workspace.root if trusted else None)
     foreign = Foreign(named.servers, Pins(), tell, interrupt)
     for notice in (*web.notices, *named.notices):
@@ -59,3 +63,29 @@ def outside(
     for close in (web.close, foreign.close, jobs.close):
         ending.callback(close)
     return Outside(tools, ending.close)
+
+
+@dataclass(slots=True)
+class _Web:
+    """What of the web is offered; `notices` say why something is not. `close` ends a browser."""
+
+    tools: list[Tool] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    close: Callable[[], None] = lambda: None
+
+
+def web_tools(settings: WebSettings, interrupt: threading.Event) -> _Web:
+    """`web_search`, `fetch_url` and `browse`, as far as they are configured."""
+    found, guard = _Web(), Guard(settings.allow_private)
+    if settings.search:
+        own = urlsplit(settings.search_url or "").hostname  # named by the owner, wherever it is
+        found.tools.append(search.searching_tool(settings, Guard([own] if own else [])))
+    if settings.fetch:
+        found.tools.append(fetching_tool(guard, settings.timeout_seconds, settings.max_bytes))
+    if settings.browse and (why := missing(settings.browser)):
+        found.notices.append(f"`browse` is not offered: {why}")
+    elif settings.browse:
+        browser = Browser(settings.browser, guard, settings.timeout_seconds, interrupt)
+        found.tools.append(browsing_tool(browser))
+        found.close = browser.close
+    return found

@@ -12,9 +12,8 @@ from assistant.events import ApprovalRequested
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
-from assistant.tools.files.read import reading_tools
+from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Approver, DenyAll
 from assistant.tools.shell.command import Shell
@@ -53,7 +52,7 @@ def toolbox(roots: Roots, interrupt: threading.Event) -> Toolbox:
     return Toolbox(
         [
             *reading_tools(roots),
-            *searching_tools(roots, ripgrep=None),
+            *searching_tools(roots),
             *writing_tools(roots, redactor),
             Shell(roots, redactor, interrupt).as_tool(),
         ]

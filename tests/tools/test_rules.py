@@ -14,9 +14,8 @@ from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tools import PolicySettings
 from assistant.tools.base import ToolResult
-from assistant.tools.files.read import reading_tools
+from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll, Decision, DenyAll, Policy
 from assistant.tools.rules import DENIED, Rules
@@ -49,7 +48,7 @@ def place(workspace: Workspace, tmp_path: Path) -> Path:
 
 
 def tools(roots: Roots) -> Toolbox:
-    made = [*reading_tools(roots), *searching_tools(roots, None), *writing_tools(roots, Redactor())]
+    made = [*reading_tools(roots), *searching_tools(roots), *writing_tools(roots, Redactor())]
     return Toolbox(made, Policy(roots.rules))
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Query, Recall
+from assistant.tools.files.read import searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox
@@ -18,7 +18,7 @@ from tests.tools.conftest import calling
 def test_a_search_that_takes_for_ever_is_let_go_of(roots: Roots, workspace: Workspace) -> None:
     (workspace.root / "a.txt").write_text("a" * 5000 + "!\n")
     interrupt = threading.Event()
-    call = calling(Toolbox(searching_tools(roots, None), interrupt=interrupt), DenyAll())
+    call = calling(Toolbox(searching_tools(roots), interrupt=interrupt), DenyAll())
     threading.Timer(0.3, interrupt.set).start()
     result = call("grep", pattern=r"^(?:a|a|aa)+$")
     assert result.error

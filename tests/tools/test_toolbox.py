@@ -10,13 +10,13 @@ from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tools import PolicySettings, WebSettings
-from assistant.tools.asking import asking_tool
+from assistant.tools.ask import asking_tool
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
-from assistant.tools.files.read import reading_tools
+from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
+from assistant.tools.outside import web_tools as web
 from assistant.tools.policy import Decision, Policy
 from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
@@ -24,9 +24,7 @@ from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
-from assistant.tools.web.browse import browsing_tool
-from assistant.tools.web.browser import Browser
-from assistant.tools.web.offered import web
+from assistant.tools.web.browser import Browser, browsing_tool
 from assistant.workspace.folder import Workspace
 
 

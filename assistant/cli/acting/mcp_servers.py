@@ -12,8 +12,8 @@ from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.tools.foreign.checking import Checked
-    from assistant.tools.foreign.servers import Server
+    from assistant.tools.mcp_client.servers import Server
+    from assistant.tools.mcp_client.tools import Checked
 
 server_commands = commands("Servers of other people's tools, in the Model Context Protocol.")
 
@@ -56,7 +56,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Start or reach each server, and compare its tools with what was approved."""
-    from assistant.tools.foreign.checking import checked
+    from assistant.tools.mcp_client.tools import checked
 
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
     found = [checked(each) for each in chosen if not each.settings.disabled]
@@ -77,7 +77,7 @@ def approve(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Agree to a server of a .mcp.json, or to tools that are described otherwise than before."""
-    from assistant.tools.foreign.pins import Pins
+    from assistant.tools.mcp_client.pins import Pins
 
     server, pins = _named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
@@ -97,7 +97,7 @@ def approve(
 
 
 def _servers(options: Globals) -> Sequence["Server"]:
-    from assistant.tools.foreign.servers import of
+    from assistant.tools.mcp_client.servers import of
 
     named = of(options.place())
     for notice in named.notices:
@@ -116,7 +116,7 @@ def _named(options: Globals, name: str) -> "Server":
 
 def _told(server: "Server") -> dict[str, Any]:
     """What is known of a server without asking it."""
-    from assistant.tools.foreign.pins import Pins
+    from assistant.tools.mcp_client.pins import Pins
 
     pins = Pins()
     pin = pins.of(server)

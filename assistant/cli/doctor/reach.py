@@ -9,9 +9,9 @@ from assistant.cli.options import Globals
 from assistant.display import counted
 from assistant.errors import ConfigError, ToolError
 from assistant.settings import tree as settings
-from assistant.tools.foreign import servers
-from assistant.tools.foreign.checking import checked
-from assistant.tools.foreign.pins import Pins
+from assistant.tools.mcp_client import servers
+from assistant.tools.mcp_client.pins import Pins
+from assistant.tools.mcp_client.tools import checked
 from assistant.tools.web import browser, search
 
 OFF = "`assistant config unset` turns it off"

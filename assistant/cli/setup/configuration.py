@@ -50,7 +50,7 @@ def register(cli: typer.Typer) -> None:
 def config_show(context: typer.Context, as_json: AsJson = False) -> None:
     """Show every setting in force and where it comes from; no secret that is written in one."""
     from assistant.settings import tree as settings
-    from assistant.tools.foreign.hiding import hidden
+    from assistant.tools.mcp_client.servers import hidden
 
     recipe = _recipe(context.obj)
     values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")

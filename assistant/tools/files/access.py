@@ -6,19 +6,163 @@ checked: `..`, links and directories swapped in between lead nowhere else. Each 
 held against the owner's rules, whatever the path to it was called.
 """
 
+import errno
 import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from assistant.errors import ToolError
 from assistant.tools.base import Plan, ToolResult
-from assistant.tools.files.descent import Descent
-from assistant.tools.files.place import DIRECTORY, Place, status
 from assistant.tools.files.roots import Roots
 from assistant.tools.rules import DENIED
+
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+REGULAR = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Not blocking: opening a FIFO must not wait for its writer."""
+MAX_BYTES = 20_000_000
+"""The largest file a tool takes into memory."""
+KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a symbolic link",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An open directory and a name in it.
+
+    `name` is None where the place is the directory itself. `missing` says that directories
+    between the two are not there. Valid as long as `Access.at` holds it. `path` is where it
+    really is, absolute, links followed; `shown` is that, relative to the workspace if inside.
+    """
+
+    directory: int
+    name: str | None
+    path: Path
+    shown: str
+    missing: bool = False
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether the place is a directory that is there."""
+        return self.name is None
+
+    def status(self) -> os.stat_result | None:
+        """The place's own status, a link's not followed; None if nothing is there."""
+        if self.name is None:
+            return os.fstat(self.directory)
+        return None if self.missing else status(self.name, self.directory)
+
+    def read(self) -> bytes:
+        """The bytes of the regular file here. Raises ToolError for anything else."""
+        found = self.status()
+        if found is None:
+            raise ToolError(f"there is no file {self.shown}")
+        check_regular(found, self.shown)
+        assert self.name is not None
+        with os.fdopen(os.open(self.name, REGULAR, dir_fd=self.directory), "rb") as file:
+            check_regular(os.fstat(file.fileno()), self.shown)
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ToolError(f"{self.shown} grew over {MAX_BYTES:,} bytes while it was read")
+        return data
+
+
+def status(name: str, directory: int) -> os.stat_result | None:
+    """The status of a name in an open directory, a link's not followed; None if it is missing."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def check_regular(found: os.stat_result, shown: str) -> None:
+    """Raise ToolError unless this is a regular file of one name and a size that can be taken."""
+    if not stat.S_ISREG(found.st_mode):
+        raise ToolError(f"{shown} is {KINDS.get(stat.S_IFMT(found.st_mode), 'no file')}")
+    if found.st_nlink > 1:
+        raise ToolError(f"{shown} has another name elsewhere (a hard link)", "Copy it first")
+    if found.st_size > MAX_BYTES:
+        raise ToolError(
+            f"{shown} has {found.st_size:,} bytes; the most is {MAX_BYTES:,}",
+            "Look at a part of it with the shell: head, tail, sed -n",
+        )
+
+
+UP = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class Descent:
+    """An open directory, and the names that led to it from an open start.
+
+    Takes over `start`, a directory's descriptor. Each step may raise OSError.
+    """
+
+    def __init__(self, start: int) -> None:
+        self._start = start
+        self.directory = start
+        self.names: list[str] = []
+        self._passed: list[tuple[int, int]] = [_identity(start)]
+
+    def down(self, name: str) -> None:
+        """Into a directory here, which must not be a link."""
+        self._move(os.open(name, DIRECTORY, dir_fd=self.directory))
+        self.names.append(name)
+        self._passed.append(_identity(self.directory))
+
+    def up(self) -> None:
+        """Back to the directory this one was reached from."""
+        self.names.pop()
+        self._passed.pop()
+        try:
+            above = os.open("..", UP, dir_fd=self.directory)
+        except PermissionError:  # a directory that may be listed and not passed through
+            above = self._again()
+        if _identity(above) != self._passed[-1]:
+            os.close(above)
+            raise OSError(errno.ESTALE, "it was moved in the meantime")
+        self._move(above)
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        self._move(self._start)
+        os.close(self._start)
+
+    def __enter__(self) -> "Descent":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _again(self) -> int:
+        """The directory that the names lead to, opened from the start."""
+        here = os.dup(self._start)
+        for name in self.names:
+            try:
+                below = os.open(name, DIRECTORY, dir_fd=here)
+            finally:
+                os.close(here)
+            here = below
+        return here
+
+    def _move(self, directory: int) -> None:
+        if self.directory != self._start:
+            os.close(self.directory)
+        self.directory = directory
+
+
+def _identity(directory: int) -> tuple[int, int]:
+    found = os.fstat(directory)
+    return found.st_dev, found.st_ino
+
 
 MAX_LINKS = 40
 """Symbolic links on one path, Linux's own limit."""

@@ -1,18 +1,127 @@
-"""Looking at files: `read_file` and `list_files`."""
+"""Looking at files: `read_file`, `list_files`, `find_files`, `grep`.
+
+Every file is opened the confined way, and what a tool may not reach is left out.
+"""
 
 import os
+import re
 import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Annotated
 
+import regex
 from pydantic import Field
 
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import Plan, Tool, ToolResult
-from assistant.tools.files.access import Access
-from assistant.tools.files.place import Place
+from assistant.tools.files.access import Access, Descent, Place, check_regular
 from assistant.tools.files.roots import Roots
+from assistant.tools.rules import Glob, Named, within
 from assistant.tools.schema import tool
+
+SKIPPED = frozenset(
+    {".assistant", ".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache"}
+)
+"""Directories nobody means to search; they can be, by naming them as the path."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """The regular files at or below a place, for one tool.
+
+    `shut` counts directories that could not be opened, `withheld` places that the owner wants to
+    be asked for. What is denied is not counted.
+    """
+
+    access: Access
+    place: Place
+    shut: int = 0
+    withheld: int = 0
+    _denied: Named = field(init=False)
+    _asked: Named = field(init=False)
+
+    def __post_init__(self) -> None:
+        rules, tool = self.access.roots.rules, self.access.tool
+        self._denied, asked = rules.denied(tool), rules.asked(tool)
+        agreed = asked.holds(str(self.place.path), directory=self.place.is_directory)
+        self._asked = Named() if agreed else asked
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Each file's path from the place, empty for the place itself, and its open directory.
+
+        Raises ToolError if nothing is there.
+        """
+        found = self.place.status()
+        if found is None:
+            raise ToolError(f"there is no {self.place.shown}")
+        if self.place.name is None:
+            with Descent(os.dup(self.place.directory)) as descent:
+                yield from self._below(descent)
+        else:
+            check_regular(found, self.place.shown)
+            yield "", self.place.directory
+
+    def notes(self) -> list[str]:
+        """What was left out, for the model to know."""
+        notes = []
+        if self.shut:
+            folders = counted(self.shut, "directory", "directories")
+            notes.append(f"[{folders} could not be opened.]")
+        if self.withheld:
+            places = counted(self.withheld, "place")
+            notes.append(f"[{places} left out: the owner is asked for it if you name it as path.]")
+        return notes
+
+    def _below(self, descent: Descent) -> Iterator[tuple[str, int]]:
+        waiting: list[Iterator[str]] = []
+        entered = True
+        while entered or waiting:
+            if entered:
+                folders, files = self._listed(descent)
+                prefix = "".join(f"{name}/" for name in descent.names)
+                yield from ((prefix + name, descent.directory) for name in files)
+                waiting.append(iter(folders))
+            name = next(waiting[-1], None)
+            entered = name is not None and self._entered(descent, name)
+            if name is None:
+                waiting.pop()
+                if waiting:
+                    descent.up()
+
+    def _entered(self, descent: Descent, name: str) -> bool:
+        try:
+            descent.down(name)
+        except OSError:
+            self.shut += 1
+            return False
+        return True
+
+    def _listed(self, descent: Descent) -> tuple[list[str], list[str]]:
+        """The names of the folders and of the files in the open directory that may be reached."""
+        above = "/".join([str(self.place.path).rstrip("/"), *descent.names])
+        folders: list[str] = []
+        files: list[str] = []
+        with os.scandir(descent.directory) as entries:
+            for entry in entries:
+                path = f"{above}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in SKIPPED and self._reached(path, directory=True):
+                        folders.append(entry.name)
+                elif entry.is_file(follow_symlinks=False) and self._reached(path, directory=False):
+                    files.append(entry.name)
+        return sorted(folders), sorted(files)
+
+    def _reached(self, path: str, *, directory: bool) -> bool:
+        if self._denied.holds(path, directory=directory) or self.access.roots.closed(path):
+            return False
+        if self._asked.holds(path, directory=directory):
+            self.withheld += 1
+            return False
+        return True
+
 
 READ_LIMIT = 40_000
 """Characters of one reading, below the limit of every result."""
@@ -106,3 +215,146 @@ def _described(entry: "os.DirEntry[str]") -> str:
 
 def _missing(place: Place) -> str:
     return f"there is no {place.shown}"
+
+
+FOUND_LIMIT = 500
+"""Files of one search by name."""
+MATCH_LIMIT = 200
+"""Lines of one search by content."""
+LINE_LIMIT = 300
+"""Characters shown of a matching line."""
+SECONDS = 20.0
+"""How long a search may take; a pattern can be made to take for ever."""
+LINEWISE = re.compile(r"\(\?[^:i]|\\[AZzGKR]|[*+?}]\+|[\r\n]|\\[rn]")
+"""What a pattern may hold that matches a line by itself and not in the middle of a text."""
+
+
+def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
+    """`find_files` and `grep` below these roots; a search may take so many seconds."""
+    finding, searching = Access(roots, "find_files"), Access(roots, "grep")
+
+    def find_files(
+        pattern: Annotated[str, Field(min_length=1, description="A glob: *.py, docs/**/*.md")],
+        path: PathArgument = ".",
+    ) -> Plan:
+        """Find files by name. A pattern without a slash matches in every directory below."""
+        glob = within(pattern)
+        return finding.reading(path, lambda place: _found(Tree(finding, place), glob))
+
+    def grep(
+        pattern: Annotated[str, Field(min_length=1, description="A regular expression.")],
+        path: PathArgument = ".",
+        glob: Annotated[str, Field(description="Only files of this glob, such as *.py.")] = "",
+        ignore_case: bool = False,
+    ) -> Plan:
+        """Search the lines of text files. Results are file:line: text, in order."""
+        compiled = _compiled(pattern, ignore_case)
+        only = within(glob or "**")
+
+        def search(place: Place) -> ToolResult:
+            return _grepped(_Search(Tree(searching, place), compiled, only, seconds))
+
+        return searching.reading(path, search)
+
+    return [tool(each, stoppable=True) for each in (find_files, grep)]
+
+
+def _found(tree: Tree, glob: Glob) -> ToolResult:
+    paths = [_named(tree.place, path) for path, _ in tree.files() if not path or glob.matches(path)]
+    shown = paths[:FOUND_LIMIT]
+    if len(paths) > len(shown):
+        shown.append(f"[{len(paths) - len(shown):,} more; give a narrower pattern or path.]")
+    shown = (shown or [f"No file matches {glob.text}."]) + tree.notes()
+    return ToolResult("\n".join(shown), compact=counted(len(paths), "file"))
+
+
+@dataclass(slots=True)
+class _Search:
+    """One `grep`."""
+
+    tree: Tree
+    pattern: "regex.Pattern[str]"
+    glob: Glob
+    seconds: float
+    skipped: int = 0
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Each matching line, as its file and `number: text`. Raises ToolError out of time."""
+        deadline = time.monotonic() + self.seconds
+        for path, directory in self.tree.files():
+            if path and not self.glob.matches(path):
+                continue
+            named = _named(self.tree.place, path)
+            text = self._text(path, directory).replace("\r\n", "\n")
+            if not (LINEWISE.search(self.pattern.pattern) or self._hit(text, deadline)):
+                continue  # searched whole first: most files hold no match
+            for number, line in enumerate(text.split("\n"), 1):
+                if self._hit(line, deadline):
+                    yield named, f"{number}: {_cut(line.strip())}"
+
+    def _text(self, path: str, directory: int) -> str:
+        """The text of a file; empty if it is binary or may not be opened."""
+        name = path.rpartition("/")[2]
+        whole = self.tree.place
+        place = Place(directory, name or whole.name, whole.path / path, path)
+        try:
+            data = place.read()
+        except (ToolError, OSError):
+            self.skipped += 1
+            return ""
+        try:
+            return decoded(data, path)[0]
+        except ToolError:
+            return ""
+
+    def _hit(self, text: str, deadline: float) -> bool:
+        left = deadline - time.monotonic()
+        try:
+            if left > 0:
+                return self.pattern.search(text, timeout=left, concurrent=True) is not None
+        except TimeoutError:
+            pass
+        raise ToolError(
+            f"the search took over {self.seconds:.0f} s", "Give a simpler pattern or a glob"
+        )
+
+
+def _grepped(search: _Search) -> ToolResult:
+    shown: list[str] = []
+    files: set[str] = set()
+    count = 0
+    for file, line in search.lines():
+        count += 1
+        files.add(file)
+        if count <= MATCH_LIMIT:
+            shown.append(f"{file}:{line}")
+    if count > MATCH_LIMIT:
+        shown.append(
+            f"[{count - MATCH_LIMIT:,} more lines; give a narrower pattern, path or glob.]"
+        )
+    if not count:
+        shown.append("No line matches.")
+    if search.skipped:
+        skipped = counted(search.skipped, "file")
+        shown.append(f"[{skipped} could not be read: too large, hard-linked, or shut.]")
+    shown += search.tree.notes()
+    return ToolResult(
+        "\n".join(shown),
+        compact=f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}",
+    )
+
+
+def _compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
+    try:
+        return regex.compile(pattern, regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0))
+    except regex.error as error:
+        raise ToolError(f"this is no regular expression: {error}") from error
+
+
+def _named(place: Place, path: str) -> str:
+    top = "" if place.shown == "." else place.shown
+    return exactly("/".join(filter(None, (top, path))))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE_LIMIT else line[:LINE_LIMIT] + "…"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
 from assistant.settings.tools import PolicySettings
-from assistant.tools.globs import folded
-from assistant.tools.rules import Rules
+from assistant.tools.rules import Rules, folded
 from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace
 
 STEERING = (*ALWAYS_FILES, *INDEXED_FILES, "memory", "skills", "assistant.toml")

@@ -6,18 +6,56 @@ the command started is ended, also what has left its session: orphans fall to th
 command's output goes to standard output; how it ended goes to standard error, as JSON.
 """
 
+import fcntl
 import json
 import os
 import select
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from assistant.tools.launch import namespaces
-from assistant.tools.launch.placeholders import Placeholders
 from assistant.tools.launch.processes import below
+
+
+class Placeholders:
+    """The stand-ins of one command. `record` is the lock, and lists those that were made."""
+
+    def __init__(self, record: str, guards: list[tuple[str, str]]) -> None:
+        self._record = os.open(record, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._guards = guards
+
+    def hold(self) -> None:
+        """Put something empty, `file` or `directory`, wherever a guarded path is missing."""
+        fcntl.flock(self._record, fcntl.LOCK_SH)
+        for path, kind in self._guards:
+            if Path(path).parent.is_dir() and not os.path.lexists(path):
+                os.write(self._record, os.fsencode(path) + b"\0")
+                with suppress(OSError):  # where we may not create, no command may
+                    Path(path).mkdir() if kind == "directory" else Path(path).touch(exist_ok=False)
+
+    def release(self) -> None:
+        """Take the stand-ins away, if no other command needs them."""
+        try:
+            fcntl.flock(self._record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        for path in reversed(os.pread(self._record, 1 << 20, 0).split(b"\0")):
+            if path:
+                _take_away(Path(os.fsdecode(path)))
+        os.ftruncate(self._record, 0)
+
+
+def _take_away(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            path.rmdir()
+        elif path.stat().st_size == 0:
+            path.unlink()
+
 
 NOT_CONFINED = 125
 GRACE = 1.0

@@ -1,23 +1,129 @@
-"""A real page in the Chromium that the system has, driven by Playwright in a thread of its own."""
+"""`browse`: a real page in the Chromium that the system has, driven by Playwright in its thread.
 
+The browser resolves no name itself: it asks a proxy on this machine for each connection, and the
+guard looks at every address that the name has before one of them is connected to.
+"""
+
+import contextlib
 import importlib.util
 import os
+import select
 import shutil
+import socket
 import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
+from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.schema import tool
 from assistant.tools.web.addresses import Guard
-from assistant.tools.web.proxy import Proxy
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page, Request
+
+HEAD = 65_536
+"""Bytes of a request's head."""
+SILENCE = 120.0
+"""Seconds without a byte after which a connection is given up."""
+REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+class Proxy:
+    """The proxy, in threads of its own, until `close`. `refused` is why, by host."""
+
+    def __init__(self, guard: Guard) -> None:
+        self.refused: dict[str, str] = {}
+        self._guard = guard
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._serve, name="browser's proxy", daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listener.close()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+
+    def _answer(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError, ValueError):
+            client.settimeout(SILENCE)
+            head, body = _head(client)
+            line, _, rest = head.partition(b"\r\n")
+            method, target, version = line.decode("latin-1").split(" ")
+            tunnel = method == "CONNECT"
+            parts = urlsplit(f"//{target}" if tunnel else target)
+            host, port = parts.hostname or "", parts.port or (443 if tunnel else 80)
+            try:
+                server = self._connected(host, port)
+            except ToolError as error:
+                self.refused[host] = error.message
+                client.sendall(REFUSED)
+                return
+            with server:
+                if tunnel:
+                    client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                else:
+                    path = parts._replace(scheme="", netloc="").geturl() or "/"
+                    server.sendall(f"{method} {path} {version}\r\n".encode("latin-1"))
+                    server.sendall(_closing(rest) + b"\r\n\r\n" + body)
+                _relay(client, server, both=tunnel or bool(body) or method != "GET")
+
+    def _connected(self, host: str, port: int) -> socket.socket:
+        failed: OSError | None = None
+        for address in self._guard.addresses(host, port):
+            try:
+                return socket.create_connection((address, port), SILENCE)
+            except OSError as error:
+                failed = error
+        raise failed or OSError("no address")
+
+
+def _head(client: socket.socket) -> tuple[bytes, bytes]:
+    """A request's head, and what came of its body."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = client.recv(HEAD)
+        if not piece or len(data) > HEAD:
+            raise ValueError("no request")
+        data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    return head, body
+
+
+def _closing(fields: bytes) -> bytes:
+    """The header's fields for one request alone: the next may be for another machine."""
+    own = (b"connection:", b"proxy-connection:", b"keep-alive:")
+    kept = [each for each in fields.split(b"\r\n") if not each.lower().startswith(own)]
+    return b"\r\n".join([*kept, b"Connection: close"])
+
+
+def _relay(client: socket.socket, server: socket.socket, *, both: bool) -> None:
+    """Pass on what either side says, or the server alone, until one hangs up."""
+    other = {client: server, server: client}
+    heard = [client, server] if both else [server]
+    while ready := select.select(heard, [], [], SILENCE)[0]:
+        for side in ready:
+            data = side.recv(65_536)
+            if not data:
+                return
+            other[side].sendall(data)
+
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """What the system may call its Chromium."""
@@ -205,3 +311,41 @@ def _line(number: int, kind: str, label: str, value: str) -> str:
     """Something on the page that can be used, by its number."""
     held = f" = {one_line(value)[:LABEL]}" if value else ""
     return f"[{number}] {kind} “{one_line(label)[:LABEL]}”{held}"
+
+
+def browsing_tool(browser: Browser) -> Tool:
+    """`browse` in this browser."""
+
+    def browse(
+        action: Literal["open", "read", "click", "type"],
+        target: Annotated[str, Field(description="An address, or a thing's number.")] = "",
+        text: Annotated[str, Field(description="What to type.")] = "",
+        enter: Annotated[bool, Field(description="Press Enter after typing.")] = False,
+    ) -> Plan:
+        """Use a real browser, for pages that `fetch_url` cannot read; you get what is there."""
+        danger = Danger.SAFE if action == "read" else Danger.DANGEROUS
+        subject = " ".join(filter(None, [action, target, text]))
+
+        def run() -> ToolResult:
+            match action:
+                case "open":
+                    from assistant.tools.web.client import checked
+
+                    seen = browser.open(checked(target if "://" in target else f"https://{target}"))
+                case "read":
+                    seen = browser.read()
+                case "click":
+                    seen = browser.click(_number(target))
+                case "type":
+                    seen = browser.type(_number(target), text, enter=enter)
+            return ToolResult(seen, compact=one_line(seen.partition("\n")[0].lstrip("# "))[:80])
+
+        return Plan(run, danger, (subject,))
+
+    return tool(browse, reveals=True)
+
+
+def _number(target: str) -> int:
+    if not target.strip("[] ").isdecimal():
+        raise ToolError("`target` is the number of a thing on the page, as `read` shows it")
+    return int(target.strip("[] "))

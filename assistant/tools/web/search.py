@@ -149,18 +149,18 @@ def _variable(settings: WebSettings) -> str:
 
 def _asked(url: str, request: Request, guard: Guard, seconds: float) -> Any:
     """What the service answers, as JSON. Raises ToolError."""
-    from assistant.tools.web import pinned  # httpx2: only where the web is used
+    from assistant.tools.web.client import client  # httpx2: only where the web is used
 
-    with pinned.client(guard, seconds) as client:
+    with client(guard, seconds) as web:
         method = "POST" if request.body is not None else "GET"
-        sent = client.build_request(
+        sent = web.build_request(
             method,
             url + request.path,
             params=request.query or None,
             headers=request.headers,
             json=request.body,
         )
-        answer = client.send(sent, stream=True)
+        answer = web.send(sent, stream=True)
         data = bytearray()
         try:
             for piece in answer.iter_bytes():

@@ -13,7 +13,7 @@ from assistant.cli.main import cli
 from tests.cli.talk.test_ask import command
 from tests.cli.talk.test_web import calls
 from tests.support.provider import Pause, Provider, Raw
-from tests.tools.foreign.test_servers import SCRIPT, happens, runs, tool
+from tests.tools.mcp_client.test_servers import SCRIPT, happens, runs, tool
 
 
 @pytest.fixture

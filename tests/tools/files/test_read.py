@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from assistant.secrets.redactor import Redactor
-from assistant.tools.files.read import reading_tools
+from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
 from assistant.tools.files.write import writing_tools
 from assistant.tools.policy import ApproveAll
 from assistant.tools.toolbox import Toolbox
@@ -137,7 +136,7 @@ def somebody() -> Iterator[Path]:
 
 def test_what_cannot_be_read_or_written_is_a_clear_error(somebody: Path) -> None:
     roots = Roots(Workspace(somebody))
-    tools = [*reading_tools(roots), *searching_tools(roots, None)]
+    tools = [*reading_tools(roots), *searching_tools(roots)]
     call = calling(Toolbox([*tools, *writing_tools(roots, Redactor())]), ApproveAll())
     assert "Permission denied" in call("read_file", path="locked").content
     assert "Permission denied" in call("read_file", path="shut/x").content

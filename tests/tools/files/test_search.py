@@ -1,14 +1,14 @@
 import os
-import shutil
 from pathlib import Path
 
 import pytest
+import regex
 
 from assistant.display import counted
+from assistant.tools.files.read import searching_tools
 from assistant.tools.files.roots import Roots
-from assistant.tools.files.search import searching_tools
-from assistant.tools.globs import within
 from assistant.tools.policy import DenyAll
+from assistant.tools.rules import within
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling
@@ -80,56 +80,48 @@ def test_braces_and_stars() -> None:
     assert not within("a/*.py").matches("a/b/c.py")
 
 
-RIPGREP = shutil.which("rg")
-SEARCHES: list[dict[str, object]] = [
-    {"pattern": "token"},
-    {"pattern": "token", "ignore_case": True},
-    {"pattern": "^token$"},
-    {"pattern": "TOKEN|straße"},
-    {"pattern": "token", "glob": "*.{ts,tsx}"},
-    {"pattern": "token", "path": "src"},
-    {"pattern": "token", "path": "src/b.py"},
-    {"pattern": r"t(?=oken\(\))"},
-    {"pattern": r"\bdef\s+\w+\(\):$"},
-    {"pattern": "jewels"},
-    {"pattern": "nowhere at all"},
-]
-
-
-@pytest.fixture
-def searching(roots: Roots, request: pytest.FixtureRequest) -> Call:
-    return calling(Toolbox(searching_tools(roots, request.param)), DenyAll())
-
-
-@pytest.mark.parametrize("searching", [None], indirect=True)
-def test_lines_are_found(searching: Call, project: Path) -> None:
-    assert searching("grep", pattern="token").content.split("\n") == [
+def test_lines_are_found(call: Call, project: Path) -> None:
+    assert call("grep", pattern="token").content.split("\n") == [
         ".env:1: token",
         "src/b.py:1: def token():",
         "src/deep/c.ts:1: const token = 2",
         "src/deep/d.tsx:1: token",
     ]
-    assert searching("grep", pattern="token", path="src/b.py").content == "src/b.py:1: def token():"
-    assert searching("grep", pattern="jewels").content == "No line matches."
+    assert call("grep", pattern="token", path="src/b.py").content == "src/b.py:1: def token():"
+    assert call("grep", pattern="jewels").content == "No line matches."
 
 
-@pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed")
-@pytest.mark.parametrize("arguments", SEARCHES, ids=lambda each: str(each["pattern"]))
-def test_ripgrep_finds_the_same(roots: Roots, project: Path, arguments: dict[str, object]) -> None:
-    slow, fast = (
-        calling(Toolbox(searching_tools(roots, way)), DenyAll()) for way in (None, RIPGREP)
-    )
-    assert fast("grep", **arguments) == slow("grep", **arguments)
+LINES = ["token", "", "  a = token()", "TOKEN", "straße", "to", "ken", "x\\", "b b", "\ttab"]
+PATTERNS = [
+    "token",
+    "^token$",
+    "TOKEN|straße",
+    "t(?=oken\\(\\))",
+    "^\\s*a",
+    "\\btoken\\b$",
+    "[^a]*+$",
+    "(?<!n)$",
+    "\\Ato\\Z",
+    "^$",
+    "\\W$",
+    "(?i)to.*",
+]
 
 
-def test_a_broken_ripgrep_costs_no_result(
-    roots: Roots, project: Path, tmp_path: Path, call: Call
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_line_is_found_as_if_it_stood_alone(
+    call: Call, workspace: Workspace, pattern: str, ending: str
 ) -> None:
-    broken = tmp_path / "rg"
-    broken.write_text("#!/bin/sh\nexit 2\n")
-    broken.chmod(0o755)
-    searching = calling(Toolbox(searching_tools(roots, str(broken))), DenyAll())
-    assert searching("grep", pattern="token") == call("grep", pattern="token")
+    (workspace.root / "a.txt").write_bytes(ending.join(LINES).encode())
+    expected = [
+        f"{number}: {line.strip()}"
+        for number, line in enumerate(LINES, 1)
+        if regex.search(pattern, line)
+    ]
+    assert call("grep", pattern=pattern, path="a.txt").content == "\n".join(
+        f"a.txt:{each}" for each in expected
+    )
 
 
 def test_a_bad_pattern_is_a_clear_error(call: Call, project: Path) -> None:
@@ -138,7 +130,7 @@ def test_a_bad_pattern_is_a_clear_error(call: Call, project: Path) -> None:
 
 def test_a_pattern_that_would_take_for_ever_is_stopped(roots: Roots, workspace: Workspace) -> None:
     (workspace.root / "a.txt").write_text("a" * 5000 + "!\n")
-    call = calling(Toolbox(searching_tools(roots, None, seconds=0.3)), DenyAll())
+    call = calling(Toolbox(searching_tools(roots, seconds=0.3)), DenyAll())
     result = call("grep", pattern=r"^(?:a|a|aa)+$")
     assert result.error
     assert "simpler pattern" in result.content

@@ -11,8 +11,7 @@ from assistant.secrets.redactor import Redactor
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.sandbox.process import available
-from assistant.tools.shell.command import Shell
-from assistant.tools.shell.environment import environment
+from assistant.tools.shell.command import Shell, environment
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import Workspace
 from tests.tools.conftest import Call, calling, ends

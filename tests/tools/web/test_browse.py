@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from assistant.settings.tools import WebSettings
+from assistant.tools.outside import web_tools as web
 from assistant.tools.policy import ApproveAll, DenyAll
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard
-from assistant.tools.web.browser import executable, missing
-from assistant.tools.web.offered import web
-from assistant.tools.web.proxy import Proxy
+from assistant.tools.web.browser import Proxy, executable, missing
 from tests.support.site import Site, page, redirect
 from tests.tools.conftest import calling
 

@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from assistant.settings.tools import WebSettings
+from assistant.tools.outside import web_tools as web
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.web.offered import web
 from tests.support.site import Site, page
 from tests.tools.conftest import Call, calling
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from assistant.settings.tools import PolicySettings, ServerSettings
-from assistant.tools.foreign.definitions import Definition, spec, tool_name
-from assistant.tools.foreign.pins import Pins
-from assistant.tools.foreign.servers import Server, named_by
-from assistant.tools.foreign.tools import Foreign
+from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
+from assistant.tools.mcp_client.servers import Server, named_by
+from assistant.tools.mcp_client.tools import Foreign
 from assistant.tools.policy import ApproveAll, DenyAll, Policy
 from assistant.tools.rules import Rules
 from assistant.tools.toolbox import Toolbox

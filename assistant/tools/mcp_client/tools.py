@@ -6,8 +6,10 @@ is, so that its tools can be kept as they are.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +17,11 @@ from assistant.display import counted
 from assistant.errors import ToolError
 from assistant.quoting import one_line
 from assistant.tools.base import CORE, Danger, Plan, Tool, ToolResult
-from assistant.tools.foreign.definitions import Definition, spec, tool_name
-from assistant.tools.foreign.pins import Pins
-from assistant.tools.foreign.servers import Server
+from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
+from assistant.tools.mcp_client.servers import Server
 
 if TYPE_CHECKING:
-    from assistant.tools.foreign.connection import Connection, Loop
+    from assistant.tools.mcp_client.connection import Connection, Loop
 
 FEW = 10
 """Tools that are offered whole; of more only the names are, until they are fetched."""
@@ -125,7 +126,7 @@ class Foreign:
 
     def _connected(self, server: Server) -> "Connection":
         """The running server, started if it is not, and what it says looked at."""
-        from assistant.tools.foreign.connection import Connection  # anyio, mcp: where used
+        from assistant.tools.mcp_client.connection import Connection  # anyio, mcp: where used
 
         with self._starting[server.key]:
             running = self._connections.get(server.key)
@@ -138,7 +139,7 @@ class Foreign:
 
     def _begin(self) -> "Loop":
         """The thread of the connections, begun with the first."""
-        from assistant.tools.foreign.connection import Loop
+        from assistant.tools.mcp_client.connection import Loop
 
         with self._beginning:
             self._loop = self._loop or Loop()
@@ -151,3 +152,31 @@ def _held_back(server: Server, held: Mapping[str, str]) -> str:
         f"Held back, since the MCP server {server.name} describes them otherwise than approved: "
         f"{names}. `assistant mcp-servers approve {server.name}` shows the difference"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A server that was asked: its tools, the changed ones with the difference, or its fault."""
+
+    name: str
+    seconds: float = 0.0
+    tools: Sequence[str] = ()
+    changed: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+
+def checked(server: Server) -> Checked:
+    """Start or reach a server, unless its owner has not agreed to that, and list its tools."""
+    from assistant.tools.mcp_client.connection import connected  # mcp: where a server is asked
+
+    pins, began = Pins(), time.monotonic()
+    if not pins.may_start(server):
+        cure = f"`assistant mcp-servers approve {server.name}`"
+        return Checked(server.name, fault=f"not approved, and so not started: {cure}")
+    try:
+        with connected(server) as connection:
+            now = connection.definitions()
+            seconds = round(time.monotonic() - began, 2)
+    except ToolError as error:
+        return Checked(server.name, fault=error.message)
+    return Checked(server.name, seconds, list(now), pins.met(server, now).held)

@@ -20,15 +20,42 @@ from anyio.from_thread import BlockingPortal
 
 from assistant import __version__
 from assistant.errors import ToolError
-from assistant.quoting import one_line
+from assistant.quoting import neutralised, one_line
 from assistant.tools.base import ToolResult
-from assistant.tools.foreign.definitions import Definition
-from assistant.tools.foreign.results import result_of
-from assistant.tools.foreign.servers import Server, filled
 from assistant.tools.launch import accompany
+from assistant.tools.mcp_client.pins import Definition
+from assistant.tools.mcp_client.servers import Server, filled
 
 if TYPE_CHECKING:
     from mcp import Client
+
+SHOWN = 80
+
+
+def result_of(answer: Any) -> ToolResult:
+    """A result of the `mcp` library's as one of ours."""
+    text = "\n".join(_parts(answer.content))
+    if not text.strip() and answer.structured_content is not None:
+        text = json.dumps(answer.structured_content, ensure_ascii=False, default=str)
+    said = neutralised(text)
+    first = one_line(said.strip().partition("\n")[0])[:SHOWN]
+    return ToolResult(said, error=bool(answer.is_error), compact=first)
+
+
+def _parts(content: Any) -> Iterator[str]:
+    for each in content:
+        match each.type:
+            case "text":
+                yield each.text
+            case "image" | "audio":
+                yield f"[{each.type}, {each.mime_type}, {len(each.data):,} characters: not shown]"
+            case "resource_link":
+                yield f"[resource: {each.uri}]"
+            case "resource" if hasattr(each.resource, "text"):
+                yield each.resource.text
+            case _:
+                yield f"[{each.type}: not shown]"
+
 
 COMPANION = [sys.executable, "-I", "-S", str(Path(accompany.__file__).resolve())]
 PATIENCE = 10.0

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from assistant.settings.tools import ServerSettings
-from assistant.tools.foreign.pins import Pins
-from assistant.tools.foreign.servers import Server
-from assistant.tools.foreign.tools import Foreign
+from assistant.tools.mcp_client.pins import Pins
+from assistant.tools.mcp_client.servers import Server
+from assistant.tools.mcp_client.tools import Foreign
 from assistant.tools.policy import ApproveAll
 from assistant.tools.toolbox import Toolbox
 from tests.tools.conftest import calling
-from tests.tools.foreign.test_servers import happens
+from tests.tools.mcp_client.test_servers import happens
 
 SCRIPT = """
 import sys

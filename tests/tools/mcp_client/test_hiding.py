@@ -1,8 +1,7 @@
 """What is shown of a server's settings: no secret that is written out in them."""
 
 from assistant.settings.tools import ServerSettings
-from assistant.tools.foreign.hiding import hidden
-from assistant.tools.foreign.servers import Server
+from assistant.tools.mcp_client.servers import Server, hidden
 
 
 def test_what_is_secret_is_hidden_and_what_names_it_is_shown() -> None:
