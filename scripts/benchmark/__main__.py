@@ -1,12 +1,10 @@
 """`scripts/bench [--quick]`: measure everything, print it, and write docs/benchmarks.md.
 
-`--million SIZE …` measures growth alone, up to a million chunks, embedded and then with a server;
-what it builds in `--keep FOLDER` is found again by the next run. `--against COMMIT` measures the
-same commands on the same facts with the code of another commit. Both write nothing.
+`--against COMMIT` measures the same commands on the same facts with the code of another commit, and
+writes nothing.
 """
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.memory.embedding import compile
@@ -18,7 +16,6 @@ from scripts.benchmark import (
     growth,
     indexing,
     measure,
-    million,
     one_file,
 )
 from scripts.benchmark.facts import facts
@@ -29,8 +26,8 @@ from scripts.benchmark.vectors import FactEmbedder, keep
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 QUICK_SIZES = SIZES[:-1]
 SERVED_FROM = 1_000
-EMBEDDED = 10_000
-"""Facts whose vectors are their own where growth alone is measured."""
+ONE_FILE = (1_000, 10_000)
+"""Facts in one file."""
 KEPT = measure.CACHE / "bench"
 
 
@@ -38,25 +35,14 @@ def main() -> None:
     """Measure in order: whole processes, first indexing, growth, a server, the chat."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 chunks, write nothing")
-    parser.add_argument(
-        "--million", nargs="*", type=int, metavar="SIZE", help="growth alone, to a million chunks"
-    )
-    parser.add_argument(
-        "--keep", type=Path, metavar="FOLDER", help="where --million builds, to build it once"
-    )
-    parser.add_argument("--embedded", action="store_true", help="--million without a server")
     parser.add_argument("--against", metavar="COMMIT", help="another commit beside this one")
     asked = parser.parse_args()
     sizes = QUICK_SIZES if asked.quick else SIZES
     report = Report()
-    with measure.room(asked.keep) as directory:
+    with measure.room() as directory:
         if asked.against:
             sizes = against.SIZES[:2] if asked.quick else against.SIZES
             against.against(directory, asked.against, sizes)
-            return
-        if asked.million is not None:
-            sizes = tuple(asked.million) or million.SIZES
-            _measure_growth(report, directory, sizes, served=not asked.embedded)
             return
         _measure(report, directory, sizes)
     print(report.page())
@@ -76,31 +62,13 @@ def _measure(report: Report, directory: Path, sizes: tuple[int, ...]) -> None:
     commands.recall(report, place, directory / "rival", single)
     commands.edit(report, place, single, bare)
     chat.chat(report, place)
-    one_file.side_by_side(report, directory, (SERVED_FROM, sizes[-1]))
+    one_file.side_by_side(report, directory, ONE_FILE)
     stages = [growth.stage(directory, embedder, kept, size) for size in sizes]
     growth.context(report, directory, (sizes[0], sizes[-1]))
     growth.pruning(report, directory, embedder, sizes[-1])
     served = [growth.served(directory, embedder, each) for each in sizes if each >= SERVED_FROM]
     summary.judge(report, stages)
     summary.tell(report, stages, served)
-    if sizes is SIZES:
-        _measure_growth(report, directory, million.SIZES)
-
-
-def _measure_growth(
-    report: Report, directory: Path, sizes: Sequence[int], *, served: bool = True
-) -> None:
-    encoder = compile.load(EmbeddingSettings())
-    items = facts(max(sizes))
-    kept = keep(items[:EMBEDDED], encoder, KEPT)
-    embedder = FactEmbedder(encoder, items, kept)
-    places = {size: million.prepare(directory, size) for size in sizes}
-    steps = [million.step(place, embedder, size, None) for size, place in places.items()]
-    beside = []
-    if served:
-        with growth.server(directory / "server") as url:
-            beside = [million.step(place, embedder, size, url) for size, place in places.items()]
-    million.tell(report, steps, beside)
 
 
 if __name__ == "__main__":

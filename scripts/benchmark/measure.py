@@ -28,19 +28,17 @@ T = TypeVar("T")
 
 
 @contextlib.contextmanager
-def room(kept: Path | None = None) -> Iterator[Path]:
-    """A home for this process and those it starts; only compiled models are shared. It is empty and
-    goes at the end, or what an earlier run `kept` there."""
-    with contextlib.ExitStack() as stack:
-        temporary = tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True)
-        place = kept.resolve() if kept else Path(stack.enter_context(temporary))
+def room() -> Iterator[Path]:
+    """An empty home for this process and those it starts, which goes at the end; only compiled
+    models are shared."""
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as temporary:
+        place = Path(temporary)
         for variable in [name for name in os.environ if name.startswith(SETTINGS)]:
             del os.environ[variable]
         (place / "run").mkdir(mode=0o700, parents=True, exist_ok=True)
         models = place / "cache" / "assistant" / "models"
-        if not models.is_symlink():
-            models.parent.mkdir(parents=True)
-            models.symlink_to(CACHE / "assistant" / "models")
+        models.parent.mkdir(parents=True)
+        models.symlink_to(CACHE / "assistant" / "models")
         os.environ |= {
             "HOME": str(place),
             "XDG_CACHE_HOME": str(place / "cache"),
