@@ -55,11 +55,6 @@ def make_workspace(root: Path) -> Workspace:
     return workspace.find(root)
 
 
-def workspace_at(root: Path) -> Workspace:
-    """The workspace that is there, or one that is made."""
-    return workspace.find(root) if root.exists() else make_workspace(root)
-
-
 @contextlib.contextmanager
 def daemon(place: Workspace) -> Iterator[client.DaemonMemory]:
     """The memory of a workspace over its daemon, which ends with the block."""
