@@ -34,7 +34,7 @@ def run() -> None:
     if _command(sys.argv[1:]) in FACTS:
         gc.disable()  # a tenth of what it takes to load these, and they stay until the end
         from assistant.cli import root
-        from assistant.cli.memory import facts
+        from assistant.cli.commands import facts
 
         tree = root.tree([facts])
         gc.freeze()

@@ -1,7 +1,9 @@
 """What the command line says of a conversation, and how that becomes one."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from assistant.app.wish import ChatWish
 from assistant.cli.options import Globals
@@ -12,6 +14,15 @@ from assistant.memory.base import Progress
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
     from assistant.tools.policy import Approver
+
+Message = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[MESSAGE]...",
+        help="The message. Standard input goes with it, or is the message if there is none.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
-"""What every command shares: the global options, standard input, and the door to memory."""
+"""What every command shares."""
 
 import contextlib
 import os
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +23,7 @@ from assistant.workspace import folder as workspace
 
 if TYPE_CHECKING:
     from assistant.messages import Picture
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 ALL = 1 << 31
@@ -150,3 +153,52 @@ def confirmed(question: str, *, yes: bool, cure: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("this needs a yes", cure)
     return typer.confirm(question, err=True)
+
+
+Answer = Callable[[str], str]
+"""Puts a question and returns what the owner types. Raises EOFError at Ctrl-D."""
+_chat: ContextVar[Answer | None] = ContextVar("_chat", default=None)
+
+
+@contextlib.contextmanager
+def asked_by(answer: Answer) -> Iterator[None]:
+    """Within this, a chat asks the questions and shows what is said beside them."""
+    before = _chat.set(answer)
+    try:
+        yield
+    finally:
+        _chat.reset(before)
+
+
+def say(text: str) -> None:
+    """Tell the owner something that is no output of the command."""
+    typer.echo(text, err=_chat.get() is None)
+
+
+def ask(question: str, default: str | None = None) -> str:
+    """What the owner answers, `default` if nothing."""
+    answer = _chat.get()
+    if answer is None:
+        said: str = typer.prompt(question, default=default, show_default=bool(default), err=True)
+        return said.strip()
+    try:
+        said = answer(f"{question} [{default}]: " if default else f"{question}: ").strip()
+    except EOFError:
+        said = ""
+    return said or default or ""
+
+
+def confirm(question: str) -> bool:
+    """The owner's yes."""
+    if _chat.get() is None:
+        return typer.confirm(question, err=True)
+    return ask(question, "y/N").lower() in ("y", "yes")
+
+
+def own_command() -> str:
+    """The absolute path of this program, since others know no path of the shell's."""
+    own = Path(sys.executable).with_name("assistant")
+    found = str(own) if own.exists() else shutil.which("assistant")
+    if not found:
+        raise UsageError("there is no command `assistant` to name", "Install the package")
+    return found

@@ -73,10 +73,11 @@ def options(
             "no command was given, and this is no terminal to chat in",
             "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
         )
-    from assistant.cli.talk import chat, welcome  # for this alone: `recall` loads the root too
+    from assistant.cli import talk
+    from assistant.cli.chat import welcome  # for this alone: `recall` loads the root too
 
     welcome.ensure_workspace(context.obj)
-    chat.chat(context)
+    talk.chat(context)
 
 
 def run(cli: Tree) -> None:

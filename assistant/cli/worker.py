@@ -48,10 +48,9 @@ def _import() -> None:
     """All that `ask` and `event` need."""
     import assistant.acting.events.answering
     import assistant.app.chat
-    import assistant.cli.main
-    import assistant.cli.talk.headless
-    import assistant.cli.terminal.approval
-    import assistant.cli.terminal.markdown  # noqa: F401
+    import assistant.cli.chat.approval
+    import assistant.cli.chat.headless
+    import assistant.cli.chat.markdown  # noqa: F401
     from assistant.model.provider.litellm_library import warm_up
 
     warm_up()

@@ -16,14 +16,14 @@ import pytest
 import typer
 
 from assistant import events
-from assistant.cli.memory import shown
+from assistant.cli import past as sessions
+from assistant.cli import shown
+from assistant.cli.chat import headless
+from assistant.cli.chat.markdown import Renderer
+from assistant.cli.chat.plain import PlainScreen
+from assistant.cli.chat.screen import Kind
+from assistant.cli.chat.turn_view import TurnView
 from assistant.cli.options import print_json
-from assistant.cli.sessions import shown as sessions
-from assistant.cli.talk import headless
-from assistant.cli.terminal.markdown import Renderer
-from assistant.cli.terminal.screen.base import Kind
-from assistant.cli.terminal.screen.plain import PlainScreen
-from assistant.cli.terminal.view import TurnView
 from assistant.display import exactly, spelled
 from assistant.events import Event
 from assistant.memory.base import Passage, Recall, Remembered

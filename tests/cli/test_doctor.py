@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from assistant.cli.doctor import machine
+from assistant.cli import doctor
 from assistant.cli.options import Globals
 from assistant.disk import locking
 from assistant.errors import AssistantError
@@ -121,7 +121,7 @@ def test_the_model_is_asked_with_consent_only(place: Path) -> None:
 
 
 def test_a_lock_that_hangs_is_named(workspace: Workspace) -> None:
-    check = machine.CHECKS["lock"]
+    check = doctor.CHECKS["lock"]
     assert check(Globals(workspace.root)) == "free"
     with locking.lock(workspace.ledger_lock), pytest.raises(AssistantError, match="has held"):
         check(Globals(workspace.root))
@@ -132,7 +132,5 @@ def test_what_stops_several_parts_is_one_fault(place: Path, run: Run) -> None:
     done = run("doctor", "--json")
     findings = {each["name"]: each for each in json.loads(done.stdout)}
     assert "journal.jsonl cannot be read" in findings["embedder"]["said"]
-    assert (
-        findings["index"]["said"] == findings["chroma"]["said"] == ("cannot be known: see embedder")
-    )
+    assert findings["index"]["said"] == findings["chroma"]["said"] == ("unknown: see embedder")
     assert done.returncode == 1

@@ -66,10 +66,10 @@ def test_a_warm_recall_loads_nothing_heavy(workspace: Workspace) -> None:
 def test_a_recall_brings_its_own_commands_and_no_others(workspace: Workspace) -> None:
     probe = PROBE.replace("heavy!r", "modules!r").format(
         arguments=["-w", str(workspace.root), "--debug", "recall", "--help"],
-        modules=["assistant.cli.memory.facts", "assistant.cli.main", "assistant.cli.talk.chat"],
+        modules=["assistant.cli.commands.facts", "assistant.cli.main", "assistant.cli.talk"],
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True)
-    assert loaded(done) == ["assistant.cli.memory.facts"]
+    assert loaded(done) == ["assistant.cli.commands.facts"]
     assert "Usage: assistant recall" in done.stdout
 
 
@@ -200,7 +200,7 @@ PROMPTED = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from assistant.cli.terminal.converse import converse
+from assistant.cli.chat.terminal import converse
 from assistant.workspace.folder import Workspace
 
 class Wish:

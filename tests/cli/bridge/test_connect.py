@@ -7,8 +7,8 @@ import pytest
 import tomlkit
 from typer.testing import CliRunner
 
-from assistant.cli.doctor import programs
-from assistant.cli.doctor.check import examined
+from assistant.cli import doctor
+from assistant.cli.doctor import examined
 from assistant.cli.main import cli
 from assistant.cli.options import Globals
 from assistant.config import state_dir
@@ -228,7 +228,7 @@ def test_doctor_tells_what_is_connected_and_whether_it_works(
     workspace: Workspace, home: Path
 ) -> None:
     def told() -> tuple[str, str]:
-        found = examined("programs", programs.CHECKS["programs"], Globals(workspace.root))
+        found = examined("programs", doctor.CHECKS["programs"], Globals(workspace.root))
         return found.state, found.line
 
     assert told()[0] == "well" and "none is connected" in told()[1]

@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from assistant.cli.memory.facts import show_answer
+from assistant.cli.commands.facts import show_answer
 from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.protocol import Keeper
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant import config
-from assistant.cli.setup.changing import changed, path_of, value_at
+from assistant.cli.config_file import changed, path_of, value_at
 from assistant.errors import ConfigError, UsageError
 
 THEIRS = "# mine\n[memory]\nk = 3  # enough\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assistant import events
-from assistant.cli.talk import headless
+from assistant.cli.chat import headless
 from assistant.messages import Reply, ToolCall
 from tests.cli.conftest import ASSISTANT
 from tests.support.provider import Pause, Provider, Raw, chunk, fails, sse

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli.talk import welcome
+from assistant.cli.chat import welcome
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli.terminal.approval import decided, in_full
-from assistant.cli.terminal.rows import wrapped
+from assistant.cli.chat.approval import decided, in_full, wrapped
 from assistant.events import ApprovalRequested
 from assistant.messages import Reply, ToolCall
 from assistant.session import ids, transcript

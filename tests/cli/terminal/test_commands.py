@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.agent import afterwards
-from assistant.cli.terminal.commands import slash
+from assistant.cli.chat import slash
 from assistant.config import load
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Origin

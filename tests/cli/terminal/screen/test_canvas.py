@@ -9,9 +9,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.widgets import SearchToolbar
 
-from assistant.cli.terminal.screen.canvas import Canvas
-from assistant.cli.terminal.screen.output import SteadyOutput
-from assistant.cli.terminal.screen.region import Region
+from assistant.cli.chat.region import Canvas, Region, SteadyOutput
 
 
 def test_what_has_not_changed_is_not_sent_again() -> None:

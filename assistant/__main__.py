@@ -1,0 +1,6 @@
+"""`python -m assistant` is the command `assistant`."""
+
+from assistant.cli.front import run
+
+if __name__ == "__main__":
+    run()

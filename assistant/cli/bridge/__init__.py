@@ -1,1 +1,0 @@
-"""The commands that other programs are connected by."""

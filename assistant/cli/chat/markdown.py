@@ -1,0 +1,116 @@
+"""A model's markdown as text for the terminal: rendered block by block, for a given width."""
+
+import re
+from io import StringIO
+
+from markdown_it import MarkdownIt
+from pygments.token import Comment, Generic, Keyword, Name, Number, String
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.padding import Padding
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.text import Text
+from rich.theme import Theme
+
+from assistant.cli.chat.palette import ACCENT, BAD, FAINT, GOOD, SECOND
+
+FENCES = ("```", "~~~")
+CODE = ANSISyntaxTheme(
+    {
+        Comment: Style(color=f"color({FAINT})"),
+        Keyword: Style(color=f"color({SECOND})", bold=True),
+        Name.Function: Style(color=f"color({ACCENT})"),
+        Name.Class: Style(color=f"color({ACCENT})", bold=True),
+        String: Style(color=f"color({GOOD})"),
+        Number: Style(color=f"color({ACCENT})"),
+        Generic.Deleted: Style(color=f"color({BAD})"),
+        Generic.Inserted: Style(color=f"color({GOOD})"),
+    }
+)
+THEME = Theme(
+    {
+        "markdown.code": f"color({SECOND})",
+        "markdown.block_quote": f"color({FAINT})",
+        "markdown.list": "none",
+        "markdown.item.number": "bold",
+        "markdown.hr": f"color({FAINT})",
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold italic",
+        "markdown.h6": "italic",
+        "markdown.link": f"color({ACCENT})",
+        "markdown.link_url": f"color({ACCENT}) underline",
+        "markdown.table.border": f"color({FAINT})",
+        "markdown.table.header": "bold",
+    }
+)
+
+
+TRAILING = re.compile(r" +((?:\x1b\[[\d;]*m)*)$", re.MULTILINE)
+
+
+class Renderer:
+    """Renders for a terminal of so many columns, in as many colours as standard output has."""
+
+    def __init__(self, columns: int) -> None:
+        self._console = Console(
+            file=StringIO(),
+            width=columns,
+            theme=THEME,
+            force_terminal=True,
+        )
+
+    def markdown(self, text: str) -> str:
+        """Markdown as lines without blank ones around them; links show where they lead."""
+        return self.lines(_Markdown(text, hyperlinks=False))
+
+    def lines(self, renderable: RenderableType) -> str:
+        """Anything rich can render, as lines without blanks around them."""
+        with self._console.capture() as captured:
+            self._console.print(renderable)
+        return TRAILING.sub(r"\1", captured.get()).strip("\n")
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A text with SGR sequences, its lines broken between words where they are too long."""
+    return Renderer(columns).lines(Text.from_ansi(text))
+
+
+class _Heading(Heading):
+    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+
+
+class _CodeBlock(CodeBlock):
+    """Code, set in and in colours that need no ground of their own."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        yield Padding(Syntax(code, self.lexer_name, theme=CODE, word_wrap=True), (0, 0, 0, 2))
+
+
+class _Markdown(Markdown):
+    elements = Markdown.elements | {
+        "heading_open": _Heading,
+        "fence": _CodeBlock,
+        "code_block": _CodeBlock,
+    }
+
+
+def finished_blocks(text: str) -> tuple[str, str]:
+    """Split streamed markdown into the blocks that more text cannot change, and the last one."""
+    tokens = MarkdownIt("commonmark").parse(text)
+    starts = [token.map[0] for token in tokens if token.level == 0 and token.map]
+    if len(starts) < 2:
+        return "", text
+    lines = text.split("\n")  # not splitlines: markdown knows fewer line ends than str does
+    return "\n".join([*lines[: starts[-1]], ""]), "\n".join(lines[starts[-1] :])
+
+
+def newest(text: str, lines: int) -> str:
+    """The end of an unfinished block, at least so many lines of it; what opened it stays."""
+    first, *rest = text.split("\n")
+    if len(rest) <= lines:
+        return text
+    return "\n".join([*([first] if first.lstrip().startswith(FENCES) else []), *rest[-lines:]])

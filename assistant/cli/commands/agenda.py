@@ -1,0 +1,80 @@
+"""`agenda`: what is due, by the dates in memory."""
+
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assistant.cli.options import AsJson, print_json
+from assistant.display import spelled
+from assistant.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assistant.memory.base import Due
+
+
+DAYS = 30
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command to the tree."""
+    cli.command()(agenda)
+
+
+def agenda(
+    context: typer.Context,
+    days: Annotated[
+        int, typer.Option("--days", metavar="N", min=0, help="How far to look ahead.")
+    ] = DAYS,
+    ics: Annotated[
+        bool, typer.Option("--ics", help="Print an iCalendar file, for other calendars.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is due: the dates that memory knows, each with its place."""
+    if ics and as_json:
+        raise UsageError("--ics and --json are two forms", "Give one of them")
+    from assistant.upkeep.agenda import coming  # it reads markdown: behind `--help`
+
+    today = date.today()
+    with context.obj.memory() as memory:
+        found = coming(memory, today, days)
+    if ics:
+        from assistant.upkeep.calendar import ics as written
+
+        typer.echo(written(found).decode("utf-8"), nl=False)
+    elif as_json:
+        print_json({"from": today.isoformat(), "days": days, "items": list(map(_item, found))})
+    else:
+        show(found, today, days)
+
+
+def show(found: "Sequence[Due]", today: date, days: int) -> None:
+    """What is due, a line each."""
+    from assistant.upkeep.agenda import fact, when
+
+    if not found:
+        typer.echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
+    shown = [f"{when(each, today)} {each.time}".rstrip() for each in found]
+    width = max(map(len, shown), default=0)
+    for day, each in zip(shown, found, strict=True):
+        place = typer.style(f"({spelled(each.passage.citation)})", dim=True)
+        typer.echo(f"{day.ljust(width)}  {spelled(fact(each))} {place}")
+
+
+def _item(due: "Due") -> dict[str, Any]:
+    return {
+        "date": due.start,
+        "end": due.end,
+        "time": due.time or None,
+        "text": due.passage.plain,
+        "recurs": due.rhythm or None,
+        "rule": due.rule or None,
+        "years": due.years or None,
+        "citation": due.passage.citation,
+        "source": due.passage.source,
+        "line": due.passage.start_line,
+        "id": due.passage.id,
+    }

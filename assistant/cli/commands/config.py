@@ -1,0 +1,244 @@
+"""`config`: settings shown and changed, with where each comes from."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assistant import config
+from assistant.cli.help import commands
+from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.progress import ProgressLine
+from assistant.disk import storage
+from assistant.display import as_json as to_json
+from assistant.display import counted, spelled
+from assistant.errors import ConfigError, UsageError, WorkspaceError
+from assistant.workspace.folder import Workspace
+
+if TYPE_CHECKING:
+    from assistant.settings.memory import EmbeddingSettings
+
+config_commands = commands("Show and change settings.")
+
+
+def _names(incomplete: str) -> list[str]:
+    from assistant.settings import tree as settings  # pydantic: only while completing
+
+    return [name for name in settings.names() if name.startswith(incomplete)]
+
+
+Key = Annotated[
+    str,
+    typer.Argument(
+        help="Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
+    ),
+]
+EMBEDDING = "embedding.model"
+EDITORS = ("nano", "vim", "vi")
+"""Tried in this order where neither VISUAL nor EDITOR is set."""
+FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the group to the tree."""
+    cli.add_typer(config_commands, name="config")
+
+
+@config_commands.command("show")
+def config_show(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show every setting in force and where it comes from; no secret that is written in one."""
+    from assistant.settings import tree as settings
+    from assistant.tools.mcp_client.servers import hidden
+
+    recipe = _recipe(context.obj)
+    values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
+    values["mcpServers"] = {name: hidden(each) for name, each in values["mcpServers"].items()}
+    if as_json:
+        print_json(values)
+        return
+    layers = config.layers(recipe=recipe)
+    for path, value in _leaves(values):
+        line = f"{settings.shown_key(path)} = {'unset' if value is None else _shown(value)}"
+        origin = config.whence(path, layers)
+        given = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
+        typer.echo(given if origin else typer.style(f"{line}  (default)", dim=True))
+
+
+@config_commands.command("get")
+def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> None:
+    """Print the value in force, a list one a line; exit with 1 if it is unset."""
+    from assistant.cli.config_file import path_of, value_at
+    from assistant.settings import tree as settings
+
+    recipe = _recipe(context.obj)
+    values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
+    value = value_at(values, path_of(key))
+    if as_json:
+        print_json(value)
+    elif value is None:
+        raise typer.Exit(1)
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            typer.echo(spelled(_shown(each)))
+
+
+@config_commands.command("set")
+def config_set(
+    context: typer.Context,
+    key: Key,
+    values: Annotated[
+        list[str],
+        typer.Argument(metavar="VALUE...", help="The value, or a list's; '' removes the setting."),
+    ],
+) -> None:
+    """Change a setting in the configuration file, keeping its comments."""
+    if key == EMBEDDING and values != [""]:
+        _tell_cost(context.obj, values[0])
+    put(key, values)
+
+
+def put(key: str, values: list[str]) -> None:
+    """Change a setting, and say so."""
+    from assistant.cli.config_file import changed, path_of
+
+    change = changed(key, values)
+    storage.replace(_file(), change.text.encode())
+    typer.echo(f"{change.key} = {_shown(change.value)}  ({_file()})")
+    origin = config.whence(path_of(key), config.layers())
+    if origin and not Path(origin).is_absolute():
+        typer.echo(
+            f"note: {spelled(origin)} is set in this shell, and wins over the file", err=True
+        )
+    for doubt in change.doubts:
+        typer.echo(f"note: {spelled(doubt)}", err=True)
+
+
+@config_commands.command("unset")
+def config_unset(key: Key) -> None:
+    """Take a setting out of the configuration file."""
+    put(key, [""])
+
+
+@config_commands.command("path")
+def config_path() -> None:
+    """Print where the configuration file is, or would be."""
+    typer.echo(config.config_file())
+
+
+@config_commands.command("edit")
+def config_edit() -> None:
+    """Open the configuration file in your editor, and check it when you are done."""
+    path = _file()
+    if not path.exists():
+        storage.replace(path, FIRST.encode())
+    while True:
+        _run_editor(path)
+        try:
+            _check()
+        except ConfigError as error:
+            typer.echo(f"assistant: {spelled(str(error))}", err=True)
+            if at_terminal() and typer.confirm("Edit it again?", default=True, err=True):
+                continue
+            raise typer.Exit(1) from error
+        return
+
+
+def _recipe(options: Globals) -> Path | None:
+    """The recipe of the workspace, where there is one and it is trusted."""
+    from assistant.workspace import trust
+
+    try:
+        place = options.place()
+    except WorkspaceError:
+        return None
+    return place.recipe if trust.is_trusted(place) else None
+
+
+def _tell_cost(options: Globals, name: str) -> None:
+    """Say what another embedding model has to do with this workspace before it is set."""
+    try:
+        place = options.place()
+    except WorkspaceError:
+        return
+    typer.echo(cost_of(place, name))
+
+
+def _file() -> Path:
+    path = config.config_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Each setting with its path; of a list of tables, the settings of each."""
+    tables = isinstance(values, list) and values and isinstance(values[0], dict)
+    if not isinstance(values, dict) and not tables:
+        yield path, values
+        return
+    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+        yield from _leaves(value, (*path, key))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value)
+
+
+def _check() -> None:
+    from assistant.settings import tree as settings
+
+    settings.validate(config.read_file(config.config_file()))
+
+
+def _run_editor(path: Path) -> None:
+    """Let the owner edit a file. Raises UsageError if there is no editor."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    try:
+        editor = shlex.split(named) if named else [e for e in EDITORS if shutil.which(e)][:1]
+        if not editor:
+            raise UsageError("there is no editor", "Set EDITOR to one")
+        code = subprocess.run([*editor, str(path)]).returncode
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the editor {named!r} cannot be run: {error}", "Set EDITOR") from error
+    if code:
+        raise UsageError(f"the editor {editor[0]!r} failed with {code}", "Set EDITOR to another")
+
+
+# The embedding model
+
+WAITS = "The next question waits for that; by `assistant memory model` none does"
+
+
+def embedding_by(name: str) -> "EmbeddingSettings":
+    """The settings of embedding as they are, but with this model."""
+    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.tree import validate
+
+    own = validate(config.load()).embedding.model_dump()
+    return EmbeddingSettings.model_validate({**own, "model": name})
+
+
+def cost_of(place: Workspace, name: str) -> str:
+    """What it costs in this workspace. Raises EmbedderError where the model cannot be used."""
+    from assistant.memory.opening import open_ahead
+
+    with ProgressLine() as progress:
+        plan = open_ahead(place, embedding_by(name), progress).plan()
+    told = cost(name, plan.texts, plan.total, plan.seconds, plan.bytes)
+    return f"{told}\n{WAITS}" if plan.texts else told
+
+
+def cost(name: str, texts: int, total: int, seconds: float, size: int) -> str:
+    """A plan in words."""
+    return (
+        f"{spelled(name)} has {counted(texts, 'text')} of {total:,} to embed:"
+        f" about {_time(seconds)} here, {size / 1e6:.1f} MB"
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"

@@ -1,0 +1,123 @@
+"""`import` and `export`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assistant.cli.options import AsJson, at_terminal, print_json
+from assistant.cli.progress import ProgressLine
+from assistant.display import counted, spelled
+from assistant.errors import UsageError
+
+if TYPE_CHECKING:
+    from assistant.memory.protocol import Keeper
+    from assistant.moving.taking import Report, Tally
+
+
+SHOWN = 20
+"""Problems that are named; of more the number."""
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the commands to the tree."""
+    cli.command("import")(import_)
+    cli.command()(export)
+
+
+def import_(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="An export: a zip, a folder or a file.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Take what was deleted or refused here since, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take over conversations and facts from ChatGPT, Claude, OpenClaw, mem0 and others.
+
+    Conversations become sessions, what another memory knew waits for your review, and notes
+    become files in memory/imported. Taken over again, only what is new is added.
+    """
+    if dry_run and yes:
+        raise UsageError("--dry-run and --yes are opposites", "Give one of them")
+    report = None
+    if not yes:
+        report = _run(context, path, None, again=again)
+        _tell(report, as_json=as_json)
+        if dry_run or not at_terminal() or as_json:
+            _end(report, path, as_json=as_json)
+            return
+        if not typer.confirm("Take this over?", err=True):
+            raise typer.Exit(1)
+    with context.obj.memory() as memory:
+        done = _run(context, path, memory, again=again)
+    _tell(done, as_json=as_json)
+    _end(done, path, as_json=as_json)
+
+
+def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: bool) -> "Report":
+    from assistant.moving.formats import Export  # JSON streams, markdown: behind `--help`
+    from assistant.moving.package import Package
+    from assistant.moving.taking import Taking
+    from assistant.secrets.current import redactor
+
+    export = Export(Package(path))
+    taking = Taking(context.obj.place(), export.kind, redactor().redact, memory, again=again)
+    with ProgressLine() as progress:
+        return taking.take(export.items(), lambda number: progress("Reading", number, 0))
+
+
+def _tell(report: "Report", *, as_json: bool) -> None:
+    if as_json:
+        print_json({**asdict(report), "cut": report.cut})
+        return
+    typer.echo(f"{report.kind}:")
+    when = f", {report.first[:10]} to {report.last[:10]}" if report.first else ""
+    said = f" ({counted(report.messages, 'message')}{when})" if report.messages else ""
+    _line(report.conversations, "conversation", said)
+    _line(report.facts, "fact", ", for your review" if report.facts.new else "")
+    _line(report.documents, "note", "")
+    for why, number in sorted(report.left_out.items()):
+        typer.echo(f"  {number:,} left out: {why}")
+    for problem in report.problems[:SHOWN]:
+        typer.echo(f"  not read: {spelled(problem.where)}: {spelled(problem.why)}", err=True)
+    if (more := len(report.problems) - SHOWN) > 0:
+        typer.echo(f"  and {more:,} more that could not be read", err=True)
+
+
+def _line(tally: "Tally", what: str, more: str) -> None:
+    if tally.found:
+        parts = {"new": tally.new, "with more in it": tally.grown, "here already": tally.known}
+        told = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
+        typer.echo(f"  {counted(tally.found, what)}{more}: {told}")
+
+
+def _end(report: "Report", path: Path, *, as_json: bool) -> None:
+    if not as_json:
+        if not report.written:
+            typer.echo(f"Nothing was written. `assistant import {path} --yes` takes it over.")
+        elif report.facts.new:
+            typer.echo("`assistant memory review` shows the facts that wait.")
+    if report.cut:
+        raise typer.Exit(1)
+
+
+def export(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="The zip archive to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write one archive of all files, sessions and journal; `init --from` restores it."""
+    from assistant.moving import archive  # behind `--help`
+
+    names, links = archive.export(context.obj.place(), path)
+    if as_json:
+        print_json({"path": str(path), "files": names, "links_left_out": links})
+        return
+    for link in links:
+        typer.echo(f"left out: {spelled(link)}, a link", err=True)
+    typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
+    typer.echo(f"`assistant init --from {path} DIR` makes the same workspace again.")

@@ -1,0 +1,92 @@
+"""`chat` and `ask`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assistant.app.wish import ChatWish
+from assistant.cli import resident
+from assistant.cli.chat import welcome
+from assistant.cli.opening import Message, Opening
+from assistant.cli.options import AsJson, lines, message_and_input
+
+Model = Annotated[
+    str | None, typer.Option("--model", metavar="M", help="The model, for this time only.")
+]
+Continue = Annotated[bool, typer.Option("--continue", help="Go on with the latest session.")]
+Resume = Annotated[
+    str | None, typer.Option("--resume", metavar="ID", help="Go on with this session.")
+]
+OffTheRecord = Annotated[bool, typer.Option("--otr", help="Off the record: write nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Let dangerous tools run unasked.")]
+AddDir = Annotated[
+    list[Path] | None,
+    typer.Option("--add-dir", metavar="DIR", help="Let tools use this directory too."),
+]
+
+Plain = Annotated[
+    bool, typer.Option("--plain", help="Draw nothing: text comes once, for screen readers.")
+]
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the commands to the tree."""
+    cli.command()(chat)
+    cli.command()(ask)
+
+
+def chat(
+    context: typer.Context,
+    continued: Continue = False,
+    resume: Resume = None,
+    otr: OffTheRecord = False,
+    model: Model = None,
+    yes: Yes = False,
+    add_dir: AddDir = None,
+    plain: Plain = False,
+) -> None:
+    """Talk with the assistant; from a pipe, each line is a turn."""
+    wish = ChatWish(resume, continued, otr, model, yes, add_dir or (), news=True)
+    opening = Opening(context.obj, wish, plain)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from assistant.cli.chat import terminal  # prompt_toolkit: only for a person
+
+        if not otr:
+            welcome.greet(context.obj)
+        terminal.converse(opening)
+        return
+    from assistant.cli.chat.approval import approver
+    from assistant.cli.chat.headless import Piped
+
+    with opening.open(approver()) as opened:
+        raise typer.Exit(Piped(opened).talk(lines()))
+
+
+def ask(
+    context: typer.Context,
+    message: Message = None,
+    continued: Continue = False,
+    resume: Resume = None,
+    otr: OffTheRecord = False,
+    model: Model = None,
+    yes: Yes = False,
+    add_dir: AddDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do one turn, and print the reply or its events."""
+    if not (context.obj.no_daemon or context.obj.debug):
+        done = resident.carried_out(model)
+        if done is not None:
+            raise typer.Exit(done)
+    from assistant.cli.chat import headless
+    from assistant.cli.chat.approval import approver  # the agent: behind `--help`
+
+    text, attached = message_and_input(message)
+    opening = Opening(context.obj, ChatWish(resume, continued, otr, model, yes, add_dir or ()))
+    with opening.open(approver()) as opened:
+        talk = opened.conversation
+        earlier = () if talk.asks else (talk.resume(),)  # the message is the answer
+        turns = (*earlier, opened.send(text, attached))
+        raise typer.Exit(headless.print_turns(turns, as_json=as_json))
