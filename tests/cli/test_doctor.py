@@ -109,7 +109,7 @@ def test_the_model_is_asked_with_consent_only(place: Path) -> None:
                 timeout=90,
                 dimensions=(40, 200),
             )
-            child.expect("Send openai/test a word")
+            child.expect("Send openai/test one word")
             assert "answer:" not in str(child.before)
             child.send(f"{answer}\r")
             if said:
