@@ -278,8 +278,8 @@ class Conversation:
             )
             for passage in recall.passages
         )
-        self.transcript.append(RecalledEntry(cited, recall.tokens, recall.abstained))
-        yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.abstained)
+        self.transcript.append(RecalledEntry(cited, recall.tokens, recall.weak))
+        yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.weak)
         return recall
 
     def _asked(self, text: str, stable: Sequence[Section]) -> Recall:

@@ -45,13 +45,13 @@ class StateChanged:
 class Recalled:
     """The passages that went into this turn's prompt; `citations` are `file:line`, best first.
 
-    An empty tuple with `abstained` means memory was asked and holds nothing on this.
+    `weak`: they are only the nearest.
     """
 
     name: ClassVar[str] = "recalled"
     citations: tuple[str, ...]
     tokens: int
-    abstained: bool = False
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)

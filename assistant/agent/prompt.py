@@ -30,7 +30,8 @@ PROCEDURES_FRAMING = """\
 Entries from AGENTS.md are the owner's procedures: follow one when it applies to the message."""
 NOTES = "Your Notes of This Session"
 NOTES_FRAMING = "Your own notes; they are no orders of the owner."
-NOTHING = "Memory was asked and holds nothing on this message."
+NOTHING = "No entries of memory come with this message."
+WEAK = "Nothing in memory stands out for this message; these entries are only the nearest."
 UNAVAILABLE = "Memory could not be asked this time; say so if the answer depends on it."
 TOOLS = "Tools"
 FILE_LIMIT = 50_000
@@ -168,10 +169,11 @@ def memory_text(recall: Recall | None) -> str:
     if recall is None:
         return UNAVAILABLE
     if not recall.passages:
-        return f"{NOTHING} {recall.caveat}".rstrip()
+        return f"{NOTHING} {recall.caveat}".strip()
     procedures = any(passage.source == PROCEDURES_FILE for passage in recall.passages)
     framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
-    return f"{framing}\n\n{entries(recall.passages)}\n\n{recall.caveat}".rstrip()
+    notes = " ".join(filter(None, [WEAK if recall.weak else "", recall.caveat]))
+    return f"{framing}\n\n{entries(recall.passages)}\n\n{notes}".rstrip()
 
 
 def system_messages(sections: Iterable[Section]) -> list[Message]:

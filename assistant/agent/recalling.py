@@ -85,8 +85,8 @@ def query(entries: Iterable[Entry], text: str, *, procedures_shown: bool) -> Que
     said = [each.text for each in entries if isinstance(each, UserEntry) and each.text != text]
     before = said[-1] if said else ""
     if procedures_shown:
-        return Query(text, before=before, without=(PROCEDURES_FILE,))
-    return Query(text, before=before, own=(PROCEDURES_FILE, PLACES))
+        return Query(text, before=before, without=(PROCEDURES_FILE,), turn=True)
+    return Query(text, before=before, own=(PROCEDURES_FILE, PLACES), turn=True)
 
 
 def is_self_contained(text: str) -> bool:

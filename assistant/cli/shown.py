@@ -49,9 +49,8 @@ def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
     for passage in found.passages:
         _show_passage(passage, why=why)
     if not found.passages:
-        reason = "nothing that is close enough" if found.abstained else "nothing on this"
         so_far = " so far: it is still being indexed" if found.behind else ""
-        said = f"Memory holds {reason}{so_far}."
+        said = f"Memory holds nothing on this{so_far}."
         typer.echo("No past conversation was about this." if within == SESSIONS else said, err=True)
     if why and found.near_misses:
         typer.echo(typer.style("\nNear misses, below the cut:", dim=True))
@@ -102,8 +101,6 @@ def recall_json(found: Recall, within: str = "") -> dict[str, Any]:
         value["notices"] = list(found.notices)
     if found.behind:
         value["behind"] = list(found.behind)
-    if found.abstained:
-        value["abstained"] = True
     if found.near_misses:
         value["near_misses"] = [passage_json(passage) for passage in found.near_misses]
     return value

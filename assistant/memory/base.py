@@ -73,9 +73,9 @@ class Query:
     """What to recall. The tighter of `k` passages and `budget` tokens ends the list.
 
     None takes the setting. `as_of` (ISO date) answers from what was recorded by that day.
-    `include_superseded` is `--all`. `why` asks for near misses below the cut. `abstain` leaves out
-    what is too weak to be worth its tokens. `verbatim` is for the owner's own eyes: passages say
-    secrets as their files do.
+    `include_superseded` is `--all`. `why` asks for near misses below the cut. For a `turn` of a
+    conversation only what bears on it is listed, and at least the nearest. `verbatim` is for the
+    owner's own eyes: passages say secrets as their files do.
 
     A turn of a conversation also says what the owner said `before`, on which the text may lean;
     which source has so many places of its `own`, whatever else is found; and which sources to leave
@@ -91,7 +91,7 @@ class Query:
     as_of: str | None = None
     include_superseded: bool = False
     why: bool = False
-    abstain: bool | None = None
+    turn: bool = False
     before: str = ""
     own: tuple[str, int] | None = None
     without: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Query:
 class Recall:
     """The passages found, best first, and their tokens together.
 
-    `abstained` means that what matched was too weak to be worth its tokens. `notices` say what
+    `weak`: they are only the nearest; nothing stands out that bears on a turn. `notices` say what
     could not be looked at; `behind` are the files that were not looked at as they are now, since
     they are being indexed.
     """
@@ -112,7 +112,7 @@ class Recall:
     tokens: int
     passages: tuple[Passage, ...]
     near_misses: tuple[Passage, ...] = ()
-    abstained: bool = False
+    weak: bool = False
     notices: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
 

@@ -152,12 +152,12 @@ class CitedPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledEntry(_Entry):
-    """What recall found for the turn, best first. `abstained`: memory holds nothing on this."""
+    """What recall found for the turn, best first. `weak`: they are only the nearest."""
 
     type: ClassVar[str] = "recalled"
     passages: tuple[CitedPassage, ...] = ()
     tokens: int = 0
-    abstained: bool = False
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,6 @@ class MemorySettings(Table):
     """The most passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
     """The most tokens they may cost together."""
-    abstain: bool = True
-    """Return nothing rather than passages whose match is too weak to mean anything."""
     capture: Literal["always", "compaction", "never"] = "always"
     """When what was said is read for lasting facts: at the end of each session and before it is
     compacted, only before it is compacted, or never. It takes a language model."""

@@ -17,7 +17,7 @@ from assistant.memory.daemon import client
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.protocol import Keeper
-from assistant.memory.search.asked import question
+from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace

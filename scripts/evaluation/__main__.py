@@ -15,7 +15,7 @@ from pathlib import Path
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.embedding import compile
 from assistant.settings.memory import EmbeddingSettings
-from scripts.evaluation import means, report
+from scripts.evaluation import report
 from scripts.evaluation.cases import report as cases
 from scripts.evaluation.cases import rows as conversations
 from scripts.evaluation.catalogue import PLANS, Plan
@@ -34,14 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cases.run(options.folder, ablate=not options.quick, plot_to=options.plot)
         return
     plans = _chosen(options.suite)
-    without = means.left_out(options.without)
     embedder = KeptEmbedder(compile.load(EmbeddingSettings()), KEPT)
     if options.misses:
         for plan in plans:
             print(*misses(plan, embedder), sep="\n\n")
         return
-    rows = report.rows(plans, embedder, kinds=options.kinds, without=without)
-    if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not (options.suite or options.without):
+    rows = report.rows(plans, embedder, kinds=options.kinds)
+    if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not options.suite:
         rows = chain(rows, conversations.rows(Path(folder), embedder))
     found = list(_printed(rows))
     if options.record:
@@ -65,8 +64,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--suite", action="append", help=f"only this one: {names}")
     parser.add_argument("--kinds", action="store_true", help="a row for each kind of question too")
     parser.add_argument("--misses", action="store_true", help="what the development half misses")
-    switches = ", ".join((*means.NAMES, means.EACH))
-    parser.add_argument("--without", metavar="MEANS", help=f"leave one out: {switches}")
     parser.add_argument("--record", action="store_true", help="write the figures down")
     return parser
 

@@ -1,6 +1,6 @@
 """Which suites there are: the memory each is asked of, and by what it is measured."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -41,6 +41,17 @@ class Plan:
 
 
 FACTS = ("facts",)
+SIZES = (0, 1_000, 10_000)
+"""Facts that a person's own stand among."""
+
+
+def _among(suite: str, own: int, *asked: Probe) -> Iterator[Plan]:
+    """A person's facts alone, and among so many others."""
+    for size in SIZES:
+        name = f"{suite}, {size:,}" if size else suite
+        yield Plan(name, suite, (suite,), asked, distractors=max(0, size - own))
+
+
 LANGUAGES = (
     "german",
     "spanish",
@@ -80,6 +91,10 @@ PLANS = (
     Plan("strings, many", "strings", ("strings",), (probes.ranked(),), distractors=19_000),
     Plan("typos, many", "typos", FACTS, (probes.ranked(),), distractors=22_000),
     Plan("unrelated, many", "unrelated", FACTS, (probes.disturbed(),), distractors=22_000),
+    *_among("preferences", 120, probes.turn(), probes.within(450, 1000)),
+    *_among(
+        "life", 155, probes.turn(), probes.within(450, 1000), probes.ranked(), probes.current()
+    ),
     Plan("latest", "latest", ("latest",), (probes.ranked(),)),
     Plan("wordings", "wordings", ("facts", "wordings"), (probes.complete(), probes.ranked())),
     *chain.from_iterable(map(_language, LANGUAGES)),

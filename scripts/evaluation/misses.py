@@ -30,7 +30,7 @@ def _told(room: Room, asked: Asked) -> str:
     if not asked.evidence and not recall.passages:
         return ""
     stands = place(recall.passages, asked.evidence) if asked.evidence else None
-    where = "abstained" if recall.abstained else f"at {stands}" if stands else "not found"
+    where = f"at {stands}" if stands else "not found"
     first = recall.passages[0].text if recall.passages else "nothing"
     wanted = "".join(f"\n  wanted: {wordings[0]}" for wordings in asked.evidence)
     return f"{asked.question}\n  {where}; first: {' '.join(first.split())}{wanted}"

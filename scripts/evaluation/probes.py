@@ -1,7 +1,7 @@
 """What is asked of a memory with a question, and how the answer is scored.
 
-Recall is asked with its settings as they are by default, abstention included; only `k` or the
-budget is set where the measure says so.
+Recall is asked with its settings as they are by default; only `k` or the budget is set where the
+measure says so.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,10 +62,21 @@ def ranked() -> Probe:
     """Whether the first passage is right, and how much of the evidence is among eight."""
 
     def score(room: Room, asked: Asked) -> tuple[float, float]:
-        found = room.memory.recall(Query(asked.question, k=AMONG, budget=UNLIMITED)).passages
+        found = room.recall(Query(asked.question, k=AMONG, budget=UNLIMITED)).passages
         return float(place(found[:1], asked.evidence) == 1), covered(found, asked.evidence)
 
     return Probe((Measure("first"), Measure(f"among {AMONG}")), score)
+
+
+def current() -> Probe:
+    """Whether what is so now stands before what was so; 1 where nothing has changed."""
+
+    def score(room: Room, asked: Asked) -> tuple[float]:
+        found = room.recall(Query(asked.question, k=MOST, budget=UNLIMITED)).passages
+        now, then = place(found, asked.evidence), place(found, (asked.stale,))
+        return (float(not asked.stale or (now is not None and (then is None or now < then))),)
+
+    return Probe((Measure("current before stale"),), score)
 
 
 def within(*budgets: int) -> Probe:
@@ -81,7 +92,7 @@ def complete() -> Probe:
     """Whether all of the evidence is among eight."""
 
     def score(room: Room, asked: Asked) -> tuple[float]:
-        found = room.memory.recall(Query(asked.question, k=AMONG, budget=UNLIMITED)).passages
+        found = room.recall(Query(asked.question, k=AMONG, budget=UNLIMITED)).passages
         return (float(covered(found, asked.evidence) == 1.0),)
 
     return Probe((Measure(f"all among {AMONG}"),), score)
@@ -123,5 +134,5 @@ def disturbed() -> Probe:
 
 
 def _covered_within(room: Room, asked: Asked, budget: int) -> float:
-    found = room.memory.recall(Query(asked.question, k=MOST, budget=budget)).passages
+    found = room.recall(Query(asked.question, k=MOST, budget=budget)).passages
     return covered(found, asked.evidence)

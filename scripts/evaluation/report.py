@@ -4,14 +4,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, product
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
 from assistant.memory.embedding.embedder import Embedder
 from assistant.upkeep.evaluate import Scores, interval
-from scripts.evaluation import suites
+from scripts.evaluation import baselines, suites
 from scripts.evaluation.catalogue import Plan
 from scripts.evaluation.probes import Measure
 from scripts.evaluation.room import Room, opened
@@ -25,11 +25,13 @@ Figures = dict[str, dict[str, list[float]]]
 @dataclass(frozen=True, slots=True)
 class Row:
     """One measure of one plan (or of one kind of its questions): the scores of each half, in the
-    order of `HALVES`; the held-out one may be missing."""
+    order of `HALVES`; the held-out one may be missing. `beside` are the baselines' of the last
+    half."""
 
     plan: str
     measure: Measure
     halves: tuple[Scores, ...]
+    beside: tuple[Scores, ...] = ()
 
     @property
     def means(self) -> list[float]:
@@ -41,7 +43,9 @@ class Row:
         shown = [*(self._cell(each) for each in self.halves), "–"][: len(HALVES)]
         recorded = [self.measure.shown(each) for each in before] if before else ["–"]
         count = " + ".join(str(len(each)) for each in self.halves)
-        cells = [self.plan, self.measure.name, count, *shown, " · ".join(recorded)]
+        beside = [self.measure.shown(float(each.mean())) for each in self.beside]
+        beside = beside or ["–"] * len(baselines.NAMES)
+        cells = [self.plan, self.measure.name, count, *shown, *beside, " · ".join(recorded)]
         return f"| {' | '.join(cells)} |"
 
     def _cell(self, scores: Scores) -> str:
@@ -50,7 +54,8 @@ class Row:
         return f"{shown(float(scores.mean()))} ({shown(low[0])}–{shown(high[0])})"
 
 
-HEADING = "| suite | measure | questions | development | held out | recorded |\n" + "|---" * 6 + "|"
+COLUMNS = "suite", "measure", "questions", "development", "held out", *baselines.NAMES, "recorded"
+HEADING = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
 def rows(
@@ -58,36 +63,45 @@ def rows(
     embedder: Embedder,
     *,
     kinds: bool = False,
-    without: Sequence[str] = ("",),
 ) -> Iterator[Row]:
-    """Measure the plans one after another, `without` each of these means; those of one memory share
-    a room."""
+    """Measure the plans one after another; those of one memory share a room."""
     for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors)):
         sharing = list(group)
         tell(f"indexing {sharing[0].name} …")
         with opened(sharing[0].files(), embedder) as room:
-            for plan, name in product(sharing, without):
-                tell(f"asking {plan.name} {f'without {name} ' if name else ''}…")
-                room.leave_out(name)
-                for row in measured(plan, room, kinds=kinds):
-                    yield replace(row, plan=f"{row.plan} without {name}") if name else row
+            for plan in sharing:
+                tell(f"asking {plan.name} …")
+                yield from measured(plan, room, kinds=kinds, beside=baselines.NAMES)
 
 
 def measured(
-    plan: Plan, room: Room, *, kinds: bool = False, of: Sequence[str] = HALVES
+    plan: Plan,
+    room: Room,
+    *,
+    kinds: bool = False,
+    of: Sequence[str] = HALVES,
+    beside: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """The rows of one plan in its room; with `kinds`, those of each kind of question too."""
+    """The rows of one plan in its room; with `kinds`, those of each kind of question too.
+
+    `beside`: the baselines that are asked the last half."""
     halves = [suites.questions(plan.suite, half) for half in of]
     for probe in plan.probes:
-        scores = [np.array([probe.score(room, each) for each in half]) for half in halves]
+        rooms = [room] * len(halves) + [replace(room, ranking=name) for name in beside]
+        asked = [*halves, *(halves[-1] for _ in beside)]
+        scores = [
+            np.array([probe.score(of_these, each) for each in half])
+            for of_these, half in zip(rooms, asked, strict=True)
+        ]
         named = sorted({each.kind for half in halves for each in half} - {""}) if kinds else []
         for kind in ["", *named]:
             chosen = tuple(
-                _of_kind(found, half, kind) for found, half in zip(scores, halves, strict=True)
+                _of_kind(found, half, kind) for found, half in zip(scores, asked, strict=True)
             )
             for column, measure in enumerate(probe.measures):
                 name = f"{plan.name}: {kind}" if kind else plan.name
-                yield Row(name, measure, tuple(each[:, column] for each in chosen))
+                columns = tuple(each[:, column] for each in chosen)
+                yield Row(name, measure, columns[: len(of)], columns[len(of) :])
 
 
 def recorded(path: Path = RECORD) -> Figures:

@@ -9,15 +9,15 @@ from pathlib import Path
 from assistant.conversation import Conversation
 from assistant.errors import UsageError
 from assistant.events import Recalled
+from assistant.memory.base import Query, Recall
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local.memory import LocalMemory
-from assistant.memory.search.means import ALL
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace
-from scripts.evaluation.means import without
+from scripts.evaluation.baselines import Baseline
 
 REPLY = "I see."
 
@@ -37,13 +37,18 @@ class Room:
 
     place: Workspace
     memory: LocalMemory
+    ranking: str = ""
+    """A baseline that is asked in the place of recall."""
 
-    def leave_out(self, name: str) -> None:
-        """Recall without one of its means from here on; with all of them for ""."""
-        self.memory.core.recaller.means = without(name) if name else ALL
+    def recall(self, query: Query) -> Recall:
+        """What is found by this room's ranking."""
+        return (Baseline(self.memory, self.ranking) if self.ranking else self.memory).recall(query)
 
     def turn(self, message: str, history: Sequence[str] = ()) -> Turn:
         """Have a conversation that begins with `history`, message and reply by turns."""
+        if self.ranking:
+            found = self.recall(Query(message))
+            return Turn("\n".join(each.text for each in found.passages), found.tokens)
         replies = [*history[1::2], REPLY]
         model = ScriptedModel(*replies)
         record = transcript.create(self.place.sessions)

@@ -30,6 +30,8 @@ class Asked:
     evidence: Evidence = ()
     history: tuple[str, ...] = ()
     kind: str = ""
+    stale: tuple[str, ...] = ()
+    """What was so before."""
 
 
 def questions(suite: str, half: str) -> tuple[Asked, ...]:
@@ -61,4 +63,5 @@ def _asked(line: str) -> Asked:
         ),
         history=tuple(raw.get("history", ())),
         kind=raw.get("kind", ""),
+        stale=tuple(raw.get("stale", ())),
     )

@@ -1,5 +1,6 @@
 """The system prompt: its order, its stable prefix, and memory that cannot leave its block."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from assistant.agent.prompt import (
     NOTHING,
     UNAVAILABLE,
+    WEAK,
     Section,
     clean,
     memory_text,
@@ -122,7 +124,9 @@ def test_procedures_are_framed_as_the_owners_and_the_rest_as_data() -> None:
 
 
 def test_an_empty_recall_and_a_failed_one_say_so() -> None:
-    assert memory_text(Recall("q", 0, (), abstained=True)) == NOTHING
+    assert memory_text(Recall("q", 0, ())) == NOTHING
+    weak = memory_text(replace(recalled(passage("a")), weak=True))
+    assert weak.endswith(WEAK)
     assert memory_text(None) == UNAVAILABLE
 
 

@@ -102,7 +102,7 @@ def test_bash_completes_commands_options_and_settings(tmp_path: Path) -> None:
         ("assistant mem", ["memory"]),
         ("assistant memory re", ["rebuild", "restore", "review"]),
         ("assistant recall --bud", ["--budget"]),
-        ("assistant config get memory.", ["memory.abstain", "memory.budget", "memory.k"]),
+        ("assistant config get memory.", ["memory.budget", "memory.k"]),
         ("assistant completion ", ["bash", "fish", "zsh"]),
     ):
         line = f"COMP_WORDS=({words.rstrip()}"

@@ -64,7 +64,7 @@ def traced(index: Synchronizer) -> Iterator[list[str]]:
 
 def statements(index: Synchronizer, embedder: HashingEmbedder, asked: list[str]) -> int:
     """The most SQL statements that one of these recalls runs on the catalog."""
-    recaller = Recaller(index.store, embedder, MemorySettings(abstain=False))
+    recaller = Recaller(index.store, embedder, MemorySettings())
     recaller.recall(Query(asked[0]))  # what is worked out once in a process
     most = 0
     with traced(index) as seen:
@@ -92,7 +92,7 @@ def test_a_recall_runs_as_many_statements_in_a_large_memory_as_in_a_small_one(
 def test_what_was_read_once_is_read_again_only_of_a_file_that_changed(tmp_path: Path) -> None:
     index, embedder = opened(tmp_path, FACTS)
     settle(index)
-    recaller = Recaller(index.store, embedder, MemorySettings(abstain=False))
+    recaller = Recaller(index.store, embedder, MemorySettings())
     asked = Query(facts(FACTS)[7].question)
     first = recaller.recall(asked)
     with traced(index) as seen:

@@ -10,8 +10,7 @@ import pytest
 from assistant.errors import UsageError
 from assistant.memory.base import Passage
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.search.means import ALL
-from scripts.evaluation import means, probes, report, suites
+from scripts.evaluation import baselines, probes, report, suites
 from scripts.evaluation.catalogue import PLANS
 from scripts.evaluation.kept import KeptEmbedder
 from scripts.evaluation.misses import misses
@@ -27,7 +26,6 @@ MEMORY = "# Memory\n\n- The ferry sails at noon\n- Ada keeps bees\n- Bees need f
 @pytest.fixture
 def room() -> Iterator[Room]:
     with opened({"MEMORY.md": MEMORY}, HashingEmbedder()) as found:
-        found.leave_out("abstaining")
         yield found
 
 
@@ -59,6 +57,14 @@ def test_a_turn_is_what_the_model_is_sent(room: Room) -> None:
     assert list(room.place.sessions.glob("*.jsonl")) == []
 
 
+def test_baselines_are_asked_the_same_questions(room: Room) -> None:
+    asked = Asked("when does the ferry sail?", (("sails at noon",),))
+    for name in baselines.NAMES:
+        beside = replace(room, ranking=name)
+        assert list(probes.ranked().score(beside, asked)) == [1, 1]
+        assert probes.turn().score(beside, asked)[0] == 1
+
+
 def test_a_vector_is_kept_and_never_made_twice(tmp_path: Path) -> None:
     first, second = HashingEmbedder(), HashingEmbedder()
     made = KeptEmbedder(first, tmp_path).embed(["one", "two", "one"])
@@ -73,10 +79,10 @@ def test_a_row_shows_both_halves_and_what_was_recorded() -> None:
     share, tokens = Measure("first"), Measure("tokens", tokens=True)
     whole = Row("a", share, (np.ones(4), np.zeros(2)))
     assert whole.line([0.5, 0.25]) == (
-        "| a | first | 4 + 2 | 100.0 (100.0–100.0) | 0.0 (0.0–0.0) | 50.0 · 25.0 |"
+        "| a | first | 4 + 2 | 100.0 (100.0–100.0) | 0.0 (0.0–0.0) | – | – | 50.0 · 25.0 |"
     )
     one = Row("a", tokens, (np.array([120.0, 120.0]),))
-    assert one.line(None) == "| a | tokens | 2 | 120 (120–120) | – | – |"
+    assert one.line(None) == "| a | tokens | 2 | 120 (120–120) | – | – | – | – |"
 
 
 def test_figures_of_other_suites_stay_as_they_were_recorded(tmp_path: Path) -> None:
@@ -94,14 +100,6 @@ def test_what_is_missed_is_never_shown_of_the_held_out_half() -> None:
     )
     assert shown and shown <= development
     assert not shown & held_out
-
-
-def test_means_are_switched_off_by_name() -> None:
-    assert means.left_out(None) == ("",)
-    assert set(means.left_out("each")) == {"", *means.NAMES}
-    assert means.without("letters") == replace(ALL, letters=False)
-    with pytest.raises(UsageError, match="no means 'luck'"):
-        means.without("luck")
 
 
 def test_a_suite_that_cannot_be_read_is_named() -> None:

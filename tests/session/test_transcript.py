@@ -38,7 +38,7 @@ ALL = (
     AssistantEntry("", "hm", signed=({"type": "thinking", "thinking": "hm", "signature": "s"},)),
     ApprovalEntry("c1", "no", "because"),
     ToolResultEntry("c1", "look", "result", error=True, compact="r", synthetic=True),
-    RecalledEntry((CitedPassage("p", "MEMORY.md:3", "- x", "2026-11-21"),), 4, abstained=False),
+    RecalledEntry((CitedPassage("p", "MEMORY.md:3", "- x", "2026-11-21"),), 4, weak=False),
     ReminderEntry("end", "rounds"),
     RetryEntry("m2", "busy", 1.5, 2),
     RetryEntry("m2", "busy", 0.0),

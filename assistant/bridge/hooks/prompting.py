@@ -23,7 +23,7 @@ def worth_knowing(place: Workspace, raw: Mapping[str, Any], prompt: str) -> str:
     if not asked or asked.startswith(("/", "!")) or small_talk(asked) or not shelf.is_open:
         return ""
     memory = open_memory(place, dict(raw))
-    found = shelf.shown(memory.recall(Query(asked, abstain=True)).passages)
+    found = shelf.shown(memory.recall(Query(asked, turn=True)).passages)
     if not found:
         return ""
     told = f"{FRAMING}\n\n{entries(found)}"

@@ -47,9 +47,7 @@ class Answers:
         passages = self._desk.shelf.shown(found.passages)
         said = f"{FRAMING}\n\n{entries(passages)}" if passages else "Memory holds nothing on this."
         said = f"{said}\n\n{found.caveat}".rstrip()
-        return result(
-            said, Recalled(passages=list(map(shown, passages)), abstained=found.abstained)
-        )
+        return result(said, Recalled(passages=list(map(shown, passages))))
 
     def remember(
         self,

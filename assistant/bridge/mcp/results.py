@@ -23,10 +23,9 @@ class Found(_Result):
 
 
 class Recalled(_Result):
-    """The passages, best first. `abstained`: what matched is too weak."""
+    """The passages, best first."""
 
     passages: list[Found]
-    abstained: bool = False
 
 
 class Receipt(_Result):

@@ -31,8 +31,6 @@ def _lines_of(event: Event) -> Iterator[tuple[str, int]]:
     match event:
         case events.Attached(title, lines, picture):
             yield f"with it: {title} · {picture or counted(lines, 'line')}", FAINT
-        case events.Recalled(citations=(), abstained=True):
-            yield "memory holds nothing on this", FAINT
         case events.Recalled(citations=citations) if citations:
             more = ", …" if len(citations) > SHOWN_CITATIONS else ""
             yield f"recalled {', '.join(citations[:SHOWN_CITATIONS])}{more}", FAINT

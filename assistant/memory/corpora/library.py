@@ -100,8 +100,7 @@ class Library:
         budget = query.budget or self._settings.memory.budget
         both = tuple(merged(facts.passages, found, k, budget))
         tokens = sum(each.tokens for each in both)
-        weak = facts.abstained and not both
-        return replace(facts, passages=both, tokens=tokens, abstained=weak, notices=tuple(notices))
+        return replace(facts, passages=both, tokens=tokens, notices=tuple(notices))
 
     def check_changeable(self, address: str) -> None:
         """Raise LedgerError, with where it can be changed, for the address of what is recalled and

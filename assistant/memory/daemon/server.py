@@ -408,7 +408,6 @@ def _with_defaults(query: Query, settings: MemorySettings) -> Query:
         query,
         k=query.k or settings.k,
         budget=query.budget or settings.budget,
-        abstain=settings.abstain if query.abstain is None else query.abstain,
     )
 
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from assistant.memory.base import Pair, Passage, Query, Recall, Remembered
 from assistant.memory.index.sqlite.catalog import Source
 from assistant.memory.index.store import IndexStore
-from assistant.memory.search.locating import Locator
-from assistant.memory.search.similar import similar
+from assistant.memory.search.locating import Locator, similar
 from assistant.memory.state import MemoryStatus, SourceStatus
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.memory.writing.adding import Written

@@ -9,7 +9,7 @@ is never negative. Scores are divided by the idf of all the query's words, found
 they compare between queries.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,13 +168,11 @@ def _touched(grains: Grains, said: Rows, headed: Rows) -> Rows:
 class Match:
     """Scores of positions: `window` by the words of a chunk and what belongs to it, `section` by
     those of its section, `covered` by what the words tell that it or its heading holds at all (but
-    a heading that holds the only word says it of all below), `names` by how many of the names it
-    holds."""
+    a heading that holds the only word says it of all below)."""
 
     window: Scores
     section: Scores
     covered: Scores
-    names: Scores
 
 
 def match(
@@ -182,17 +180,16 @@ def match(
     terms: Sequence[Term],
     postings: Mapping[str, Postings],
     headings: Mapping[str, Postings],
-    names: Set[str],
     positions: Rows,
 ) -> Match:
-    """Score these positions by the words of a question, of which some are names."""
+    """Score these positions by the words of a question."""
     layout, turn = grains.layout, grains.layout.turn[positions]
     local = np.zeros((len(positions), 2 * REACH + 1), dtype=np.float32)
     near = grains.around(positions)
     lengths = _weighted(grains.lengths[near], _WEIGHTS)
     average = grains.average * np.where(turn, _WEIGHTS.sum(), OWN)
     of_section = grains.section[positions].astype(np.int64)
-    found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(4)))
+    found = Match(*(np.zeros(len(positions), dtype=np.float32) for _ in range(3)))
     there, talk = near < len(layout), turn.any()
     near_rows = layout.rowid[near[there]]
     for term in terms:
@@ -202,7 +199,6 @@ def match(
         told = idf(len(rows), len(layout))
         found.window[:] += told * saturated(_weighted(local, _WEIGHTS), lengths, average)
         held = local[:, REACH] > 0
-        found.names[:] += held & (term.text in names)
         sections, times = grains.headed(headings[term.text])
         headed = _counted(of_section, sections, times)
         covered = held | (headed > 0) if len(terms) > 1 else held

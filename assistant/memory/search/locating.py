@@ -19,6 +19,10 @@ from assistant.memory.text.markdown import plain
 
 MOST_LIKELY = 5
 """What words name when no fact holds them literally: so many of the best that recall finds."""
+MOST_SIMILAR = 3
+"""Candidates to supersede that are pointed out."""
+LEAST_COSINE = 0.6
+"""How near they are at least; MiniLM gives a true paraphrase about 0.74."""
 _PLACE = re.compile(r"(.+\.md):(\d+)")
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -93,3 +97,19 @@ class Locator:
 def _text(given: str) -> str:
     """Text that UTF-8 can hold: the shell may hand over bytes that are none."""
     return given.encode("utf-8", "replace").decode()
+
+
+def similar(store: IndexStore, fact: StoredChunk) -> tuple[Passage, ...]:
+    """The nearest current facts besides this one, nearest first: it may supersede them."""
+    catalog = store.catalog
+    layout = catalog.layout()
+    place = layout.positions(np.array([fact.rowid]))
+    vector = catalog.vectors.read(layout.vector[place].tolist())[0]
+    rows, cosines = store.dense.nearest(vector, 4 * MOST_SIMILAR)
+    cosine = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+    near = [
+        passage(stored.chunk, cosine[stored.rowid])
+        for stored in catalog.chunks(rows.tolist())
+        if stored.rowid != fact.rowid and stored.chunk.status == "current"
+    ]
+    return tuple(each for each in near if each.score >= LEAST_COSINE)[:MOST_SIMILAR]

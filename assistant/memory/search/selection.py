@@ -1,12 +1,15 @@
 """From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
 
-import math
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.base import fill
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.identity import fold
 from assistant.memory.text.markdown import named_successor, plain
@@ -31,16 +34,19 @@ DATED_WITHIN = 24
 """An entry of a log says its day within so many characters."""
 TWINS_APART = 20
 """Twins stand at most so many places apart."""
-IMPLAUSIBLE = 10.0
-"""Scores are log-odds (see `ranking`): so far below the best, a chunk is e^-10 as likely to hold
-the answer, and not worth its tokens."""
-SURE = 8
-"""So many are listed if they are plausible at all."""
-FAR = 7.0
-"""The others must not lie so far below the best."""
-MORE = 180
-"""So many others there are for each unit of the strength of the best match."""
-NOT_ASKED = 4.0
+NOISE = slice(20, 100)
+"""The candidates of these ranks tell what a chunk scores that has nothing to do with a question."""
+UNRELATED = 1.5
+"""What they score where there are fewer."""
+WEAK, STRONG = 2.2, 5.0
+"""How far the best must stand out for more than the nearest, and for the whole budget; between the
+two the tokens grow evenly, so that none hangs on a third decimal."""
+NEAREST = 5
+NEAREST_TOKENS = 90
+"""What a turn is given in any case."""
+OWN_EVIDENCE = 0.2
+"""The share of the best's distance from the noise that every other passage must have."""
+NOT_ASKED = 6.0
 """By so much less counts what a question mentions only to name a time."""
 KEPT = 4096
 """Of so many texts the words are kept from one question to the next."""
@@ -71,16 +77,13 @@ class Scored:
         return Scored(self.chunk, score, {**self.shares, reason: change}, self.turn)
 
 
-def arrange(
-    found: Iterable[Scored], asked: Set[str], *, latest: bool = False, later: bool = True
-) -> list[Scored]:
+def arrange(found: Iterable[Scored], asked: Set[str], *, latest: bool = False) -> list[Scored]:
     """Best first: each fact once, a successor above what it superseded, the later twin first.
 
     `asked` are the telling words of the question, folded; who asks for the `latest` is told it
-    first though an earlier one fits better. `later`: age tells apart what scores hardly do.
+    first though an earlier one fits better.
     """
-    placed = _successors_above(_once(found))
-    return _later_first(placed, asked, latest) if later else placed
+    return _later_first(_successors_above(_once(found)), asked, latest)
 
 
 def behind(found: Iterable[Scored], dating: Set[str]) -> list[Scored]:
@@ -91,18 +94,25 @@ def behind(found: Iterable[Scored], dating: Set[str]) -> list[Scored]:
     ]
 
 
-def plausible(found: Sequence[Scored], strength: float = math.inf) -> int:
-    """How many, best first, may well hold the answer, given the best.
+def bearing(
+    found: Sequence[Scored], scores: NDArray[np.float32], budget: int
+) -> tuple[list[Scored], float]:
+    """What bears on a turn's message, best first, and how strong that is, from 0 to 1.
 
-    Beyond the first few more is asked of each, and the weaker the best match, the fewer there are;
-    not of infinite `strength`, where the list's length is set, or any of many is asked for.
+    `scores` are those of all candidates, best first. The nearest are given whatever they score.
     """
-    best = found[0].score if found else 0.0
-    sure = [each for each in found[:SURE] if each.score >= best - IMPLAUSIBLE]
-    if math.isinf(strength):
-        return len(sure) + sum(each.score >= best - IMPLAUSIBLE for each in found[SURE:])
-    more = round(MORE * max(0.0, strength))
-    return len(sure) + sum(each.score >= best - FAR for each in found[SURE : SURE + more])
+    if not found:
+        return [], 0.0
+    ranks = scores[NOISE]
+    length = NOISE.stop - NOISE.start
+    noise = (float(ranks.sum()) + UNRELATED * (length - len(ranks))) / length
+    best = found[0].score - noise
+    share = min(1.0, max(0.0, (best - WEAK) / (STRONG - WEAK)))
+    least = noise + OWN_EVIDENCE * best
+    own = [each for n, each in enumerate(found) if n < NEAREST or each.score >= least]
+    room = NEAREST_TOKENS + share * (budget - NEAREST_TOKENS)
+    taken, _ = fill(own, len(own), max(round(room), min(budget, found[0].tokens)))
+    return taken, share
 
 
 def successor(chunk: Chunk) -> str | None:

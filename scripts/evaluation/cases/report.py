@@ -1,4 +1,4 @@
-"""Evidence recall of a folder of cases: by category, by ablation, and on the wrong memory.
+"""Evidence recall of a folder of cases: by category, and by ablation.
 
 Every figure comes from the real recall over a real index in a temporary workspace. The weights of
 an ablation are learnt anew, for each case on the other cases; so are those of the row "learnt on
@@ -19,7 +19,7 @@ from assistant.memory.base import Query
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder, Vectors
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.search.asked.question import read
+from assistant.memory.search.question import read
 from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Weights
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import EmbeddingSettings, IndexSettings, MemorySettings
@@ -27,7 +27,6 @@ from assistant.upkeep.evaluate import (
     MEASURES,
     Case,
     Scores,
-    answered,
     interval,
     measure,
     read_cases,
@@ -76,14 +75,13 @@ class Opened:
     index: Synchronizer
     embedder: Embedder
 
-    def recaller(self, weights: Weights = WEIGHTS, *, abstain: bool = True) -> Recaller:
+    def recaller(self, weights: Weights = WEIGHTS) -> Recaller:
         """Recall with these weights."""
-        settings = MemorySettings(abstain=abstain)
-        return Recaller(self.index.store, self.embedder, settings, weights=weights)
+        return Recaller(self.index.store, self.embedder, MemorySettings(), weights=weights)
 
-    def scores(self, weights: Weights = WEIGHTS, *, abstain: bool = False) -> Scores:
+    def scores(self, weights: Weights = WEIGHTS) -> Scores:
         """The scores of its questions."""
-        return measure(self.recaller(weights, abstain=abstain).recall, self.case.questions)
+        return measure(self.recaller(weights).recall, self.case.questions)
 
     def examples(self) -> list[Example]:
         """Its questions, to learn from."""
@@ -138,7 +136,6 @@ def report(cases: Sequence[Opened], *, ablate: bool) -> dict[str, Scores]:
     rows = {"all signals": np.concatenate(scores)}
     if ablate:
         rows |= ablations(cases)
-    on_wrong_memory(cases, scores)
     return rows
 
 
@@ -195,22 +192,6 @@ def learnt(examples: Sequence[Example], without: set[str]) -> Weights:
     columns = [SIGNALS.index(name) for name in names]
     chosen = [Example(each.matrix[:, columns], each.answers) for each in examples]
     return dict(zip(names, learn(chosen).tolist(), strict=True))
-
-
-def on_wrong_memory(cases: Sequence[Opened], scores: Sequence[Scores]) -> None:
-    """How often recall answers what memory cannot know, and what it costs to abstain."""
-    if len(cases) < 2:
-        return
-    asked = [(each, other) for each in cases for other in cases if other is not each]
-    wrong = np.concatenate(
-        [answered(each.recaller().recall, other.case.questions) for each, other in asked]
-    )
-    abstaining = np.concatenate([each.scores(abstain=True) for each in cases])
-    print("\n### Questions asked of the wrong memory\n")
-    print(f"| {len(wrong)} questions | answered | evidence recall of the right: {MEASURES[1]} |")
-    print("|---|---|---|")
-    print(f"| always answering | 100.0 % | {100 * np.concatenate(scores).mean(axis=0)[1]:.1f} |")
-    print(f"| abstaining | {100 * wrong.mean():.1f} % | {100 * abstaining.mean(axis=0)[1]:.1f} |")
 
 
 def heading(title: str, first: str) -> None:

@@ -31,6 +31,6 @@ def rows(folder: Path, embedder: Embedder) -> Iterator[Row]:
 
 
 def _scores(room: Room, asked: Question) -> list[float]:
-    ask = room.memory.recall
+    ask = room.recall
     within = score(ask, asked)[: len(BUDGETS)]
-    return [*within, coverage(ask(Query(asked.text)).passages, asked)]
+    return [*within, coverage(ask(Query(asked.text, turn=True)).passages, asked)]

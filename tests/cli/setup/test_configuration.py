@@ -98,7 +98,7 @@ def test_each_value_says_where_it_comes_from(
         ("ASSISTANT_PROFILES", '[{"name": "x/y", "context_window": 4096}]', "profiles", ["x/y"]),
         ("ASSISTANT_POLICY__DENY", '["a,b", "c"]', "policy.deny", ("a,b", "c")),
         ("ASSISTANT_POLICY__DENY", "a,b\nc", "policy.deny", ("a,b", "c")),
-        ("ASSISTANT_MEMORY__ABSTAIN", "false", "memory.abstain", False),
+        ("ASSISTANT_WEB__FETCH", "true", "web.fetch", True),
     ],
 )
 def test_lists_and_profiles_come_by_the_environment_too(

@@ -49,7 +49,7 @@ def memory(workspace: Workspace, embedder: Held) -> Iterator[LocalMemory]:
 
 
 def ask(memory: LocalMemory, words: str) -> Recall:
-    return memory.recall(Query(words, abstain=False))
+    return memory.recall(Query(words))
 
 
 def test_recall_answers_while_a_large_file_is_indexed_and_says_so(

@@ -34,7 +34,7 @@ def opened():
     return LocalMemory(Workspace(root), Settings(), embedder, notify=told.append)
 
 def asked(memory):
-    return [each.text for each in memory.recall(Query("spare key", abstain=False)).passages]
+    return [each.text for each in memory.recall(Query("spare key")).passages]
 
 memory = opened()
 assert asked(memory)

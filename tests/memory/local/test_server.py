@@ -54,7 +54,7 @@ def opened(workspace: Workspace, url: str, told: list[str] | None = None) -> Loc
 def finds(memory: LocalMemory) -> bool:
     """Whether recall finds a fact by its words, within a second."""
     begun = time.monotonic()
-    found = memory.recall(Query(FACTS[7], abstain=False))
+    found = memory.recall(Query(FACTS[7]))
     return found.passages[0].text.endswith(FACTS[7]) and time.monotonic() - begun < 1
 
 

@@ -41,12 +41,12 @@ def catalog(workspace: Workspace) -> Iterator[Catalog]:
     index.close()
 
 
-def match(catalog: Catalog, words: str, names: frozenset[str] = frozenset()) -> Match:
+def match(catalog: Catalog, words: str) -> Match:
     terms = catalog.words.terms(words)
     grains = Grains.of(catalog.layout())
     everything = np.arange(len(grains.layout))
     postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
-    return lexical.match(grains, terms, postings, headings, names, everything)
+    return lexical.match(grains, terms, postings, headings, everything)
 
 
 def test_a_fact_is_scored_by_its_own_words_only(catalog: Catalog) -> None:
@@ -83,13 +83,6 @@ def test_the_section_of_a_turn_is_all_that_was_said_there(catalog: Catalog) -> N
     section = match(catalog, "slugs").section
     assert (section[ANN:] > 0).all()
     assert not section[:ANN].any()
-
-
-def test_names_are_counted_where_they_stand(catalog: Catalog) -> None:
-    (name,) = catalog.words.terms("Haarlem")
-    assert match(catalog, "tulips Haarlem", frozenset({name.text})).names.tolist() == [
-        0, 0, 1, *[0] * 7,
-    ]  # fmt: skip
 
 
 def test_rare_words_tell_more() -> None:

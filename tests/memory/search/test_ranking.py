@@ -1,4 +1,4 @@
-"""The linear score of a few signals, and when the best of them is too weak."""
+"""The linear score of a few signals."""
 
 from datetime import date
 
@@ -35,49 +35,6 @@ def test_a_signal_without_a_weight_counts_nothing() -> None:
 
 def test_every_signal_but_a_question_speaks_for_a_chunk() -> None:
     assert {name for name, weight in WEIGHTS.items() if weight < 0} == {"asks"}
-
-
-@pytest.mark.parametrize(
-    ("dense", "bm25", "unknown", "weak"),
-    [
-        (0.45, 1.0, 0.0, False),
-        (0.25, 0.0, 0.0, False),
-        (0.05, 0.1, 0.0, True),
-        (0.05, 2.0, 0.0, False),  # a code that stands there word for word
-        (0.40, 0.5, 1.0, True),  # nobody of that name is known
-        (0.62, 0.0, 1.0, False),
-    ],
-)
-def test_weakness_is_told_by_absolute_measures(
-    dense: float, bm25: float, unknown: float, weak: bool
-) -> None:
-    found = np.concatenate([matrix(), matrix(dense=dense, bm25=bm25)])
-    assert (ranking.strength(found, unknown) < 0) is weak
-
-
-def test_less_is_asked_of_a_cosine_in_a_language_the_model_hardly_knows() -> None:
-    found = matrix(dense=0.03, bm25=0.2)
-    assert ranking.strength(found, 0.0) < 0 < ranking.strength(found, 0.0, understood=0.15)
-
-
-def test_in_a_script_that_the_model_does_not_know_words_speak_alone() -> None:
-    near, said = matrix(dense=0.09, bm25=0.2), matrix(dense=0.0, bm25=0.6)
-    assert ranking.strength(near, 0.0, understood=0.1) < 0
-    assert ranking.strength(said, 0.0, understood=0.1) > 0
-    assert ranking.strength(said, 0.0, understood=0.1, general=True) < 0
-
-
-def test_in_another_language_words_tell_whether_memory_may_answer_what_anybody_could() -> None:
-    half, most = matrix(dense=0.3, bm25=0.6, covered=0.25), matrix(dense=0.3, bm25=0.6, covered=0.6)
-    assert ranking.strength(half, 0.0, general=0.8, abroad=True) < 0
-    assert ranking.strength(most, 0.0, general=0.8, abroad=True) > 0
-    assert ranking.strength(most, 0.0, general=0.8) < 0
-    unsaid = matrix(dense=0.28)
-    assert ranking.strength(unsaid, 0.0, abroad=True) < 0 < ranking.strength(unsaid, 0.0)
-
-
-def test_nothing_found_is_weak() -> None:
-    assert ranking.strength(np.empty((0, len(SIGNALS)), dtype=np.float32), 0.0) < 0
 
 
 @pytest.mark.parametrize(

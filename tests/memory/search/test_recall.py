@@ -1,24 +1,32 @@
 """Query → ranked passages within a budget: real files, the real index, the real model."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall
-from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
+from assistant.memory.embedding.embedder import (
+    Embedder,
+    HashingEmbedder,
+    Vectors,
+    normalized,
+)
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.search.recall import Recaller
+from assistant.memory.search.selection import NEAREST
 from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 
 DATA = Path(__file__).parents[2] / "upkeep" / "data"
 FACTS = (DATA / "facts" / "MEMORY.md").read_text(encoding="utf-8")
 TODAY = date(2026, 11, 21)
+DISTURBANCE = 0.02
 
 Remember = Callable[..., Recaller]
 
@@ -28,12 +36,12 @@ def remember(workspace: Workspace) -> Iterator[Remember]:
     """Recall over a memory of this text."""
     opened: list[Synchronizer] = []
 
-    def begin(text: str, embedder: Embedder, **settings: bool) -> Recaller:
+    def begin(text: str, embedder: Embedder) -> Recaller:
         (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
         index = Synchronizer(workspace, embedder, IndexSettings())
         opened.append(index)
         index.refresh()
-        return Recaller(index.store, embedder, MemorySettings(**settings), lambda: TODAY)
+        return Recaller(index.store, embedder, MemorySettings(), lambda: TODAY)
 
     yield begin
     for index in opened:
@@ -111,23 +119,6 @@ def test_a_long_message_is_answered_by_its_beginning_and_end(facts: Recaller) ->
 @pytest.mark.parametrize("query", ["WTU381K442", "7781 0042", "Otter", "Janacek", "KLM"])
 def test_codes_and_names_are_found_by_themselves(facts: Recaller, query: str) -> None:
     assert query.replace("Janacek", "Janáček") in best(facts, query)
-
-
-@pytest.mark.parametrize(
-    "query", ["What is the capital of Mongolia?", "who is Sarah?", "quantum chromodynamics"]
-)
-def test_what_memory_does_not_hold_is_not_recalled(facts: Recaller, query: str) -> None:
-    found = facts.recall(Query(query, why=True))
-    assert found.abstained
-    assert found.passages == ()
-    assert found.near_misses
-
-
-def test_recall_does_not_abstain_when_told_not_to(
-    remember: Remember, embedder: PolyglotEmbedder
-) -> None:
-    always = remember(FACTS, embedder, abstain=False)
-    assert always.recall(Query("quantum chromodynamics")).passages
 
 
 @pytest.mark.parametrize("query", ["door code", "what's the code?", "how do I get in"])
@@ -225,13 +216,7 @@ def large(remember: Remember) -> Recaller:
     """More facts than a list holds."""
     lines = [f"- item {n} lies in box {n * 7919 % 9973} of row {n % 53}" for n in range(2000)]
     lines += [f"- note {n}: {n * 31 % 997} apples" for n in range(200)]
-    return remember("# Memory\n\n" + "\n".join(lines) + "\n", HashingEmbedder(), abstain=False)
-
-
-def test_a_small_memory_is_compared_on_the_thread_that_asks(facts: Recaller) -> None:
-    before = set(threading.enumerate())
-    assert facts.recall(Query("Where does Marta live?")).passages
-    assert set(threading.enumerate()) <= before
+    return remember("# Memory\n\n" + "\n".join(lines) + "\n", HashingEmbedder())
 
 
 def test_a_large_memory_is_not_scanned_and_answers_as_if_it_were(
@@ -298,25 +283,6 @@ MANUALS = """# {0} {1}
 """
 
 
-def test_a_procedure_is_no_answer_to_what_is_asked_of_the_owner(
-    workspace: Workspace, embedder: PolyglotEmbedder, remember: Remember
-) -> None:
-    (workspace.root / "AGENTS.md").write_text(
-        "# Procedures\n\n"
-        "- When my owner asks how to change my tone, voice, style, name or personality: tell them "
-        "to edit IDENTITY.md, with one line they could paste into it.\n"
-        "- When planning a trip: ask for the dates first.\n",
-        encoding="utf-8",
-    )
-    recaller = remember("- The cat sleeps on the radiator.\n", embedder)
-    assert recaller.recall(Query("what is my name")).abstained
-    assert "dates first" in best(recaller, "plan a trip")
-    named = remember("- The cat sleeps on the radiator.\n- My name is Jutta.\n", embedder)
-    for question in ("what is my name", "name"):
-        assert [text for text in texts(named.recall(Query(question))) if "owner" in text] == []
-        assert "Jutta" in best(named, question)
-
-
 def test_a_passage_is_found_by_where_it_stands(
     remember: Remember, workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
@@ -332,18 +298,9 @@ def test_a_passage_is_found_by_where_it_stands(
         assert key in best(recaller, f"resetting the {kind}")
 
 
-def test_facts_in_a_script_that_the_model_does_not_know_are_not_taken_for_one_another(
-    remember: Remember, embedder: PolyglotEmbedder
-) -> None:
-    facts = "# 笔记\n- 女儿在上四年级,学的是古筝。\n- 小满古筝过了六级。\n- 舞蹈课在周五。\n"
-    found = remember(facts, embedder).recall(Query("女儿古筝过了几级"))
-    assert all("said" not in each.signals for each in found.passages)
-    assert len(found.passages) == 3
-
-
 def test_what_is_found_can_be_sent(facts: Recaller) -> None:
     for asked in ("Wie heißt mein Zahnarzt?", "who is my dentist?", "¿Cómo se llama mi dentista?"):
-        for each in facts.recall(Query(asked, abstain=False)).passages:
+        for each in facts.recall(Query(asked)).passages:
             assert {type(value) for value in (each.score, *each.signals.values())} == {float}
 
 
@@ -364,7 +321,58 @@ def test_memory_says_something_that_it_says_in_another_language(
     assert found.notices == ()
 
 
-def test_of_a_word_that_it_lacks_memory_says_what_lies_nearest(facts: Recaller) -> None:
-    found = facts.recall(Query("physician"))
-    assert found.notices == ("Memory says nothing of “physician”; this lies nearest to it",)
-    assert texts(found)[0].startswith("- Dr Weiss is the GP") and len(found.passages) == 3
+@pytest.mark.parametrize(
+    "query", ["What is the capital of Mongolia?", "who is Sarah?", "physician"]
+)
+def test_nothing_is_withheld(facts: Recaller, query: str) -> None:
+    assert len(facts.recall(Query(query)).passages) > NEAREST
+    turn = facts.recall(Query(query, turn=True))
+    assert len(turn.passages) >= NEAREST
+
+
+def test_an_exact_match_is_found_among_facts_that_differ_in_a_number(
+    remember: Remember, embedder: PolyglotEmbedder
+) -> None:
+    lines = [f"- The locker number {n} belongs to guest {n * 7}." for n in range(1, 12)]
+    recaller = remember("# Memory\n\n" + "\n".join(lines) + "\n", embedder)
+    assert best(recaller, "locker number 10") == "- The locker number 10 belongs to guest 70."
+
+
+class Disturbed:
+    """The vectors of a model, each disturbed at random, as another processor's rounding does."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.fingerprint = f"{embedder.fingerprint}-disturbed"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def fingerprint_of(self, text: str) -> str:
+        return self.fingerprint
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = self._embedder.embed(texts)
+        noise = np.random.default_rng(len(texts)).normal(size=vectors.shape)
+        noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+        return normalized(np.asarray(vectors + DISTURBANCE * noise, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("door code", "4711#"),
+        ("how do I get into the building", "4711#"),
+        ("who is my dentist?", "dentist"),
+        ("where is the gym membership?", "Halcyon"),
+        ("when is the opera?", "opera"),
+    ],
+)
+def test_what_is_needed_is_given_whatever_the_third_decimal_is(
+    remember: Remember, embedder: PolyglotEmbedder, question: str, answer: str
+) -> None:
+    found = remember(FACTS, Disturbed(embedder)).recall(Query(question, turn=True))
+    assert any(answer in text for text in texts(found))

@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
-from assistant.memory.search import ranking
-from assistant.memory.search.asked.abroad import (
-    MORE,
-    as_in_english,
-    from_abroad,
-    is_of_another_script,
+from assistant.memory.search.selection import (
+    NEAREST,
+    NEAREST_TOKENS,
+    RARE,
+    Scored,
+    arrange,
+    bearing,
 )
-from assistant.memory.search.bridging import MOST_FACTS, NEARER, over_names
-from assistant.memory.search.letters import by_letters
-from assistant.memory.search.novelty import with_room
-from assistant.memory.search.ranking import SIGNALS
-from assistant.memory.search.selection import FAR, RARE, SURE, Scored, arrange, plausible
 from assistant.memory.text.chunk import Chunk, passage
 
 
@@ -170,20 +166,6 @@ def test_the_latest_entry_of_a_log_comes_first() -> None:
     assert plains(arrange(log, set(), latest=True))[0].startswith("2026-05-19")
 
 
-def test_another_wording_gives_room_and_another_name_or_number_does_not() -> None:
-    said = [
-        "Mr Ode keeps our key",
-        "Our key is with Mr Ode",
-        "The key of Mrs Ames: 12",
-        "Bees swarm",
-    ]
-    found = [scored(each, 9.0 - n, ordinal=n) for n, each in enumerate(said)]
-    alike = np.array([[1, 0], [0.9, 0.4], [0.9, 0.4], [0, 1]], dtype=np.float32)
-    placed = with_room(found, alike)
-    assert plains(placed) == [said[0], said[2], said[3], said[1]]
-    assert sum(placed[-1].shares.values()) == pytest.approx(placed[-1].score)
-
-
 def test_within_a_day_and_a_file_the_later_is_the_one_below() -> None:
     old, new = scored("The code is 4711", 5.0), scored("The code is 4712", 5.0, ordinal=1)
     assert plains(arrange([new, old], {"code"}))[0] == "The code is 4712"
@@ -213,48 +195,6 @@ def test_what_does_not_fit_makes_room_for_what_does() -> None:
     assert [each.tokens for each in others] == [8]
 
 
-@pytest.mark.parametrize(
-    ("question", "language", "first"),
-    [
-        ("wer hat einen Schlüssel", "german", "Der Ersatzschlüssel liegt bei Frau Özdemir"),
-        ("wo ist die Ärztin", "german", "Die Hausärztin hat am Freitag zu"),
-        ("когда заплывы", "russian", "Заплыв назначен на среду"),
-    ],
-)
-def test_a_part_of_a_word_leads_to_it(question: str, language: str, first: str) -> None:
-    facts = (
-        "Der Ersatzschlüssel liegt bei Frau Özdemir",
-        "Die Hausärztin hat am Freitag zu",
-        "Заплыв назначен на среду",
-        "Der Hund bellt bei Gewitter",
-    )
-    found = by_letters([scored(fact, 1.0) for fact in facts], question, language)
-    best = max(found, key=lambda each: each.score)
-    assert best.chunk.plain == first
-    assert best.score == pytest.approx(1.0 + best.shares["letters"], abs=1e-3)
-    assert by_letters([], question, language) == []
-
-
-def test_what_is_in_another_language_counts_by_its_meaning_alone() -> None:
-    own, abroad = scored("The lease of the flat ends in June", 1.0), scored("租约到明年六月", 2.0)
-    found = from_abroad([own, abroad], "english")
-    assert found == [own, abroad.moved("language", 2.0 + MORE * 2.0)]
-    assert from_abroad([abroad], "chinese") == [abroad]
-    assert is_of_another_script([own, abroad], "until when is our lease")
-    assert not is_of_another_script([own], "until when is our lease")
-    assert not is_of_another_script([], "租约到什么时候")
-
-
-def test_cosines_of_other_languages_are_compared_as_english_ones() -> None:
-    matrix = np.zeros((3, len(SIGNALS)), dtype=np.float32)
-    matrix[:, SIGNALS.index("dense")] = 0.43
-    found = [scored("The lease of the flat ends in June", 2.0), scored("租约到明年六月", 1.0)]
-    english, chinese = as_in_english(matrix, found, {"chinese"})[:, SIGNALS.index("dense")]
-    assert english == pytest.approx(0.40, abs=0.01)
-    assert chinese < ranking.LEAST_COSINE < english
-    assert matrix[1, SIGNALS.index("dense")] == np.float32(0.43)
-
-
 def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_is_asked() -> None:
     found = [
         scored("The book club reads Stoner", 3.0, date="2025-01-01"),
@@ -263,49 +203,10 @@ def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_
     asked = {"book", "club", "reading"}
     assert plains(arrange(found, asked, latest=True))[0].startswith("Book club")
     assert plains(arrange(found, asked))[0].startswith("The book")
-    assert plains(arrange(found, asked, latest=True, later=False))[0].startswith("The book")
-
-
-def test_the_weaker_the_best_match_the_fewer_stand_behind_the_first() -> None:
-    found = [scored(str(n), 10 - n / 10) for n in range(40)]
-    counts = [plausible(found, strength) for strength in (0.0, 0.05, 0.1, 1.0)]
-    assert counts[0] == SURE
-    assert counts == sorted(set(counts))
-    assert plausible(found) == counts[-1] == len(found)
-    assert plausible([*found, scored("far", 10 - FAR - 1)], 1.0) == len(found)
 
 
 HENS = scored("The hens are called Agnes and Beryl", 8.0)
 POT = "which of the hens could go in the pot"
-
-
-def test_a_name_that_the_best_brings_in_leads_to_the_facts_on_it() -> None:
-    agnes, oven = scored("Agnes lays no more", 2.0), scored("The oven is too hot", 2.5)
-    found = over_names([HENS, oven, agnes], POT, "english")
-    assert plains(found) == [HENS.chunk.plain, oven.chunk.plain, agnes.chunk.plain]
-    assert [each.shares.get("bridge") for each in found] == [None, None, NEARER]
-    assert over_names([], POT, "english") == []
-
-
-def test_what_a_name_leads_to_stays_below_what_brings_it_in() -> None:
-    others = [scored(f"The pot holds {litres} litres", 7.9) for litres in (3, 5)]
-    found = over_names([scored("Agnes lays no more", 7.5), *others, HENS], POT, "english")
-    assert plains(found)[0] == HENS.chunk.plain
-    assert HENS.score - 0.1 < found[3].score < HENS.score
-
-
-@pytest.mark.parametrize(
-    ("question", "others"),
-    [
-        ("may Agnes and Beryl go in the pot", ["Agnes lays no more"]),
-        (POT, [f"Agnes laid {number} eggs" for number in range(MOST_FACTS + 1)]),
-        (POT, ["The oven is too hot"]),
-    ],
-    ids=["the question names her", "much is said of her", "nothing is said of her"],
-)
-def test_other_names_lead_nowhere(question: str, others: list[str]) -> None:
-    found = [HENS, *(scored(each, 2.0) for each in others)]
-    assert over_names(found, question, "english") == found
 
 
 @pytest.mark.parametrize(("others", "first"), [(0, "KeePass"), (RARE, "notebook")])
@@ -315,3 +216,35 @@ def test_the_latest_on_what_few_facts_are_about_comes_first(others: int, first: 
     more = [scored(f"Five passwords for door {n}", 1.0, date="2020-01-01") for n in range(others)]
     found = arrange([book, kept, *more], {"keep", "passwords"}, latest=True)
     assert first in plains(found)[0]
+
+
+def standing_out(by: float, weakest: float = 0.0) -> tuple[list[Scored], float]:
+    """What bears on a turn of 40 facts of 10 tokens, of which the first 20 stand out."""
+    scores = [2.0 + by - n * (by - weakest) / 20 for n in range(20)] + [2.0] * 80
+    found = [scored(f"fact {n}", score, text="x" * 40) for n, score in enumerate(scores[:40])]
+    return bearing(found, np.array(scores, dtype=np.float32), budget=1000)
+
+
+def test_of_weak_evidence_a_turn_is_given_the_nearest() -> None:
+    taken, share = standing_out(by=0.5)
+    assert share == 0
+    assert NEAREST <= len(taken) <= NEAREST_TOKENS / 10
+
+
+def test_strong_evidence_has_the_budget_and_brings_no_tail() -> None:
+    taken, share = standing_out(by=8.0)
+    assert share == 1
+    assert len(taken) == 16  # the others have less than a fifth of the best's own evidence
+
+
+def test_what_a_turn_is_given_grows_with_the_evidence_and_never_jumps() -> None:
+    counts = [len(standing_out(by=step / 50)[0]) for step in range(300)]
+    assert counts[-1] > counts[0]
+    assert {*np.diff(counts)} <= {-1, 0, 1, 2}
+
+
+def test_the_nearest_is_given_however_long_it_is() -> None:
+    found = [scored("long", 3.0, text="x" * 2000), scored("short", 2.0, text="x" * 40)]
+    taken, _ = bearing(found, np.array([3.0, 2.0], dtype=np.float32), budget=1000)
+    assert plains(taken) == ["long"]
+    assert bearing([], np.empty(0, dtype=np.float32), budget=1000) == ([], 0.0)

@@ -7,19 +7,11 @@ from datetime import date
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sqlite.catalog import Catalog
 from assistant.memory.index.sqlite.postings import Term
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.search.asked import question
-from assistant.memory.search.asked.general import (
-    generality,
-    is_general,
-    is_greeting,
-    speaks_of_owner,
-)
-from assistant.memory.search.asked.question import Question
-from assistant.memory.text.language import language_of
+from assistant.memory.search import question
+from assistant.memory.search.question import Question
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 
@@ -41,10 +33,9 @@ def read(catalog: Catalog, text: str) -> Question:
     return question.read(text, catalog, TODAY)
 
 
-def test_words_that_stand_everywhere_are_not_embedded(catalog: Catalog) -> None:
-    asked = read(catalog, "What did Caroline's friend paint?")
-    assert asked.embedded == "What did friend paint?"
-    assert read(catalog, "Caroline").embedded == "Caroline"
+def test_a_question_is_embedded_whole(catalog: Catalog) -> None:
+    asked = "What did Caroline's friend paint?"
+    assert read(catalog, asked).embedded == asked
 
 
 def test_stop_words_are_not_searched_for(catalog: Catalog) -> None:
@@ -57,26 +48,6 @@ def test_a_name_that_is_stemmed_to_a_stop_word_is_searched_for(catalog: Catalog)
     assert len(read(catalog, "who is Ines").terms) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "unknown"),
-    [
-        ("What did Caroline say?", 1, 0.0),
-        ("What did Sarah say?", 1, 1.0),
-        ("Did Caroline meet Sarah?", 2, 0.5),
-        ("what did sarah say?", 0, 0.0),
-        ("Sarah", 0, 0.0),
-        ("How Do I Get To The Station", 0, 0.0),
-        ("What happened in May on a Friday?", 0, 0.0),
-        ("", 0, 0.0),
-    ],
-)
-def test_names_are_told_by_their_capital(
-    catalog: Catalog, text: str, names: int, unknown: float
-) -> None:
-    asked = read(catalog, text)
-    assert (len(asked.names), asked.unknown_names) == (names, unknown)
-
-
 def test_a_name_is_known_as_another_language_inflects_it(workspace: Workspace) -> None:
     text = "# Memory\n- Tía Encarna nos dejó el olivar, y no la casa de la playa\n"
     (workspace.root / "MEMORY.md").write_text(text, encoding="utf-8")
@@ -85,8 +56,8 @@ def test_a_name_is_known_as_another_language_inflects_it(workspace: Workspace) -
         index.refresh()
         known = read(index.store.catalog, "what did aunt Encarna leave us")
         other = read(index.store.catalog, "what did aunt Imelda leave us")
-    assert (known.unknown_names, other.unknown_names) == (0.0, 1.0)
-    assert known.names == {term.text for term in known.searched if term.document_frequency}
+    assert [term.text for term in known.searched if term.document_frequency] == ["encarn"]
+    assert not any(term.document_frequency for term in other.searched)
 
 
 def test_times_are_resolved(catalog: Catalog) -> None:
@@ -113,12 +84,6 @@ def test_frequent_words_are_read_last_and_only_while_they_can_be_afforded() -> N
 @pytest.mark.parametrize("text", ["\0", "\ud800", '" OR NEAR(*', "😀", "'; DROP TABLE chunks; --"])
 def test_no_text_is_too_strange(catalog: Catalog, text: str) -> None:
     read(catalog, text)
-
-
-def test_a_german_noun_is_no_name(catalog: Catalog) -> None:
-    asked = read(catalog, "wann erreiche ich den Vermieter am besten")
-    assert (asked.names, asked.unknown_names) == (frozenset(), 0.0)
-    assert read(catalog, "when can I reach Vermieter").unknown_names == 1.0
 
 
 def test_function_words_of_the_questions_language_are_not_looked_for(catalog: Catalog) -> None:
@@ -192,94 +157,3 @@ def test_an_event_with_one_known_day_is_a_time(
     index.close()
     assert [each.iso for each in asked.periods] == expected
     assert bool(asked.dating) == bool(expected)
-
-
-OURS = """# Memory
-- My husband Tomasz was born in Gdynia.
-- Our dog Pepper is a dachshund.
-- Lena, my sister, lives in Porto.
-- Сын Матвей ходит к логопеду.
-- Lady Pelham's dog bites men with hats.
-- The plumber is Ada. Another plumber is called Bo.
-- The landlord is Herr Weiss.
-- Cat: Schnurri, grey.
-- The tunnel is closed on Fridays, the tunnel Friday shuttle runs.
-- The client for Harbour Meadows is the Canal & River Trust.
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "read_as"),
-    [
-        ("what does my husband do", "what does my husband Tomasz do"),
-        ("where does my sister live", "where does my sister Lena live"),
-        ("во сколько у сына шахматы", "во сколько у сына Матвей шахматы"),
-        ("what does my husband Tomasz do", "what does my husband Tomasz do"),
-        ("how do I thank the lady next door", "how do I thank the lady next door"),
-        ("when does my wife come", "when does my wife come"),
-        ("when can I call the landlord", "when can I call the landlord Weiss"),
-        ("what does our cat eat", "what does our cat Schnurri eat"),
-        ("is the tunnel open", "is the tunnel open"),
-        ("how many trees are by the canal", "how many trees are by the canal"),
-    ],
-)
-def test_whom_the_owner_means_is_called_by_name(
-    workspace: Workspace, text: str, read_as: str
-) -> None:
-    (workspace.root / "MEMORY.md").write_text(OURS, encoding="utf-8")
-    index = Synchronizer(workspace, HashingEmbedder(), IndexSettings())
-    index.refresh()
-    assert read(index.store.catalog, text).text == read_as
-    index.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "general"),
-    [
-        ("Can you write a limerick about tea?", True),
-        ("what is a monad", True),
-        ("How does a heat pump work?", True),
-        ("who discovered penicillin", True),
-        ("我的护照什么时候过期", False),
-        ("ما هي كلمة سر الإنترنت", False),
-        ("一番好きな料理は?", False),
-        ("एक कविता लिखो", True),
-        ("rate for the article", False),
-        ("write a toast for my sister", False),
-        ("why is our boiler leaking", False),
-        ("what is the door code", False),
-        ("how old is Ella", False),
-        ("", False),
-    ],
-)
-def test_what_anybody_could_answer_is_told_by_its_form(text: str, general: bool) -> None:
-    assert is_general(text) is general
-
-
-@pytest.mark.parametrize("text", ["Hallo!", "شكرا", "안녕하세요", "谢谢", "merci beaucoup", "नमस्ते"])
-def test_a_greeting_is_nothing_else(text: str) -> None:
-    assert is_greeting(text) and not is_greeting(f"{text} 7 {text}")
-
-
-@pytest.mark.parametrize(
-    ("anybodys", "owners"),
-    [
-        ("what is the theory of evolution", "how does the drawbridge at the mill open"),
-        ("Wie entsteht ein Regenbogen?", "Wo liegt der Schlüssel vom Gartenhaus?"),
-        ("escribe un poema sobre el mar", "¿cuándo vence el seguro del coche?"),
-        ("explique-moi la relativité", "quel est le code du portail"),
-        ("почему небо синее", "когда у Маши день рождения"),
-        ("写一首关于春天的诗", "我的护照什么时候过期"),
-        ("相対性理論を説明して", "母の誕生日はいつ"),
-        ("시 한 편 써 줘", "우리 집 와이파이 비밀번호"),
-        ("اشرح نظرية النسبية", "متى موعد طبيب الأسنان"),
-        ("वसंत पर एक कविता लिखो", "हमारे घर का वाईफ़ाई पासवर्ड क्या है"),
-    ],
-)
-def test_what_anybody_could_answer_is_told_by_its_vector(
-    anybodys: str, owners: str, embedder: PolyglotEmbedder
-) -> None:
-    language = language_of(anybodys)
-    first, second = embedder.embed_questions([anybodys, owners])
-    assert generality(first, language, owners=False) > 0.5
-    assert generality(second, language, owners=speaks_of_owner(owners)) < 0.4

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.sync import Synchronizer
-from assistant.memory.search.asked.spelling import Spelling
+from assistant.memory.search.spelling import Spelling
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 

@@ -1,0 +1,68 @@
+"""What recall is measured beside: plain vectors of the same model, and their fusion with BM25.
+
+Reciprocal rank fusion is Cormack, Clarke and Büttcher's (2009), with their k of 60. Neither knows
+of sections, dates, spelling, or of which fact is the later one.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.memory.base import Query, Recall, fill
+from assistant.memory.local.memory import LocalMemory
+from assistant.memory.search.lexical import idf, saturated
+from assistant.memory.search.question import read
+from assistant.memory.text.chunk import passage
+
+VECTORS, FUSION = "vectors", "vectors + BM25"
+NAMES = (VECTORS, FUSION)
+RANK = 60
+MOST = 400
+"""Passages looked at."""
+TURN_TOKENS = 450
+"""What a turn is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A memory that is asked in the place of ours."""
+
+    memory: LocalMemory
+    name: str
+
+    def recall(self, query: Query) -> Recall:
+        """The best passages by this ranking, within the query's limits."""
+        store = self.memory.core.index.store
+        layout = store.catalog.layout()
+        vector = self.memory.core.embedder.embed_questions([query.text[:600]])[0]
+        places, cosines = store.dense.scan.nearest(vector, len(layout))
+        score = np.zeros(len(layout), np.float32)
+        score[places] = cosines
+        if self.name == FUSION:
+            score = _ranks(score) + _ranks(self._bm25(query.text))
+        score[layout.superseded] = -1
+        best = np.argsort(-score, kind="stable")[:MOST]
+        stored = store.catalog.chunks(layout.rowid[best].tolist())
+        budget = query.budget or TURN_TOKENS
+        taken, _ = fill([passage(each.chunk) for each in stored], query.k or MOST, budget)
+        return Recall(query.text, sum(each.tokens for each in taken), tuple(taken))
+
+    def _bm25(self, text: str) -> NDArray[np.float32]:
+        catalog = self.memory.core.index.store.catalog
+        layout = catalog.layout()
+        lengths = layout.length.astype(np.float32)
+        score = np.zeros(len(layout), np.float32)
+        terms = read(text, catalog, date.today()).terms
+        for rows, counts in catalog.words.in_chunks(terms).values():
+            at = layout.positions(rows)
+            weight = saturated(counts.astype(np.float32), lengths[at], lengths.mean())
+            score[at] += weight * idf(len(rows), len(layout))
+        return score
+
+
+def _ranks(score: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What each rank is worth; nothing for what scores nothing."""
+    ranks = np.argsort(np.argsort(-score, kind="stable"))
+    return np.where(score > 0, 1 / (RANK + 1 + ranks), 0).astype(np.float32)
