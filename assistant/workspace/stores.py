@@ -58,7 +58,7 @@ STORES = (
     Store("merged", "workspace", (".assistant/merged/*",),
           "conflict copies whose facts were taken in", "always"),
     Store("index", "workspace", (".assistant/index/**/*",),
-          "chunks, words and vectors of the files, and how far the journal was read", "always"),
+          "chunks, words and vectors of the files", "always"),
     Store("synced index", "cache", ("index/**/*",),
           "the same, of workspaces that other machines share", "always"),
     Store("index in memory", "memory", ("assistant-index-*/**/*",),

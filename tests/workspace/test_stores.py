@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.writing.purge.conductor import Purge
+from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
 from assistant.workspace import stores
 from assistant.workspace.folder import Workspace

@@ -9,8 +9,7 @@ from assistant.memory.index.store import IndexStore
 from assistant.memory.search.locating import Locator, similar
 from assistant.memory.state import MemoryStatus, SourceStatus
 from assistant.memory.text.chunk import Chunk, passage
-from assistant.memory.writing.adding import Written
-from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.ledger import Ledger, Written
 
 
 class Answers:
@@ -66,7 +65,7 @@ class Answers:
         return [
             f"A save from an older copy of {entry.source} took away: {entry.text}"
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
-            for entry in self._ledger.erasures.all()
+            for entry in self._ledger.erased()
         ]
 
     def dated(self, passage: Passage) -> Passage:

@@ -6,7 +6,7 @@ from typing import Literal
 from assistant.errors import StorageError
 from assistant.memory.index.sync import Synchronizer
 from assistant.memory.state import Finding
-from assistant.memory.writing.record.journal import Journal
+from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Commits, SetAside
 from assistant.workspace.leftovers import killed_writes

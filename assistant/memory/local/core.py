@@ -27,7 +27,7 @@ from assistant.memory.search.recall import Recaller
 from assistant.memory.search.survey.diary import Diary
 from assistant.memory.writing.draft import State
 from assistant.memory.writing.ledger import Ledger
-from assistant.memory.writing.purge.conductor import Purge
+from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
@@ -116,6 +116,6 @@ class Core:
     def _observe(self, source: str, text: str, sha256: str) -> None:
         """See whether a stale save took facts away; recall goes on if that fails."""
         try:
-            self.ledger.erasures.observe(source, text, sha256)
+            self.ledger.observe(source, text, sha256)
         except AssistantError as error:
             self.notices.add(str(error))

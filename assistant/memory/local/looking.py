@@ -38,7 +38,7 @@ class Looking:
         return self.core.review.waiting()
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        return self.core.fresh.read(self.core.ledger.erasures.all)
+        return self.core.fresh.read(self.core.ledger.erased)
 
     def status(self) -> MemoryStatus:
         def look() -> MemoryStatus:

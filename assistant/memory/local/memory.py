@@ -28,7 +28,7 @@ from assistant.memory.local.core import Core
 from assistant.memory.local.looking import Looking
 from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 from assistant.memory.text.identity import fact_key
-from assistant.memory.writing.adding import Written, given_up_by
+from assistant.memory.writing.ledger import Written, given_up_by
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -137,9 +137,9 @@ class LocalMemory(Looking):
     ) -> tuple[Remembered, ...]:
         with self.core.fresh.lock:
             if dismiss:
-                self.core.ledger.erasures.dismiss(ids)
+                self.core.ledger.dismiss(ids)
                 return ()
-            written = self.core.ledger.erasures.restore(ids, request=request)
+            written = self.core.ledger.restore(ids, request=request)
             return self._answered(written)
 
     def check(self) -> tuple[Finding, ...]:

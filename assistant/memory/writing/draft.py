@@ -7,9 +7,9 @@ from assistant.memory.text.alike import DIGESTS
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest, lines_above, lines_below
-from assistant.memory.writing.markup.items import Splice
-from assistant.memory.writing.record.writes import Edit
-from assistant.memory.writing.saving import Seen, Sign, Tell, look, no_word, put, sign_of
+from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.save import Seen, Sign, Tell, look, no_word, put, sign_of
 from assistant.workspace.folder import MEMORY_FILE, Workspace
 
 State = tuple[str, Sign | None]

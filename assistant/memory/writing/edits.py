@@ -10,12 +10,9 @@ from assistant.memory.base import Passage
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.markdown import is_struck, strike_out, superseded_note
 from assistant.memory.writing.draft import Draft, State
+from assistant.memory.writing.entries import Edit
 from assistant.memory.writing.finding import line_stating, stands_alone
-from assistant.memory.writing.markup.items import Splice, escape
-from assistant.memory.writing.markup.removal import removal, with_emptied_heading
-from assistant.memory.writing.record.images import Images
-from assistant.memory.writing.record.writes import Edit, Write
-from assistant.memory.writing.undo import reversal
+from assistant.memory.writing.markup import Splice, escape, removal, with_emptied_heading
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
@@ -105,31 +102,6 @@ def counted(edits: Sequence[Edit], images: Mapping[str, str]) -> str:
     added = sum(len(edit.inserted.splitlines()) for edit in edits)
     gone = sum(len(images.get(edit.removed, "").splitlines()) for edit in edits)
     return f"+{added} -{gone} lines"
-
-
-def still_gone(draft: Draft, history: Images, sources: Sequence[str], write: Write) -> list[Edit]:
-    """A write's edits, without those that took away what the owner has put back since."""
-    left = {edit.source: edit.after for edit in write.edits}
-
-    def is_back(edit: Edit) -> bool:
-        if not edit.removed or draft.digest(edit.source) == left[edit.source]:
-            return False
-        facts = chunks_of(history.read(edit.removed) or "", edit.source)
-        return bool(facts) and all(stated(draft, sources, fact.plain, {}) for fact in facts)
-
-    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
-
-
-def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list[Edit]:
-    """Take edits back, the last first. Raises LedgerError if one cannot be."""
-    made = []
-    for edit in reversed(edits):
-        removed = history.read(edit.removed) if edit.removed else ""
-        if removed is None:
-            raise LedgerError("this cannot be undone: what it removed is no longer kept")
-        text, state = draft.settled(edit.source), draft.digest(edit.source)
-        made.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
-    return made
 
 
 def _place(text: str, passage: Passage) -> tuple[int, int]:

@@ -3,12 +3,12 @@
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import blotted, plain
-from assistant.memory.writing.markup.items import escape
+from assistant.memory.writing.markup import escape
 
 _WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _STARTS = re.compile(r"[ \t]*(?:>|\0|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$))", re.MULTILINE)
@@ -58,16 +58,32 @@ def _is_alone(known: str, start: int, end: int) -> bool:
     return bool(_ITEM.match(known, start)) and not following.startswith((" ", "\t"))
 
 
-def fact_keys(text: str) -> set[str]:
-    """The keys of all that the blocks of a file say, struck out or not."""
+def fact_keys(text: str, wanted: Collection[str] | None = None) -> set[str]:
+    """The keys of all that the blocks of a file say, struck out or not; if only some facts are
+    `wanted`, blocks that do not hold a word of them may be left out."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    found = set()
+    lowered = text.lower()
+    found: set[str] = set()
     at = 0
+    telling = _telling(wanted) if wanted is not None and len(lowered) == len(text) else None
     while at < len(text):
+        if telling is not None:
+            word = telling.search(lowered, at)
+            if word is None:
+                break
+            at = word.start()
         start, end = _block_around(text, at)
         found.add(fact_key(plain(text[start:end])))
-        at = end + 1
+        at = max(end, at) + 1
     return found
+
+
+def _telling(facts: Collection[str]) -> "re.Pattern[str] | None":
+    """Matches one word of each of these facts; None if they are many, or one has no such word."""
+    words = {max(_words(fact), key=len, default="") for fact in facts}
+    if "" in words or len(words) > _FEW * _FEW:
+        return None
+    return re.compile("|".join(map(re.escape, words)) or r"(?!)")
 
 
 def _words(fact: str) -> set[str]:

@@ -1,35 +1,58 @@
-"""The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo."""
+"""The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo, restore."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
+from typing import Literal
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
-from assistant.memory.writing.adding import Adding, Wanted, Written
+from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import (
-    Unsaid,
-    nothing_known,
-    removals,
-    reversed_edits,
-    still_gone,
-)
-from assistant.memory.writing.erasures import Erasures
-from assistant.memory.writing.record.journal import Journal
-from assistant.memory.writing.record.writes import Write, new_id, now
-from assistant.memory.writing.saving import Tell, no_word
+from assistant.memory.writing.edits import Unsaid, nothing_known, removals, stated, strike
+from assistant.memory.writing.entries import Verdict, Write, new_id, now
+from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.markup import clean, dated, escape, insertion, item_of, line_of
+from assistant.memory.writing.save import Tell, no_word
+from assistant.memory.writing.stale_saves import Save, Saying, back_in, verdicts_on
 from assistant.memory.writing.transaction import Change, Commits
-from assistant.workspace.folder import INDEXED_FILES, Workspace
+from assistant.memory.writing.undo import reversed_edits, still_gone
+from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
+
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where a fact stands now; `entry` is the journal's id of the write, if there was one."""
+
+    status: Literal["stored", "exists", "superseded"]
+    source: str
+    line: int
+    text: str
+    entry: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Facts to be written, all or none, and the passages that their `replaces` name.
+
+    `verdicts` are what the owner has decided thereby. The same `request` is carried out once.
+    """
+
+    facts: Sequence[Fact]
+    replaced: Mapping[str, Sequence[Passage]]
+    request: str | None = None
+    action: str = "remember"
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
 
 class Ledger:
     """The ledger of one workspace. Safe to use from several threads and processes at once.
 
-    `erasures` are the facts that a stale save took away; `commits` and `adding` serve whatever else
-    writes to these files.
+    `commits` serve whatever else writes to these files.
     """
 
     def __init__(
@@ -44,12 +67,13 @@ class Ledger:
         given a line while a write waits for a program that has a file open. `unsaid` spares it the
         search of files for a fact."""
         self._workspace = workspace
+        self._today = today
         self._redact = redact
+        self._unsaid = unsaid
         self.commits = Commits(workspace, tell)
         self._journal = self.commits.journal
-        self._images = self.commits.images
-        self.adding = Adding(self.commits, today, unsaid)
-        self.erasures = Erasures(self.commits, self.adding)
+        self._ours: set[str] = set()
+        """The files that were as we left them when they were last looked at."""
 
     def remember(
         self,
@@ -66,8 +90,7 @@ class Ledger:
         Raises LedgerError for an empty fact, or a `replaces` that names no fact that can be
         superseded; StorageError if a file cannot be read or written.
         """
-        wanted = Wanted(facts, replaced or {}, request)
-        return self.commits.write(partial(self.adding.plan, wanted))
+        return self._write(Wanted(facts, replaced or {}, request))
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         """Remove exactly these passages, and a dated heading of ours that this empties.
@@ -82,7 +105,7 @@ class Ledger:
             said = self._redact("\n".join(passage.plain for passage in passages))
             write = Write(new_id(), now(), "forget", said, edits=edits, request=request)
             change.writes.append(write)
-            change.verdicts.update(self.adding.given_up(passages))
+            change.verdicts.update(self.given_up(passages))
             return Forgotten(write.id, tuple(passages))
 
         return self.commits.write(plan)
@@ -102,8 +125,10 @@ class Ledger:
                 raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
             self._check_stands(latest)
             for part, write in enumerate(latest):
-                gone = still_gone(change.draft, self._images, self._workspace.sources(), write)
-                edits = tuple(reversed_edits(change.draft, self._images, gone))
+                gone = still_gone(
+                    change.draft, self.commits.images, self._workspace.sources(), write
+                )
+                edits = tuple(reversed_edits(change.draft, self.commits.images, gone))
                 undoing = Write(new_id(), now(), "undo", write.text, edits=edits, undoes=write.id)
                 change.writes.append(replace(undoing, request=request, part=part))
             made.update(edit.source for write in latest for edit in write.edits if edit.makes)
@@ -125,8 +150,8 @@ class Ledger:
 
     def _check_stands(self, writes: Sequence[Write]) -> None:
         """Raise LedgerError if an older copy of a file has taken one of these writes back."""
-        lost = [each for each in writes if self._journal.saves.verdict(each.id) == "erased"]
-        if any(entry.id == each.id for each in lost for entry in self.erasures.all()):
+        lost = [each for each in writes if self._journal.verdict(each.id) == "erased"]
+        if any(entry.id == each.id for each in lost for entry in self.erased()):
             raise LedgerError(
                 f"this cannot be undone: {lost[0].source} was saved from an older copy without it",
                 "`assistant memory restore` brings it back; with `--dismiss` it stays gone",
@@ -141,13 +166,85 @@ class Ledger:
         same = itertools.takewhile(lambda write: write.together == latest.together, every)
         return [latest, *same]
 
+    def observe(self, source: str, text: str, sha256: str) -> None:
+        """Look at a file's text that may be somebody else's save; call it for each change seen.
+
+        Says of each fact that was written to it whether the owner has seen it, deleted it, or lost
+        it to an older copy. `sha256` is that of the file's bytes.
+        """
+        state = sha256
+        if text.startswith(_BOM):
+            text = text.removeprefix(_BOM)
+            state = digest(text)
+        self._journal.refresh()
+        left = self._journal.left(source)
+        if left is None or (left == state and source in self._ours):
+            return
+        with self.commits.locked():
+            ours = self._journal.left(source) == state
+            judge = back_in(text, source, self._journal) if ours else None
+            self._journal.settle((), (), judge or verdicts_on(text, state, source, self._journal))
+            if not ours:
+                self._journal.saw(source, state)
+        (self._ours.add if ours else self._ours.discard)(source)
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        """The facts that a stale save erased and that the owner has not decided on.
+
+        Of one that was written again counts what became of it then.
+        """
+        self._journal.refresh()
+        erased = self._journal.erased()
+        if not erased:
+            return ()
+        draft, facts = Draft(self._workspace), [write.text for write in erased]
+        said = [
+            Saying(Save(draft.text(source)), source, self._journal, facts)
+            for source in self._workspace.sources()
+            if draft.is_text(source)
+        ]
+        lost = (write for write in erased if not any(each.tells(write) for each in said))
+        return tuple(map(self._journal.entry, lost))
+
+    def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
+        """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
+        if request and (done := self.answered(request)):
+            return done
+        facts = [Fact(entry.text, origin=entry.origin) for entry in self._lost(ids)]
+        verdicts: dict[str, Verdict] = dict.fromkeys(ids, "restored")
+        return self._write(Wanted(facts, {}, request, "restore", verdicts))
+
+    def dismiss(self, ids: Sequence[str]) -> None:
+        """Never offer these erased facts again. Raises LedgerError for any other id."""
+        lost = self._lost(ids)
+        with self.commits.locked():
+            self._journal.settle((), (), {entry.id: "dismissed" for entry in lost})
+
+    def _lost(self, ids: Sequence[str]) -> list[JournalEntry]:
+        lost = {entry.id: entry for entry in self.erased()}
+        for name in ids:
+            if name not in lost:
+                raise LedgerError(
+                    f"{name} is no erased fact", "`assistant memory status` lists them"
+                )
+        return [lost[name] for name in ids]
+
     def answered(self, request: str) -> tuple[Written, ...]:
         """What a request wrote that was carried out before; empty if none was."""
-        return self.adding.answered(request)
+        self._journal.refresh()
+        draft = Draft(self._workspace)
+        done = self._journal.of_request(request)
+        return tuple(_stored(draft, done[part]) for part in sorted(done))
 
     def stated(self, text: str) -> Written | None:
         """Where a memory file states this fact already; None if none does."""
-        return self.adding.stated(Draft(self._workspace), text)
+        return self._stated(Draft(self._workspace), text)
+
+    def given_up(self, passages: Sequence[Passage]) -> dict[str, Verdict]:
+        """The verdicts by which no fact that the owner forgets or supersedes is watched any
+        longer."""
+        writes = (self._journal.recorded(passage.plain) for passage in passages)
+        return {write.id: "deleted" for write in writes if write}
 
     def log(self, limit: int | None = 20) -> tuple[JournalEntry, ...]:
         """The latest acknowledged writes, newest first; of what was purged only the purge.
@@ -174,6 +271,68 @@ class Ledger:
         assert write is not None, "an undo names what it reversed"
         return self._journal.entry(write)
 
+    def _write(self, wanted: Wanted) -> tuple[Written, ...]:
+        return self.commits.write(partial(self._plan, wanted))
+
+    def _plan(self, wanted: Wanted, change: Change) -> tuple[Written, ...]:
+        """Make the edits on the draft. Raises LedgerError for what cannot be written."""
+        known = self._journal.of_request(wanted.request) if wanted.request else {}
+        if known:  # a batch is all or none: a part without a write existed already
+            return tuple(
+                self._again(change.draft, known.get(part), fact)
+                for part, fact in enumerate(wanted.facts)
+            )
+        change.verdicts.update(wanted.verdicts)
+        return tuple(
+            self._add(change, wanted, part, fact) for part, fact in enumerate(wanted.facts)
+        )
+
+    def _stated(self, draft: Draft, text: str) -> Written | None:
+        said = clean(text)
+        place = stated(draft, self._workspace.sources(), said, self._unsaid(said))
+        return Written("exists", *place, said) if place else None
+
+    def _again(self, draft: Draft, write: Write | None, fact: Fact) -> Written:
+        """What a request that comes a second time is answered for one of its facts."""
+        if write:
+            return _stored(draft, write)
+        there = self._stated(draft, fact.text)
+        return there or Written("exists", MEMORY_FILE, 0, clean(fact.text))
+
+    def _add(self, change: Change, wanted: Wanted, part: int, fact: Fact) -> Written:
+        said = clean(fact.text)
+        if not said:
+            raise LedgerError("there is nothing to remember", "Give the fact in words")
+        old = given_up_by(fact, wanted.replaced)
+        there = self._stated(change.draft, said)
+        given_up = fact_key(" ".join(each.plain for each in old))
+        if there and given_up in ("", fact_key(said)):
+            return there
+        action = "supersede" if old else wanted.action
+        write = Write(
+            new_id(),
+            now(),
+            action,
+            said,
+            fact.origin,
+            request=wanted.request,
+            part=part,
+            together=fact.together,
+        )
+        edits = []
+        if old:
+            edits.append(strike(change.draft, old, said, self._today()))
+            change.verdicts.update(self.given_up(old))
+        if not there:
+            title = dated(fact.section, _recorded(fact, self._today()))
+            place = insertion(change.draft.text(MEMORY_FILE), title, escape(said))
+            edits.append(change.draft.edit(MEMORY_FILE, place))
+        write = replace(write, edits=tuple(edits))
+        change.writes.append(write)
+        if there:
+            return replace(there, status="superseded", entry=write.id)
+        return _stored(change.draft, write)
+
 
 def _shown(journal: Journal, limit: int | None) -> Iterator[JournalEntry]:
     """The latest writes of a journal that are shown."""
@@ -184,3 +343,32 @@ def _shown(journal: Journal, limit: int | None) -> Iterator[JournalEntry]:
 def _is_shown(write: Write) -> bool:
     """Whether the log tells of a write: of one that lost its words, only that it forgot."""
     return bool(write.text) or not write.purged or write.action == "forget"
+
+
+def _recorded(fact: Fact, today: date) -> date:
+    """The day a fact was written down: today, unless that was elsewhere and before."""
+    return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
+
+
+def given_up_by(fact: Fact, replaced: Mapping[str, Sequence[Passage]]) -> Sequence[Passage]:
+    """The passages that a fact replaces; none if it replaces nothing.
+
+    Raises LedgerError if what it names is not there.
+    """
+    if fact.replaces is None:
+        return ()
+    old = replaced.get(fact.replaces, ())
+    if not old:
+        raise LedgerError(
+            f"no fact stands at {fact.replaces}", "`assistant recall` shows FILE:LINE"
+        )
+    return old
+
+
+def _stored(draft: Draft, write: Write) -> Written:
+    """What a write of a fact answers, with the line it stands on; 0 if the owner changed it."""
+    status: Literal["stored", "superseded"] = "stored"
+    if write.action == "supersede":
+        status = "superseded"
+    line = line_of(draft.text(write.source), item_of(write.added.inserted)) if write.added else 0
+    return Written(status, write.source, line, write.text, write.id)

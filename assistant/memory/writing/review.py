@@ -14,10 +14,9 @@ from assistant.disk import locking, storage
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Held, Origin, Passage
 from assistant.memory.text.identity import digest, fact_key
-from assistant.memory.writing.adding import Written
-from assistant.memory.writing.ledger import Ledger
-from assistant.memory.writing.markup.items import clean
-from assistant.memory.writing.record.writes import now
+from assistant.memory.writing.entries import now
+from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.markup import clean
 from assistant.memory.writing.transaction import SetAside
 from assistant.workspace.folder import Workspace
 

@@ -2,28 +2,36 @@
 
 Under one lock: put down in the journal what will be done; see that each file is still as it was
 read; put the new one in its place at once; acknowledge. Whatever breaks off in between the next
-writer settles (`settling.py`). No lock stops an editor: a file saved meanwhile is read again and
+writer settles. No lock stops an editor: a file saved meanwhile is read again and
 the write made anew.
+
+What a dead writer began is settled from the files: done, or void. A file is replaced at once, so it
+shows all of a write's edits or none; one that had to be written into (it has other names) may be
+torn, and is completed from the copy beside it. What a write over several files had not come to is
+made where its place has not changed.
 """
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
 from assistant.disk import locking, storage
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Origin
+from assistant.memory.text.identity import digest
+from assistant.memory.text.markdown import LINES
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import counted, difference
-from assistant.memory.writing.record.images import Images
-from assistant.memory.writing.record.journal import Journal
-from assistant.memory.writing.record.writes import Verdict, Write, new_id, now
-from assistant.memory.writing.saving import Tell, no_word
-from assistant.memory.writing.settling import settle
+from assistant.memory.writing.entries import Edit, Verdict, Write, new_id, now
+from assistant.memory.writing.images import Images
+from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.save import Tell, no_word
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
 from assistant.workspace import machine
 from assistant.workspace.anchor import Anchor
@@ -66,7 +74,7 @@ class Commits:
         self._tell = tell
         self._thread = threading.RLock()
         self._held = False
-        self.journal = self._opened(workspace.journal)
+        self.journal = Journal(workspace.journal)
         self.images = Images(workspace.history)
         self._elsewhere: dict[Path, Journal] = {}
         self._there: list[Path] = []
@@ -132,8 +140,8 @@ class Commits:
             edits = []
             for source, text in texts.items():
                 edits.append(draft.edit(source, difference(draft.text(source), text)))
-                verdicts |= verdicts_on(*draft.original(source), source, self.journal.saves)
-                verdicts |= taken_out(text, source, self.journal.saves)
+                verdicts |= verdicts_on(*draft.original(source), source, self.journal)
+                verdicts |= taken_out(text, source, self.journal)
             write = Write(
                 new_id(), now(), "amend", counted(edits, draft.images), origin, tuple(edits)
             )
@@ -183,9 +191,6 @@ class Commits:
                 finally:
                     self._held = False
 
-    def _opened(self, path: Path) -> Journal:
-        return Journal(path, self.workspace.index / f"{path.stem}.db")
-
     def elsewhere(self) -> Iterator[Journal]:
         """The journals of other machines that can be read now; a sync may be under way."""
         if not self.workspace.private.exists():
@@ -194,7 +199,7 @@ class Commits:
         if changed != self._looked:
             self._looked, self._there = changed, self.workspace.journals_elsewhere()
         for path in self._there:
-            journal = self._elsewhere.setdefault(path, self._opened(path))
+            journal = self._elsewhere.setdefault(path, Journal(path))
             with contextlib.suppress(StorageError):
                 journal.refresh()
                 yield journal
@@ -203,7 +208,7 @@ class Commits:
         """Journal, save, acknowledge; False if an editor's save came in between."""
         verdicts: dict[str, Verdict] = {}
         for source in change.draft.changed():
-            verdicts |= verdicts_on(*change.draft.original(source), source, self.journal.saves)
+            verdicts |= verdicts_on(*change.draft.original(source), source, self.journal)
         for image in change.draft.images.values():
             self.images.keep(image)
         self.journal.begin(*change.writes)
@@ -219,3 +224,81 @@ class Commits:
             return True
         settle(self.workspace, self.journal, self.images)
         return all(map(self.journal.is_done, change.writes))
+
+
+def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
+    """Settle every write that was begun and not acknowledged; the ledger's lock must be held.
+
+    Raises StorageError.
+    """
+    pending = journal.pending()
+    draft = Draft(workspace)
+    shown = {}
+    for source in {edit.source for write in pending for edit in write.edits}:
+        edits = [edit for write in pending for edit in write.edits if edit.source == source]
+        _mend(workspace.root / source, edits, images)
+        storage.sweep(workspace.root / source)
+        removed = images.read(edits[-1].removed) if edits[-1].removed else ""
+        shown[source] = applied(draft, edits, removed or "")
+    done = [write for write in pending if any(shown[edit.source] for edit in write.edits)]
+    for write in done:
+        _complete(draft, images, [edit for edit in write.edits if not shown[edit.source]])
+    void = [write.id for write in pending if write not in done]
+    journal.settle([write.id for write in done], void)
+
+
+def applied(draft: Draft, edits: Sequence[Edit], removed: str) -> bool:
+    """Whether a file shows these edits of it as made: all of them, or none.
+
+    A file changed since is judged by the lines of the last edit; `removed` is what that removed.
+    """
+    source = edits[-1].source
+    if draft.digest(source) == edits[-1].after:
+        return True
+    if draft.digest(source) == edits[0].before:
+        return False
+    text = draft.text(source)
+    lines = [line.strip() for line in LINES.findall(edits[-1].inserted)]
+    if lines:
+        return lines[-1] in {line.strip() for line in LINES.findall(text)}
+    return removed not in text
+
+
+def _mend(path: Path, edits: Sequence[Edit], images: Images) -> None:
+    """Complete a file that a dead writer was writing into, if that is what it holds."""
+    there = storage.held(path)
+    for left in storage.leftovers(path):
+        new = left.read_bytes()
+        old = _before(new, edits, images)
+        if old is None or there in (old, new):
+            continue
+        alike = (one == other for one, other in zip(there, new, strict=False))
+        head = sum(1 for _ in takewhile(bool, alike))
+        if there[head:] == old[head:]:
+            with storage.reported("written", path):
+                storage.overwrite(path, new, there)
+
+
+def _before(new: bytes, edits: Sequence[Edit], images: Images) -> bytes | None:
+    """What a file held before these edits, if they made of it these bytes."""
+    text = new.decode("utf-8", "replace")
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    text = text.removeprefix(bom)
+    if digest(text) != edits[-1].after:
+        return None
+    for edit in reversed(edits):
+        removed = images.read(edit.removed) if edit.removed else ""
+        text = Splice(edit.at, removed or "", edit.inserted).reverse(text)
+    return (bom + text).encode()
+
+
+def _complete(draft: Draft, images: Images, edits: Sequence[Edit]) -> None:
+    """Make the rest of a write over several files, where its place has not changed."""
+    for edit in edits:
+        removed = images.read(edit.removed) if edit.removed else ""
+        text = draft.text(edit.source)
+        if removed is not None and draft.digest(edit.source) == edit.before:
+            draft.edit(edit.source, Splice(edit.at, removed, edit.inserted))
+        elif removed and text.count(removed) == 1:
+            draft.edit(edit.source, Splice(text.index(removed), removed, edit.inserted))
+    draft.save()

@@ -1,13 +1,16 @@
 """Take an edit back from a file that has changed since: its own lines exactly, or not at all."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assistant.errors import LedgerError
+from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.markdown import LINES, line_digest, lines_above, lines_below
-from assistant.memory.writing.markup.items import Splice
-from assistant.memory.writing.markup.removal import removal, with_emptied_heading
-from assistant.memory.writing.record.writes import Edit
+from assistant.memory.writing.draft import Draft
+from assistant.memory.writing.edits import stated
+from assistant.memory.writing.entries import Edit, Write
+from assistant.memory.writing.images import Images
+from assistant.memory.writing.markup import Splice, removal, with_emptied_heading
 
 _HEADING = re.compile(r"## (.+)")
 _STARTS = re.compile(r"^(?=[^\r\n])|\Z", re.MULTILINE)
@@ -94,3 +97,28 @@ def _score(text: str, at: int, edit: Edit) -> int:
         + (above == edit.above)
         + (below == edit.below)
     )
+
+
+def still_gone(draft: Draft, history: Images, sources: Sequence[str], write: Write) -> list[Edit]:
+    """A write's edits, without those that took away what the owner has put back since."""
+    left = {edit.source: edit.after for edit in write.edits}
+
+    def is_back(edit: Edit) -> bool:
+        if not edit.removed or draft.digest(edit.source) == left[edit.source]:
+            return False
+        facts = chunks_of(history.read(edit.removed) or "", edit.source)
+        return bool(facts) and all(stated(draft, sources, fact.plain, {}) for fact in facts)
+
+    return [edit for edit in write.edits if write.action != "forget" or not is_back(edit)]
+
+
+def reversed_edits(draft: Draft, history: Images, edits: Sequence[Edit]) -> list[Edit]:
+    """Take edits back, the last first. Raises LedgerError if one cannot be."""
+    made = []
+    for edit in reversed(edits):
+        removed = history.read(edit.removed) if edit.removed else ""
+        if removed is None:
+            raise LedgerError("this cannot be undone: what it removed is no longer kept")
+        text, state = draft.settled(edit.source), draft.digest(edit.source)
+        made.append(draft.edit(edit.source, reversal(text, state, edit, removed)))
+    return made

@@ -7,8 +7,7 @@ from hashlib import sha256
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
 from assistant.memory.text.chunk import chunks_of, passage
-from assistant.memory.writing.adding import Written
-from assistant.memory.writing.ledger import Ledger
+from assistant.memory.writing.ledger import Ledger, Written
 
 
 class AddressedLedger(Ledger):
@@ -25,10 +24,10 @@ class AddressedLedger(Ledger):
         found = {target: self._named(target) for target in targets}
         return super().remember(facts, request=request, replaced=found | dict(replaced or {}))
 
-    def observe(self, source: str) -> None:
+    def observe(self, source: str, *_: str) -> None:
         """See a file as the index does when somebody has saved it."""
         data = (self._workspace.root / source).read_bytes()
-        self.erasures.observe(source, data.decode(), sha256(data).hexdigest())
+        super().observe(source, data.decode(), sha256(data).hexdigest())
 
     def locate(self, address: str) -> Passage:
         """The one passage at an address. Raises LedgerError if there is none."""

@@ -6,7 +6,7 @@ from assistant.errors import StorageError
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.markup.items import Splice
+from assistant.memory.writing.markup import Splice
 from assistant.workspace.folder import Workspace
 
 

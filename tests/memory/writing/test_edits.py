@@ -9,8 +9,8 @@ from assistant.memory.base import Passage
 from assistant.memory.text.chunk import chunks_of, passage
 from assistant.memory.writing.draft import Draft, State
 from assistant.memory.writing.edits import difference, removals, stated, strike
-from assistant.memory.writing.markup.items import Splice
-from assistant.memory.writing.saving import sign_of
+from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.save import sign_of
 from assistant.workspace.folder import Workspace
 
 DAY = date(2026, 11, 22)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.finding import fact_keys, line_stating, stands_alone
-from assistant.memory.writing.markup.items import clean, escape
+from assistant.memory.writing.markup import clean, escape
 
 FACTS = (
     "Lives in Berlin",

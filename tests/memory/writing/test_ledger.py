@@ -16,7 +16,7 @@ from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.text.chunk import chunk
 from assistant.memory.text.identity import fold
-from assistant.memory.writing.adding import Written
+from assistant.memory.writing.ledger import Written
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 

@@ -13,7 +13,7 @@ import pytest
 from assistant.disk import storage
 from assistant.disk.exchange import Guard, writers
 from assistant.errors import StorageError
-from assistant.memory.writing.saving import Seen, look, put
+from assistant.memory.writing.save import Seen, look, put
 from tests.support.faults import FailingDisk
 from tests.support.files import adorn, adornments
 

@@ -51,7 +51,7 @@ def test_no_line_that_the_owner_types_is_lost(workspace: Workspace, how: str, ru
     ledger.observe("MEMORY.md")
     left = memory(workspace).splitlines()
     assert [line for line in typed if line not in left] == []
-    offered = {entry.text for entry in ledger.erasures.all()}
+    offered = {entry.text for entry in ledger.erased()}
     standing = {line.removeprefix("- ") for line in left}
     assert [fact for fact in facts if fact not in standing | offered] == []
 
@@ -73,15 +73,13 @@ def test_a_fact_that_a_stale_save_erased_is_offered_and_not_written_back(
         buffer = _stale(path, lambda n=number: ledger.remember([Fact(f"Lost {n} in the fog")]))
         save(path, buffer + f"typed {number}\n", how)
         ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erasures.all()] == [
-        f"Lost {n} in the fog" for n in range(10)
-    ]
+    assert [entry.text for entry in ledger.erased()] == [f"Lost {n} in the fog" for n in range(10)]
     assert "Lost" not in memory(workspace)
-    first, second, *_ = [entry.id for entry in ledger.erasures.all()]
-    (back,) = ledger.erasures.restore([first])
+    first, second, *_ = [entry.id for entry in ledger.erased()]
+    (back,) = ledger.restore([first])
     assert (back.status, back.text) == ("stored", "Lost 0 in the fog")
-    ledger.erasures.dismiss([second])
-    assert [entry.text for entry in ledger.erasures.all()] == [
+    ledger.dismiss([second])
+    assert [entry.text for entry in ledger.erased()] == [
         f"Lost {n} in the fog" for n in range(2, 10)
     ]
     assert [f"typed {n}" in memory(workspace) for n in range(10)] == [True] * 10
@@ -93,7 +91,7 @@ def test_the_next_write_notices_what_nobody_observed(workspace: Workspace) -> No
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "in place")
     ledger.remember([Fact("Has a dog")])
-    assert [entry.text for entry in AddressedLedger(workspace).erasures.all()] == ["Likes tea"]
+    assert [entry.text for entry in AddressedLedger(workspace).erased()] == ["Likes tea"]
 
 
 def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Workspace) -> None:
@@ -102,7 +100,7 @@ def test_a_stale_save_with_nothing_typed_takes_our_heading_along(workspace: Work
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer, "in place")
     ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erasures.all()] == ["Likes tea"]
+    assert [entry.text for entry in ledger.erased()] == ["Likes tea"]
 
 
 def test_a_fact_that_came_and_went_before_shows_nothing(workspace: Workspace) -> None:
@@ -117,7 +115,7 @@ def test_a_fact_that_came_and_went_before_shows_nothing(workspace: Workspace) ->
     ledger.remember([Fact("Likes tea")])
     save(path, copy, "in place")
     ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erasures.all()] == ["Has a dog"]
+    assert [entry.text for entry in ledger.erased()] == ["Has a dog"]
 
 
 def test_a_heading_that_came_and_went_before_shows_nothing(workspace: Workspace) -> None:
@@ -130,7 +128,7 @@ def test_a_heading_that_came_and_went_before_shows_nothing(workspace: Workspace)
     ledger.remember([Fact("Has a dog")])
     save(path, loaded + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erasures.all()] == ["Has a dog"]
+    assert [entry.text for entry in ledger.erased()] == ["Has a dog"]
 
 
 def _edits() -> dict[str, Callable[[str], str]]:
@@ -158,7 +156,7 @@ def test_what_the_owner_saw_and_deleted_is_not_offered(
     save(path, _edits()[what](memory(workspace)), how)
     ledger.observe("MEMORY.md")
     offered = 2 if what in {"the section", "all"} else 0  # so does an older copy
-    assert len(ledger.erasures.all()) == offered
+    assert len(ledger.erased()) == offered
 
 
 @pytest.mark.parametrize("what", ["the line", "the line, and types", "by rewording", "by striking"])
@@ -177,7 +175,7 @@ def test_a_deletion_in_the_first_save_after_the_write_is_understood(
     save(path, _edits()[what](memory(workspace)), "in place")
     ledger.observe("MEMORY.md")
     ambiguous = what.startswith("the line") and heading != "ours"  # so does an older copy
-    assert len(ledger.erasures.all()) == (1 if ambiguous else 0)
+    assert len(ledger.erased()) == (1 if ambiguous else 0)
 
 
 def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: Workspace) -> None:
@@ -187,7 +185,7 @@ def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: 
     ledger.remember([Fact("A later fact")])
     save(path, memory(workspace).replace("- An older fact\n", "") + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 @pytest.mark.parametrize("first", ["ours", "the owner's"])
@@ -205,7 +203,7 @@ def test_a_forgotten_fact_that_is_not_back_shows_that_the_editor_loaded_what_cam
     ledger.forget([ledger.locate(f"MEMORY.md:{where}")])
     save(path, memory(workspace).replace("- Deleted\n", "") + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
@@ -221,7 +219,7 @@ def test_a_line_struck_out_later_shows_that_the_editor_loaded_what_came_before(
     ledger.remember([Fact("New", replaces=f"MEMORY.md:{where}")])
     save(path, memory(workspace).replace("- Deleted\n", ""), "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> None:
@@ -233,7 +231,7 @@ def test_what_the_ledger_itself_removed_is_not_offered(workspace: Workspace) -> 
     ledger.remember([Fact("Replaced", replaces="MEMORY.md:5")])
     save(path, memory(workspace) + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 @pytest.mark.parametrize("how", SAVES)
@@ -257,7 +255,7 @@ def test_what_an_older_copy_takes_away_is_offered(
     save(path, copy, how)
     ledger.observe("MEMORY.md")
     told = since > 1 or edited != "both"  # one fact seen, gone with a line typed: a deletion
-    assert [entry.text for entry in ledger.erasures.all()] == (facts if told else [])
+    assert [entry.text for entry in ledger.erased()] == (facts if told else [])
 
 
 def test_a_text_that_the_owner_saved_once_is_known_again(workspace: Workspace) -> None:
@@ -275,7 +273,7 @@ def test_a_text_that_the_owner_saved_once_is_known_again(workspace: Workspace) -
     again = AddressedLedger(workspace, lambda: TODAY)
     save(path, copy, "in place")
     again.observe("MEMORY.md")
-    assert [entry.text for entry in again.erasures.all()] == ["Learnt"]
+    assert [entry.text for entry in again.erased()] == ["Learnt"]
 
 
 def test_what_comes_back_and_goes_again_is_offered_again(workspace: Workspace) -> None:
@@ -287,7 +285,7 @@ def test_what_comes_back_and_goes_again_is_offered_again(workspace: Workspace) -
     for text, lost in ((copy, 2), (memory(workspace), 0), (copy + "typed\n", 2), ("", 3)):
         save(path, text, "in place")
         ledger.observe("MEMORY.md")
-        assert len(ledger.erasures.all()) == lost
+        assert len(ledger.erased()) == lost
     with pytest.raises(LedgerError, match="older copy"):
         ledger.undo()
 
@@ -306,10 +304,10 @@ def test_what_was_struck_out_before_a_fact_was_written_anew_says_nothing_of_it(
     ledger.remember([Fact("Walks", replaces=f"MEMORY.md:{where}")])
     save(path, memory(workspace) + "typed\n", "in place")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
     save(path, copy, "in place")
     ledger.observe("MEMORY.md")
-    offered = [entry.text for entry in ledger.erasures.all()]
+    offered = [entry.text for entry in ledger.erased()]
     assert offered == ["Lives in Lisbon", "Walks"]
 
 
@@ -329,7 +327,7 @@ def test_a_save_that_was_cut_short_leaves_no_lasting_verdict(
         for text in (whole[: int(len(whole) * cut)], whole):
             save(path, text, "in place")
             ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erasures.all()] == ["Learnt"]
+    assert [entry.text for entry in ledger.erased()] == ["Learnt"]
 
 
 @pytest.mark.parametrize("how", ["forgotten", "deleted"])
@@ -341,7 +339,7 @@ def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
     buffer = _stale(path, lambda: ledger.remember([Fact("Likes tea")]))
     save(path, buffer + "typed\n", "rename")
     ledger.observe("MEMORY.md")
-    assert len(ledger.erasures.all()) == 1
+    assert len(ledger.erased()) == 1
     (again,) = ledger.remember([Fact("Likes tea")])
     save(path, memory(workspace) + "typed again\n", "rename")
     ledger.observe("MEMORY.md")
@@ -350,7 +348,7 @@ def test_an_erased_fact_written_again_is_not_offered_for_what_it_was_before(
     else:
         save(path, memory(workspace).replace("- Likes tea\n", ""), "rename")
         ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> None:
@@ -360,7 +358,7 @@ def test_a_fact_moved_to_another_file_is_not_offered(workspace: Workspace) -> No
     save(path, buffer + "typed\n", "rename")
     (workspace.root / "AGENTS.md").write_text("* likes tea!\n")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 def test_a_file_that_is_no_text_keeps_no_offer_from_the_owner(workspace: Workspace) -> None:
@@ -371,4 +369,4 @@ def test_a_file_that_is_no_text_keeps_no_offer_from_the_owner(workspace: Workspa
     (workspace.root / "memory").mkdir(exist_ok=True)
     (workspace.root / "memory" / "old.md").write_bytes("- Caf\u00e9 des Arts\n".encode("latin-1"))
     ledger.observe("MEMORY.md")
-    assert [entry.text for entry in ledger.erasures.all()] == ["Likes tea"]
+    assert [entry.text for entry in ledger.erased()] == ["Likes tea"]

@@ -5,8 +5,8 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.markup.items import Splice
-from assistant.memory.writing.record.writes import Edit
+from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.undo import reversal
 from assistant.workspace.folder import Workspace
 

@@ -296,7 +296,7 @@ def test_a_fact_that_an_approved_change_takes_out_is_not_offered_again(
     path = workspace.root / "MEMORY.md"
     path.write_text(path.read_text() + "typed\n")
     ledger.observe("MEMORY.md")
-    assert ledger.erasures.all() == ()
+    assert ledger.erased() == ()
 
 
 def test_what_git_runs_in_another_directory_is_not_journalled(

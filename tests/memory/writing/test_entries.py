@@ -2,8 +2,17 @@
 
 import pytest
 
-from assistant.memory.writing.record.lines import Entry, Outcome, Saved, outcomes, read, written
-from assistant.memory.writing.record.writes import Edit, Purging, Write
+from assistant.memory.writing.entries import (
+    Edit,
+    Entry,
+    Outcome,
+    Purging,
+    Saved,
+    Write,
+    decode,
+    encode,
+    outcomes,
+)
 
 EDIT = Edit("MEMORY.md", 9, "", "- one\n", "before", "after", ("above",), ("below",))
 
@@ -20,9 +29,9 @@ EDIT = Edit("MEMORY.md", 9, "", "- one\n", "before", "after", ("above",), ("belo
     ],
 )
 def test_a_line_says_what_was_put_down(entry: Entry) -> None:
-    line = written(entry)
+    line = encode(entry)
     assert line.endswith(b"\n") and line.count(b"\n") == 1
-    assert read(line) == entry
+    assert decode(line) == entry
 
 
 def test_what_became_of_writes_takes_a_line_for_each_kind() -> None:
@@ -49,4 +58,4 @@ def test_what_became_of_writes_takes_a_line_for_each_kind() -> None:
 )
 def test_a_line_of_another_form_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError):
-        read(line)
+        decode(line)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import StorageError
-from assistant.memory.writing.record import images
-from assistant.memory.writing.record.images import Images
+from assistant.memory.writing import images
+from assistant.memory.writing.images import Images
 
 
 def test_an_image_is_kept_once_and_read_back(tmp_path: Path) -> None:

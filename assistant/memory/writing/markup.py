@@ -1,19 +1,117 @@
-"""Where in a file a fact goes."""
+"""A fact as one list item: its escaped text, where in a file it goes, what goes with it.
+
+Pure: text in, edits out. Texts are a file's own, decoded, without a byte-order mark.
+"""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
 from itertools import takewhile
 
 from markdown_it.token import Token
 
+from assistant.characters.unseen import UNSEEN
 from assistant.errors import LedgerError
-from assistant.memory.text.markdown import BREAKS, PARSER, blotted, line_starts, newline
-from assistant.memory.writing.markup.items import REST, Splice
+from assistant.memory.text.markdown import (
+    BREAKS,
+    MARKERS,
+    PARSER,
+    blotted,
+    breaks_in,
+    line_starts,
+    newline,
+)
+from assistant.secrets.stand_ins import STAND_IN
 
+_REST = re.compile(r"[ \t]*(?=[\r\n]|$)")
+_EMOJI = "\ufe0f"
+"""Shows the symbol before it as a picture."""
+_INLINE = re.compile(
+    rf"(?P<stand_in>{STAND_IN.pattern})"  # stays as it is, to be known again
+    r"|\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape what follows
+    r"|&(?=#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)"
+    r"|[`\[\]]"
+    r"|\*(?!\s)|(?<=\S)\*"  # emphasis, not a lone star between spaces
+    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis, not snake_case
+    r"|<(?=[A-Za-z/!?])|(?<=<)!"
+    r"|~(?=~)|(?<=~)~"
+)
+_OPENING = re.compile(r"#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|--")
+_ORDERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _BULLET = re.compile(r"[-+*][ \t]+(?![-+* \t\r]*$)\S")
-ATX = re.compile(r"^#{1,6}(?:[ \t]|\r?$)", re.MULTILINE)
+_ATX = re.compile(r"^#{1,6}(?:[ \t]|\r?$)", re.MULTILINE)
 _SETEXT = re.compile(r"^ {0,3}(?:=+|-+)[ \t\r]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """`removed` gives way to `inserted` at a character."""
+
+    at: int
+    removed: str
+    inserted: str
+
+    def apply(self, text: str) -> str:
+        """The text after the change."""
+        return text[: self.at] + self.inserted + text[self.at + len(self.removed) :]
+
+    def reverse(self, text: str) -> str:
+        """The text before the change, given the text after it."""
+        return text[: self.at] + self.removed + text[self.at + len(self.inserted) :]
+
+    def shifted(self, offset: int) -> "Splice":
+        """The same change of a text that this one's stands in at `offset`."""
+        return Splice(self.at + offset, self.removed, self.inserted)
+
+
+def clean(text: str) -> str:
+    """One line of visible text: line breaks become spaces; what cannot be seen is dropped.
+
+    Dropped are control, format (bidi, zero-width, tags), surrogate and blank-looking characters
+    and all variation selectors but the emoji one.
+    """
+    return " ".join("".join(map(_visible, text)).split())
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    unseen = character in UNSEEN and character != _EMOJI
+    return "" if unseen or unicodedata.category(character) in {"Cc", "Cf", "Cs"} else character
+
+
+def escape(text: str) -> str:
+    """One line of clean text as markdown that says exactly that."""
+    escaped = _INLINE.sub(lambda found: found["stand_in"] or "\\" + found[0], text)
+    if _OPENING.match(escaped):
+        return "\\" + escaped
+    number = _ORDERED.match(escaped)
+    return f"{number[1]}\\{escaped[number.end(1) :]}" if number else escaped
+
+
+def dated(section: str, day: date) -> str:
+    """The title of a section's heading for a day, as markdown."""
+    name = escape(clean(section).strip("# ")) or "Remembered"
+    return f"{name} -- {day.isoformat()}"
+
+
+def item_of(inserted: str) -> str:
+    """The list item's line in what an insertion added."""
+    return BREAKS.split(inserted.strip())[-1].strip()
+
+
+def line_of(text: str, line: str) -> int:
+    """The 1-based number of the last line that reads so; 0 if there is none."""
+    at = text.rfind(line)
+    while at >= 0:
+        start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        if not text[start:at].strip() and _REST.match(text, at + len(line)):
+            return breaks_in(text[:at]) + 1
+        at = text.rfind(line, 0, at)
+    return 0
 
 
 def insertion(text: str, title: str, item: str) -> Splice:
@@ -29,7 +127,7 @@ def insertion(text: str, title: str, item: str) -> Splice:
     start = _heading_at(known, title)
     if start is None:
         return _new_section(text, len(text), title, item, end)
-    stop = ATX.search(known, start + 2)
+    stop = _ATX.search(known, start + 2)
     section = text[start : stop.start() if stop else len(text)]
     own = known[start : start + len(section)]
     last = own.rstrip().rpartition("\n")[2]
@@ -43,7 +141,7 @@ def _heading_at(text: str, title: str) -> int | None:
     line = f"## {title}"
     at = text.rfind(line)
     while at >= 0:
-        if (at == 0 or text[at - 1] == "\n") and REST.match(text, at + len(line)):
+        if (at == 0 or text[at - 1] == "\n") and _REST.match(text, at + len(line)):
             return at
         at = text.rfind(line, 0, at)
     return None
@@ -127,3 +225,32 @@ def _adds_one_item(before: _Outline, after: _Outline, item: str) -> bool:
     wanted = {"list_item", "paragraph", "bullet_list", "heading"}
     known = all(kind == "inline" or kind.rpartition("_")[0] in wanted for kind in kinds)
     return paragraph and few and known and any(content == item for *_, content in fresh)
+
+
+def removal(text: str, start: int, end: int) -> Splice:
+    """The edit that takes a passage away: its whole lines, or only its characters where they
+    share a line with others."""
+    first = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    broken = BREAKS.search(text, end)
+    last = broken.end() if broken else len(text)
+    lead = text[first:start]
+    if MARKERS.fullmatch(lead) and not text[end:last].strip():
+        return Splice(first, text[first:last], "")
+    spaces = len(text[end:last]) - len(text[end:last].lstrip(" \t"))
+    return Splice(start, text[start : end + spaces], "")
+
+
+def with_emptied_heading(text: str, cut: Splice, title: str) -> Splice:
+    """The cut, widened by the heading `## {title}` if it stands above and nothing is left of it."""
+    above = text[: cut.at].rstrip()
+    below = text[cut.at + len(cut.removed) :]
+    line = re.compile(rf"(?:\A|(?<=[\r\n]))## {re.escape(title)}[ \t]*\Z")
+    heading = line.search(above)
+    if heading is None or not (below.strip() == "" or _ATX.match(below.lstrip())):
+        return cut
+    start = heading.start()
+    kept = text[:start].rstrip()
+    blank = BREAKS.match(text, len(kept)) if kept else None
+    start = blank.end() if blank else start
+    stop = len(text) if not below.strip() else cut.at + len(cut.removed)
+    return Splice(start, text[start:stop], "")

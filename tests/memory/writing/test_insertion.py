@@ -4,9 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.writing.markup.insertion import insertion
-from assistant.memory.writing.markup.items import clean, escape, line_of
-from tests.memory.writing.markup.test_items import TITLE, facts, outline
+from assistant.memory.writing.markup import clean, escape, insertion, line_of
+from tests.memory.writing.test_items import TITLE, facts, outline
 
 BLOCKS = (
     "# Memory", "## Remembered -- 2026-11-21", "## Remembered -- 2026-11-20", " ## indented",

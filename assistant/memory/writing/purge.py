@@ -10,29 +10,39 @@ journal itself comes last.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from assistant import config
+from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import Forgotten, Passage
-from assistant.memory.text.markdown import naming_successor
+from assistant.memory.text.identity import fact_key
+from assistant.memory.text.markdown import (
+    line_digest,
+    lines_above,
+    naming_successor,
+)
 from assistant.memory.wanted import check_wanted
+from assistant.memory.writing.conversations import conversations, prompts
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import removals
+from assistant.memory.writing.entries import Edit, Purging, Write, new_id, now, scrubbed
+from assistant.memory.writing.finding import line_stating
+from assistant.memory.writing.images import Images
+from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.ledger import Ledger
-from assistant.memory.writing.markup.items import Splice
-from assistant.memory.writing.purge.conversations import conversations, prompts
-from assistant.memory.writing.purge.rewriting import Rewriting
-from assistant.memory.writing.purge.wordings import cited, wordings
-from assistant.memory.writing.purge.words import Words
-from assistant.memory.writing.record.images import Images
-from assistant.memory.writing.record.writes import Edit, Purging, Write, new_id, now, scrubbed
+from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
+from assistant.memory.writing.words import Words
 from assistant.workspace.leftovers import killed_writes
 from assistant.workspace.stores import STORES, Store
+
+ALIKE = 0.6
+"""From this share of common characters on, a fact that stands nowhere may have become this one."""
 
 
 class Purge:
@@ -47,7 +57,7 @@ class Purge:
     ) -> None:
         """`scrub_index` leaves no byte in the index of what the files no longer hold."""
         self._commits = ledger.commits
-        self._adding = ledger.adding
+        self._ledger = ledger
         self._journal = ledger.commits.journal
         self._review = review
         self._scrub_index = scrub_index
@@ -143,7 +153,7 @@ class Purge:
             kept = tuple(plan.words.unlearnt(replace(edit, removed="")) for edit in edits)
             change.writes.append(replace(write, edits=kept))
         change.draft.images.clear()
-        change.verdicts.update(self._adding.given_up(passages))
+        change.verdicts.update(self._ledger.given_up(passages))
 
     def _destroy(self, plan: "_Plan") -> None:
         """Nothing can refuse any more: take the words out of all that was kept."""
@@ -274,3 +284,77 @@ def _unnamed(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
                 splice = Splice(there.start(), there[0], f"{there[1]})")
                 edits.append(draft.edit(source, splice))
     return edits
+
+
+class Rewriting:
+    """Files that are about to be replaced. Close it, and what was not put in place is gone."""
+
+    def __init__(self, files: Iterable[tuple[Path, bytes]]) -> None:
+        """Write each file's new content beside it. Raises StorageError."""
+        self._fresh: list[tuple[Path, Path]] = []
+        try:
+            for path, data in files:
+                with storage.reported("written", path):
+                    self._fresh.append((storage.beside(path.resolve(), data)[0], path.resolve()))
+        except BaseException:
+            self.close()
+            raise
+
+    def commit(self) -> None:
+        """Put all in place, one after another. Raises StorageError."""
+        for fresh, target in self._fresh:
+            with storage.reported("written", target):
+                storage.DISK.rename(fresh, target)
+                storage.sync_directory(target.parent)
+
+    def close(self) -> None:
+        """No temporary file stays."""
+        for fresh, _ in self._fresh:
+            fresh.unlink(missing_ok=True)
+
+
+def wordings(
+    passages: Sequence[Passage], past: Sequence[str], journal: Journal, draft: Draft
+) -> tuple[str, ...]:
+    """The facts of passages and `past` ones, in every wording that the journal knows."""
+    facts = [*(passage.plain for passage in passages), *past]
+    for passage in passages:
+        facts += (write.text for write in _before(passage, journal, draft))
+    words = Words(facts)
+    facts += (write.text for write in journal.acknowledged() if words.are(write.text))
+    return tuple(dict.fromkeys(fact for fact in facts if fact))
+
+
+def cited(words: Words, journal: Journal) -> dict[str, tuple[str, ...]]:
+    """The entries of sessions that the facts were taken from."""
+    entries: dict[str, tuple[str, ...]] = {}
+    for write in journal.acknowledged():
+        session = write.origin.session
+        if session and words.are(write.text):
+            entries[session] = (*entries.get(session, ()), *write.origin.entries)
+    return entries
+
+
+def _before(passage: Passage, journal: Journal, draft: Draft) -> Iterator[Write]:
+    """The writes whose fact the passage may have been, before its owner reworded it.
+
+    Their facts stand nowhere any more, and are like it, or stood below the line that it does.
+    """
+    said, text = passage.plain, draft.text(passage.source)
+    if journal.recorded(said):
+        return
+    above = tuple(line_digest(line) for line in lines_above(text, passage.start_char))[:1]
+    for write in journal.acknowledged():
+        edit = write.added
+        if edit is None or edit.source != passage.source:
+            continue
+        near = edit.above[:1] == above or _is_like(write.text, said)
+        if near and line_stating(text, passage.source, write.text) is None:
+            yield write
+
+
+def _is_like(one: str, other: str) -> bool:
+    shared = set(fact_key(one).split()) & set(fact_key(other).split())
+    if not shared:
+        return False
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE

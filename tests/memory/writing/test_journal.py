@@ -1,20 +1,15 @@
 """The journal: kept in step between processes, mended at its end, refused in its middle."""
 
 import random
-import resource
-import shutil
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import digest
-from assistant.memory.writing.record import lines
-from assistant.memory.writing.record.checkpoint import mark
-from assistant.memory.writing.record.journal import Journal
-from assistant.memory.writing.record.writes import Edit, Purging, Write, now, scrubbed
+from assistant.memory.writing.entries import Edit, Purging, Write, now, scrubbed
+from assistant.memory.writing.journal import Journal
 
 NAMES = [f"w{number}" for number in range(40)]
 EDIT = Edit("MEMORY.md", 3, "", "- tea\n", digest("a"), digest("b"), ("x",), ("y", "z"))
@@ -29,9 +24,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journal.jsonl"
 
 
-def opened(path: Path, short: int = 0) -> Journal:
-    """With its checkpoint on the disk, unless it is shorter than `short`."""
-    journal = Journal(path, path.parent / "index" / "journal.db", short)
+def opened(path: Path) -> Journal:
+    journal = Journal(path)
     journal.refresh(mend=True)
     return journal
 
@@ -46,16 +40,16 @@ def said(journal: Journal) -> tuple[object, ...]:
         journal.pending(),
         journal.purges(),
         journal.damaged(),
-        journal.saves.erased(),
-        journal.saves.watched("MEMORY.md"),
-        sorted(journal.saves.back("MEMORY.md", {mark("- tea")})),
-        sorted(journal.saves.back("MEMORY.md", {mark("- tea"), *range(99)})),
-        list(journal.saves.of_source("MEMORY.md", "forget")),
-        journal.saves.ours("MEMORY.md"),
+        journal.erased(),
+        [row.id for row in journal.watched("MEMORY.md")],
+        sorted(journal.back("MEMORY.md", {hash("- tea")})),
+        sorted(journal.back("MEMORY.md", {hash("- tea"), *range(99)})),
+        [row.id for row in journal.standing("MEMORY.md", "forget")],
+        journal.left("MEMORY.md"),
         [journal.recorded(name) for name in NAMES],
         [(journal.is_done(each), journal.is_undone(each)) for each in known],
-        [(journal.saves.verdict(name), journal.of_request(name)) for name in NAMES],
-        journal.saves.was("MEMORY.md", digest("b")),
+        [(journal.verdict(name), journal.of_request(name)) for name in NAMES],
+        journal.was("MEMORY.md", digest("b")),
         journal.made("MEMORY.md", "Auto"),
     )
 
@@ -75,8 +69,8 @@ def test_what_is_written_is_read_back_by_another(path: Path) -> None:
         assert journal.pending() == []
         assert journal.of_request("r") == {2: one}
         assert journal.recorded("a") == one
-        assert journal.saves.verdict(one.id) == "seen"
-        assert journal.saves.ours("MEMORY.md") == digest("b")
+        assert journal.verdict(one.id) == "seen"
+        assert journal.left("MEMORY.md") == digest("b")
 
 
 def test_an_undo_marks_what_it_reversed(path: Path) -> None:
@@ -140,7 +134,7 @@ def test_a_rewrite_is_seen_by_a_journal_that_is_open(path: Path) -> None:
             ("b", False),
         ]
         assert each.recorded("secret") is None
-        assert each.saves.verdict(list(each.acknowledged())[1].id) == "erased"
+        assert each.verdict(list(each.acknowledged())[1].id) == "erased"
         assert each.pending() == []
 
 
@@ -152,31 +146,8 @@ def test_a_journal_that_is_deleted_is_empty(path: Path) -> None:
     assert journal.pending() == []
 
 
-def garbled(place: Path) -> None:
-    place.write_bytes(random.Random(1).randbytes(9_000))
-
-
-def cut(place: Path) -> None:
-    place.write_bytes(place.read_bytes()[:5_000])
-
-
-@pytest.mark.parametrize("spoil", [garbled, cut, Path.unlink, Path.touch])
-def test_without_its_checkpoint_a_journal_says_the_same(
-    path: Path, spoil: Callable[[Path], None]
-) -> None:
-    journal = opened(path)
-    journal.begin(*(write(name, edits=(EDIT,), request=name) for name in NAMES))
-    journal.settle(NAMES[:30], NAMES[30:35], {NAMES[2]: "erased", NAMES[4]: "seen"})
-    before = said(journal)
-    for place in (path.parent / "index").iterdir():
-        spoil(place) if place.suffix == ".db" else place.unlink()
-    assert said(journal) == said(opened(path)) == before
-
-
-def test_a_checkpoint_follows_whatever_befalls_the_journal(path: Path, tmp_path: Path) -> None:
-    """Also one from an earlier time, as after a power cut, and one of another journal."""
+def test_an_open_journal_follows_whatever_befalls_the_file(path: Path) -> None:
     chance = random.Random(5)
-    place, kept = tmp_path / "index", tmp_path / "kept"
     names = iter(NAMES)
     journal = opened(path)
 
@@ -197,24 +168,16 @@ def test_a_checkpoint_follows_whatever_befalls_the_journal(path: Path, tmp_path:
     def tear() -> None:
         path.write_bytes(path.read_bytes() + b'{"type": "wri')
 
-    def die() -> None:
-        nonlocal journal
-        if kept.exists():
-            shutil.rmtree(place)
-            kept.rename(place)
-        journal = opened(path)
-        shutil.copytree(place, kept)
-
     def by_another() -> None:
-        other = opened(path, short=1 << 30)
+        other = opened(path)
         other.settle([each.id for each in other.pending()][:1])
 
     for number in range(60):
-        steps = [purge, damage, tear, die, by_another, die]
+        steps = [purge, damage, tear, by_another]
         add() if number % 3 == 0 else chance.choice(steps)()
         journal.refresh(mend=True)
         assert said(journal) == said(Journal(path)), number
-    assert journal.saves.back("MEMORY.md", {mark("- tea")})
+    assert journal.back("MEMORY.md", {hash("- tea")})
 
 
 def test_a_purged_line_leaves_blanks_and_no_word(path: Path) -> None:
@@ -230,20 +193,11 @@ def test_a_purged_line_leaves_blanks_and_no_word(path: Path) -> None:
     assert said(journal) == said(Journal(path))
 
 
-def test_a_long_journal_costs_no_start_and_no_memory(path: Path) -> None:
-    with path.open("wb") as file:
-        for number in range(20_000):
-            each = write(f"{number:012}", edits=(EDIT,))
-            file.write(lines.written(each) + lines.written(lines.Outcome("done", (each.id,))))
-    used = []
-    for _ in range(3):
-        began = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-        journal = opened(path, short=1000)
-        assert journal.recorded(f"{7:012}")
-        used.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - began)
-    assert min(used[1:]) < used[0] / 10, used
+def test_no_text_of_a_write_is_held_in_memory(path: Path) -> None:
+    journal = opened(path)
+    journal.begin(*(write(f"{number}", text="x" * 10_000) for number in range(100)))
     tracemalloc.start()
-    journal = opened(path, short=1000)
-    assert next(journal.newest()).text == f"{19_999:012}"
-    assert tracemalloc.get_traced_memory()[1] < 200_000
+    journal = opened(path)
+    assert tracemalloc.get_traced_memory()[0] < 200_000
     tracemalloc.stop()
+    assert [len(each.text) for each in journal.pending()] == [10_000] * 100

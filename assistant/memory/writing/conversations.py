@@ -13,7 +13,7 @@ from typing import Any
 
 from assistant.disk import locking, storage
 from assistant.errors import SessionError
-from assistant.memory.writing.purge.words import GONE, Words
+from assistant.memory.writing.words import GONE, Words
 
 SAYING = ("text", "content", "reasoning", "compact", "summary", "facts", "passages")
 """The fields of an entry that hold what was said in it."""

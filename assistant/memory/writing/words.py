@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from assistant.memory.text.identity import fact_key, fold
 from assistant.memory.text.markdown import line_digest, plain
-from assistant.memory.writing.markup.items import clean, escape
-from assistant.memory.writing.record.writes import Edit
+from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.markup import clean, escape
 
 GONE = "(forgotten)"
 """Stands in a conversation where the words were."""

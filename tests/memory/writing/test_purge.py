@@ -13,7 +13,7 @@ from assistant import config
 from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, SessionError, StorageError
 from assistant.memory.base import Fact, Origin
-from assistant.memory.writing.purge.conductor import Purge
+from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
 from assistant.session import transcript
 from assistant.session.entries import UserEntry

@@ -4,8 +4,8 @@ import pytest
 
 from assistant.memory.base import Fact, Origin
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.purge.wordings import cited, wordings
-from assistant.memory.writing.purge.words import Words
+from assistant.memory.writing.purge import cited, wordings
+from assistant.memory.writing.words import Words
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import memory

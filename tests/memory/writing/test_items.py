@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assistant.memory.text.markdown import PARSER, plain
-from assistant.memory.writing.markup.insertion import insertion
-from assistant.memory.writing.markup.items import Splice, clean, dated, escape
+from assistant.memory.writing.markup import Splice, clean, dated, escape, insertion
 
 HOSTILE = (
     "# heading", "- item", "+ item", "* item", "1. one", "12) twelve", "---", "***", "___", "===",

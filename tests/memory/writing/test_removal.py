@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.writing.markup.removal import removal, with_emptied_heading
+from assistant.memory.writing.markup import removal, with_emptied_heading
 
 DAY = "Remembered -- 2026-11-21"
 

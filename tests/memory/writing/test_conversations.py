@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import SessionError
-from assistant.memory.writing.purge.conversations import conversations, prompts
-from assistant.memory.writing.purge.words import Words
+from assistant.memory.writing.conversations import conversations, prompts
+from assistant.memory.writing.words import Words
 from assistant.messages import ToolCall
 from assistant.session import transcript
 from assistant.session.entries import (

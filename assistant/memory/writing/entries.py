@@ -1,9 +1,12 @@
-"""What is kept of a write to memory."""
+"""The journal's entries, and their JSON: what is kept of a write to memory."""
 
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
+
+import msgspec
 
 from assistant.memory.base import Origin, Passage
 from assistant.memory.text.identity import digest
@@ -85,6 +88,69 @@ class Purging:
     passages: tuple[Passage, ...]
     cited: dict[str, tuple[str, ...]]
     sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of writes and purges: `done`, `void`, or a `verdict` on their facts."""
+
+    type: str
+    ids: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A text that somebody else gave a file, by its digest."""
+
+    source: str
+    state: str
+
+
+Entry = Outcome | Write | Purging | Saved
+_TYPES: dict[str, type[Entry]] = {"write": Write, "purge": Purging, "saved": Saved}
+_ENCODER = msgspec.json.Encoder()
+_PEEK = msgspec.json.Decoder(Outcome)
+_DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in _TYPES.items()}
+_OUTCOMES = ("done", "void", "verdict")
+
+
+def outcomes(
+    done: Iterable[str], void: Iterable[str], verdicts: Mapping[str, Verdict]
+) -> list[Outcome]:
+    """The entries that say which writes are in the files, which are not, and what became of
+    facts."""
+    ids: dict[Verdict, list[str]] = {}
+    for name, verdict in verdicts.items():
+        ids.setdefault(verdict, []).append(name)
+    entries = [Outcome("done", tuple(done)), Outcome("void", tuple(void))]
+    entries += [Outcome("verdict", tuple(ids[verdict]), verdict) for verdict in ids]
+    return [entry for entry in entries if entry.ids]
+
+
+def encode(entry: Entry) -> bytes:
+    """The entry as a line, its end included."""
+    if isinstance(entry, Outcome):
+        fields = {"type": entry.type, "ids": entry.ids}
+        if entry.verdict:
+            fields["verdict"] = entry.verdict
+    else:
+        kind = next(name for name, each in _TYPES.items() if isinstance(entry, each))
+        fields = {"type": kind, **msgspec.to_builtins(entry)}
+    return _ENCODER.encode(fields) + b"\n"
+
+
+def decode(line: bytes) -> Entry:
+    """The entry of a line. Raises ValueError if it is none of the journal's."""
+    if line.startswith(b'{"type":"write",'):
+        return _DECODERS["write"].decode(line)
+    outcome = _PEEK.decode(line)
+    if decoder := _DECODERS.get(outcome.type):
+        return decoder.decode(line)
+    is_verdict = outcome.type == "verdict"
+    if outcome.type not in _OUTCOMES or is_verdict != (outcome.verdict is not None):
+        raise ValueError(f"an entry of type {outcome.type!r}")
+    return outcome
 
 
 def new_id() -> str:
