@@ -4,8 +4,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
-from assistant.memory.text.identity import fact_key, fold
+from assistant.memory.text.identity import fact_key
+from assistant.memory.text.language import is_function_word, language_of
 from assistant.memory.text.markdown import line_digest, plain
 from assistant.memory.writing.entries import Edit
 from assistant.memory.writing.markup import clean, escape
@@ -17,6 +19,11 @@ LONG = 16
 """A text of so many characters is also looked for as it is written, markup and all."""
 _SPACED = 0x2E80
 """Below it are the scripts whose words are set apart."""
+_MARKUP = re.compile(r"[*_`~&<>\[\\]")
+STEM, ENDING = 4, 3
+"""So many letters in common make two words forms of one, if they differ by so many at the most."""
+PART = 5
+"""A word of so many letters counts within a longer one, as in a German compound."""
 
 
 class Words:
@@ -60,9 +67,42 @@ class Words:
         below = tuple("" if each in self._digests else each for each in edit.below)
         return replace(edit, above=above, below=below)
 
+    def told_lines(self, text: str) -> list[int]:
+        """The numbers of the lines that say or tell one of these facts, from 1."""
+        lines = enumerate(text.split("\n"), start=1)
+        return [number for number, line in lines if self.stand_in(line) or self._told(line)]
+
     def _told(self, line: str) -> bool:
-        words = set(fold(plain(line)).split())
-        return any(telling and telling <= words for telling in self._telling)
+        """Whether a line has all the words that tell one of these facts, in whatever form."""
+        return _tells(self._telling, line) or (
+            bool(_MARKUP.search(line)) and _tells(self._telling, plain(line))
+        )
+
+
+def _tells(facts: Sequence[Sequence[str]], line: str) -> bool:
+    tokens = set(_tokens(line))
+    return any(
+        words
+        and all(word in tokens or any(_is_form(word, each) for each in tokens) for word in words)
+        for words in facts
+    )
+
+
+def _is_form(word: str, other: str) -> bool:
+    """Whether a word is a form or a part of another one: garden, gardens, Gartens, Gartenhaus."""
+    if word.isdigit() or other.isdigit():
+        return word == other
+    if word in other and (len(word) >= PART or ord(word[0]) >= _SPACED):
+        return True
+    short, long = sorted((len(word), len(other)))
+    same = sum(1 for _ in takewhile(bool, map(str.__eq__, word, other)))
+    return same >= max(STEM, short - 1) and long - short <= ENDING
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a text without accents, marks and case."""
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return re.findall(r"[^\W_]+", bare.casefold())
 
 
 def _composed(text: str) -> str:
@@ -86,7 +126,10 @@ def _spoken(fact: str) -> "re.Pattern[str] | None":
     return re.compile(f"{before}{said}{after}", re.IGNORECASE)
 
 
-def _telling(fact: str) -> set[str]:
-    """The words that a line must hold to tell the fact: short ones count only if all are short."""
-    words = fold(plain(fact)).split()
-    return {word for word in words if len(word) > 3 or not word.isalpha()} or set(words)
+def _telling(fact: str) -> list[str]:
+    """The words that a line must hold to tell the fact, the longest first: those that say something
+    in its language, and short ones only if it has no others."""
+    words, language = re.findall(r"[^\W_]+", plain(fact)), language_of(fact)
+    said = (word for word in words if not is_function_word(word, language))
+    telling = {word for word in _tokens(" ".join(said)) if len(word) > 2 or not word.isalpha()}
+    return sorted(telling or _tokens(" ".join(words)), key=len, reverse=True)

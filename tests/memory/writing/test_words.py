@@ -37,6 +37,57 @@ def test_facts_without_spaced_words_are_known(fact: str) -> None:
     assert Words([fact]).stand_in(f"昨天说{fact}了")
 
 
+PHRASINGS = {
+    "The secret garden is behind the old school": (
+        "what about the secret garden behind the old school?",
+        "Behind the old school: a secret garden!",
+        "(secret garden; old school, behind)",
+        "old-school gardens, secret ones, behind it…",
+        "It is *secret*: the garden behind the school, the old one.",
+    ),
+    "Der geheime Garten liegt hinter der alten Schule": (
+        "Was ist mit dem geheimen Garten, der hinter der alten Schule liegt?",
+        "Hinter der alten Schule liegen geheime Gärten!",
+        "»Geheimer Garten«: liegt hinter alter Schule.",
+        "Liegt der Garten (der geheime) hinter der Schule, der alten?",
+    ),
+    "Le jardin secret est derrière la vieille école": (
+        "Où est le jardin secret ? Derrière la vieille école.",
+        "Derrière l’école, la vieille : des jardins secrets…",
+        "«jardin secret» derrière vieille école!",
+    ),
+    "El jardín secreto está detrás de la escuela vieja": (
+        "¿Está el jardín secreto detrás de la escuela vieja?",
+        "¡Jardines secretos detrás de las escuelas viejas!",
+        "Detrás de la vieja escuela: un jardin, secreto.",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("fact", "line"), [(fact, line) for fact, lines in PHRASINGS.items() for line in lines]
+)
+def test_a_line_that_tells_the_fact_goes_whatever_marks_and_endings_it_has(
+    fact: str, line: str
+) -> None:
+    assert Words([fact]).without(f"Hello.\n{line}\nBye.") == f"Hello.\n{GONE}\nBye."
+
+
+def test_the_secret_garden_goes_with_the_question_mark() -> None:
+    assert GONE in Words(["secret garden"]).without("what about the secret garden?")
+    assert Words(["My secret garden"]).without("what about the secret garden?") == GONE
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["The safe is heavy; zanzibar is an island", "It opens with zanzibar-18, the safe",
+     "The old school has a garden", "secret"],
+)  # fmt: skip
+def test_a_line_that_lacks_a_word_of_it_stays(line: str) -> None:
+    words = Words(["The safe opens with zanzibar-17", *PHRASINGS])
+    assert words.without(line) == line
+
+
 def test_two_spellings_of_one_text_are_one() -> None:
     fact = "Zoë besucht José im Café"
     for form in ("NFC", "NFD"):
