@@ -117,7 +117,7 @@ def taken_in(ours: str, copy: str, forgotten: Container[str] = ()) -> tuple[str,
                 there.add(key)
                 said[name] = best[key]
                 orders.setdefault(heading, [heading]).append(name)
-                said.setdefault(heading, other.by_name[heading])
+                said.setdefault(heading, other.by_name.get(heading, Unit("", TOP)))
     known = {name[1] for name in own.by_name if name[0] == "prose"}
     left = [u.text for u in other.units if u.name[0] == "prose" and u.name[1] not in known]
     said |= _overruled(said, {}, own.by_name, other.by_name)

@@ -90,6 +90,7 @@ def test_a_copy_gives_its_facts_and_takes_none() -> None:
     )
     assert left == ["Else.\n"]
     assert taken_in(text, copy, {"gone"}) == (text, left)
+    assert taken_in("", "- of a lost log\n") == ("- of a lost log\n", [])
     windows = ours.replace("\n", "\r\n")
     assert taken_in(windows, copy, {"gone"}) == (text.replace("\n", "\r\n"), left)
 
