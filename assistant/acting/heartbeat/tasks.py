@@ -11,9 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from assistant.memory.text.schedule import Schedule
+from assistant.memory.text.schedule_words import (
+    STARTS,
+    Reading,
+    instruction,
+    schedule,
+    sure_times,
+)
 from assistant.quoting import COMMENT
-from assistant.schedule.base import Schedule
-from assistant.schedule.words import STARTS, schedule
 from assistant.workspace.folder import HEARTBEAT_FILE
 
 GRACE = timedelta(minutes=15)
@@ -33,13 +39,18 @@ _LATE_IN_GERMAN = re.compile(
     r"(?:zu\s+)?(?:spät|verspätet|verpasst)(?:\s+ist)?\s*\)?",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"\s*(?:[:,—–-]\s*|$)|\s+")
 _SAYS_WHEN = re.compile(
     r"(?:when(?:ever)?|every|each|once|twice|on|at|in|before|after|if|until|now and then|sometimes"
     r"|daily|hourly|weekly|monthly|yearly|wenn|sobald|jede[nrsm]?|alle|bevor|nachdem|falls)\b[^:\n]*:",
     re.IGNORECASE,
 )
 """A line that means to say when, whatever its heading says."""
+_REMINDS = re.compile(
+    r"(?:remind(?:er)?(?:\s+me)?|erinnere?\s+mich|erinnerung)"
+    r"(?:\s+(?:to|of|about|that|an|daran))?\b\s*[:,]?\s*(?=\S)",
+    re.IGNORECASE,
+)
+"""What a task begins with that is told as it is."""
 _UNITS = {"minute": 1, "hour": 60, "stunde": 60, "day": 24 * 60, "tag": 24 * 60}
 UNTIMED = (
     "Begin it with a time, in English or German, such as “every 30 minutes:”, “weekdays at 9:” or "
@@ -57,6 +68,8 @@ class Task:
     schedule: Schedule
     skips: bool = False
     grace: timedelta = GRACE
+    reminds: bool = False
+    """Whether the text is told as it is, without a model."""
 
     @property
     def key(self) -> str:
@@ -104,12 +117,12 @@ def tasks(text: str) -> tuple[list[Task], list[Unread]]:
             continue
         if listing and entry.kind == "line":
             above, listing = None, 0
-        task = None if only else _task(entry, above)
-        if task is not None:
+        task = TASKLESS if only else _task(entry, above)
+        if isinstance(task, Task):
             found.append(task)
             unread.pop(listing, None)
         else:
-            unread[entry.line] = Unread(entry.line, entry.text, TASKLESS if only else UNTIMED)
+            unread[entry.line] = Unread(entry.line, entry.text, task)
     return found, list(unread.values())
 
 
@@ -125,27 +138,34 @@ def _entries(text: str) -> Iterator[_Entry]:
     for pattern in (COMMENT, _FENCE):
         text = pattern.sub(lambda found: blank.sub(" ", found[0]), text)
     begun: _Entry | None = None
+    blanks = ""
     for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], start=1):
         found = _ITEM.fullmatch(line)
         if begun and line[:1].isspace() and line.strip():
-            begun = replace(begun, text=f"{begun.text}\n{line.strip()}")
+            begun, blanks = replace(begun, text=f"{begun.text}{blanks}\n{line.strip()}"), ""
+            continue
+        if begun and not line.strip():
+            blanks += "\n"
             continue
         if begun:
             yield begun
-            begun = None
+            begun, blanks = None, ""
         if heading := _HEADING.fullmatch(line.strip()):
             yield _Entry(number, "heading", heading["title"])
         elif found and not _is_done(found):
             begun = _Entry(number, "item", found["text"].strip())
         elif not found and line.strip() and not line[:1].isspace():
             begun = _Entry(number, "line", line.strip())
+    if begun:
+        yield begun
 
 
 def _is_done(item: "re.Match[str]") -> bool:
     return "x" in (item["box"] or "").lower() or item["text"].strip().startswith("~~")
 
 
-def _task(entry: _Entry, above: Schedule | None) -> Task | None:
+def _task(entry: _Entry, above: Schedule | None) -> Task | str:
+    """The task of an entry, or what would make it one."""
     said = entry.text
     late = _LATE.search(said) or _LATE_IN_GERMAN.search(said)
     text = f"{said[: late.start()]} {said[late.end() :]}".strip() if late else said
@@ -154,25 +174,28 @@ def _task(entry: _Entry, above: Schedule | None) -> Task | None:
     grace = GRACE
     if late and late["n"]:
         grace = timedelta(minutes=int(late["n"]) * _UNITS[late["unit"].lower()])
-    inherited = (above, text) if above and not _SAYS_WHEN.match(text) else None
-    found = _beginning(text) or _ending(text) or inherited
-    if found is None or not found[1].strip():
-        return None
-    return Task(entry.line, found[1].strip(), found[0], skips, grace)
+    found: tuple[Schedule, str] | Reading | None
+    if above and not _SAYS_WHEN.match(text):
+        begun = instruction(text)
+        found = begun if begun and (isinstance(begun, tuple) or begun.end) else (above, text)
+    else:
+        found = instruction(text) or _ending(text)
+    if found is None:
+        return UNTIMED
+    if isinstance(found, Reading):
+        return f"“{found.word}” is not understood. {found.cure or UNTIMED}"
+    when, what = found
+    reminds = _REMINDS.match(what)
+    what = (what[reminds.end() :] if reminds else what).strip()
+    return Task(entry.line, what, when, skips, grace, bool(reminds)) if what else UNTIMED
 
 
-def _beginning(text: str) -> tuple[Schedule, str] | None:
-    made = schedule(text)
-    if made is None:
-        return None
-    joint = _JOINT.match(text, made[1])
-    return (made[0], text[joint.end() :]) if joint else None
-
-
-def _ending(text: str) -> tuple[Schedule, str] | None:
-    """A schedule behind the task, in parentheses or not."""
+def _ending(text: str) -> tuple[Schedule, str] | Reading | None:
+    """A schedule behind the task, in parentheses or not; nothing before it may speak of a time."""
     for begin in STARTS.finditer(text):
         made = schedule(text[begin.start() :])
         if made and not text[begin.start() + made[1] :].strip(" .!)"):
-            return made[0], text[: begin.start()].rstrip(" (,;:—–-")
+            what = text[: begin.start()].rstrip(" (,;:—–-")
+            times = [word for match in re.finditer(r"\S+", what) if (word := sure_times(match[0]))]
+            return Reading(word=times[0]) if times else (made[0], what)
     return None

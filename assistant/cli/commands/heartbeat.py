@@ -161,7 +161,7 @@ def _notify(done: "Beat") -> None:
 
 
 def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str, Any]:
-    from assistant.schedule.telling import told
+    from assistant.memory.text.schedule import told
 
     following = task.schedule.following(now)
     minutes = int(task.grace.total_seconds()) // 60

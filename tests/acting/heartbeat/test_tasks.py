@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from assistant.acting.heartbeat.tasks import TASKLESS, UNTIMED, tasks
-from assistant.schedule.telling import told
+from assistant.memory.text.schedule import told
 
 TEXT = """\
 <!-- every day: this is a comment -->

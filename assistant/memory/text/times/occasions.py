@@ -10,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from assistant.memory.text.schedule import Schedule, rhythm
+from assistant.memory.text.schedule_words import STARTS, schedule
 from assistant.memory.text.times import foreign, weekdays
 from assistant.memory.text.times.dates import mentioned
 from assistant.memory.text.times.period import in_month
 from assistant.memory.text.times.ranges import spans
 from assistant.memory.text.times.rules import Mention
-from assistant.schedule import german
-from assistant.schedule.base import Schedule
-from assistant.schedule.telling import rhythm
-from assistant.schedule.words import STARTS, schedule
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -57,7 +55,9 @@ _AHEAD = re.compile(
 )
 _RECURS = re.compile(
     r"every|each|daily|weekly|monthly|yearly|annually|fortnightly|once\s|weekdays|weekends"
-    rf"|(?:{'|'.join(weekdays.NAMES)})s|day of the month|{german.RECURS}",
+    rf"|(?:{'|'.join(weekdays.NAMES)})s|day of the month"
+    r"|\bjede[nrsm]?\b|\balle\b|lich\b|tags\b|wochenenden?\b|tägig\b|\bmal\s|monats?\b"
+    r"|(?:morgen|mittag|abend|nacht)s\b",
     re.IGNORECASE,
 )
 _IN = re.compile(

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from assistant.schedule.telling import told
-from assistant.schedule.words import schedule
+from assistant.memory.text.schedule import told
+from assistant.memory.text.schedule_words import schedule
 
 NOW = datetime(2026, 11, 21, 12, 10)
 """A Saturday."""
@@ -30,8 +30,8 @@ NOW = datetime(2026, 11, 21, 12, 10)
         ("every morning", "every day at 08:00", "11-21 08:00", "11-22 08:00"),
         ("daily at 8 and 20", "every day at 08:00 and 20:00", "11-21 08:00", "11-21 20:00"),
         ("at 7:15 every day", "every day at 07:15", "11-21 07:15", "11-22 07:15"),
-        ("every other Tuesday at 18:00", "every 2 weeks on Tuesday at 18:00", "11-17 18:00",
-         "12-01 18:00"),
+        ("every other Tuesday at 18:00 from 2026-11-03",
+         "every 2 weeks on Tuesday at 18:00, from 2026-11-03", "11-17 18:00", "12-01 18:00"),
         ("every weekend", "every Saturday and Sunday at 09:00", "11-21 09:00", "11-22 09:00"),
         ("on the 1st of each month", "day 1 of every month at 09:00", "11-01 09:00", "12-01 09:00"),
         ("every month on the 1st and 15th at 10", "days 1 and 15 of every month at 10:00",
@@ -43,8 +43,8 @@ NOW = datetime(2026, 11, 21, 12, 10)
         ("the last weekday of each month", "the last working day of every month at 09:00",
          "10-30 09:00", "11-30 09:00"),
         ("every year on 3 June", "3 June of every year at 09:00", "06-03 09:00", "06-03 09:00"),
-        ("every fortnight on Friday", "every 2 weeks on Friday at 09:00", "11-20 09:00",
-         "12-04 09:00"),
+        ("every fortnight on Friday from 6 November 2026",
+         "every 2 weeks on Friday at 09:00, from 2026-11-06", "11-20 09:00", "12-04 09:00"),
         ("once a week", "every Monday at 09:00", "11-16 09:00", "11-23 09:00"),
         ("on 27 November 2026 at 18:40", "once, on 2026-11-27 at 18:40", "", "11-27 18:40"),
     ],
