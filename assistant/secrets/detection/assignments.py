@@ -38,7 +38,7 @@ _AFTER = re.compile(
           | -> | (?P<cell>\|) )
         [ \t]{{0,12}}
         (?: [|>][-+]?[ \t]{{0,4}}(?=\r?\n) )?
-        (?: \r?\n[ \t]{{1,40}}(?![\w.-]{{1,40}}:) | \*\*[ ] | __[ ] )?
+        (?: \r?\n(?:[ ]{{2,40}}|\t{{1,9}})(?![\w.-]{{1,40}}:) | \*\*[ ] | __[ ] )?
     )
     | (?P<attribute>
         ["']?[\s,]{{1,30}}(?:\{{[^{{}}]{{0,80}}?\b)?
@@ -96,6 +96,7 @@ _NAMED = re.compile(r"<[\w:]{1,20}\s(?:name|key|id)=[\"'][\w.-]*\Z")
 """The name of an XML element that is an attribute of it: `<property name="db.password">`."""
 _WITHIN = re.compile(r"([\w-]{2,40})[\"']?\s{0,3}(?:=>|[:=])\s{0,8}[\[{(\n]\s{0,20}[\"']?\Z")
 """The name of what a name stands in."""
+_REFERENCE = re.compile(r"\$\{?\w*\Z")
 _IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
 """What shows that a quoted string is a name itself, with its own value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
@@ -128,7 +129,7 @@ def _assigned(text: str, start: int, end: int) -> Value | None:
         return None
     if found[0] == ":" and text[start - 1 : start] in (":", "["):
         return None  # one of many parts, arn:aws:…:secret:name, or a stand-in of ours
-    if found["cell"] and not _is_row(text, start):
+    if found["cell"] and (not _is_row(text, start) or _is_reference(text, start)):
         return None
     value = read(text, found.end())
     binding = _BINDINGS.get(found.lastgroup or "", Binding.ASSIGNED)
@@ -187,6 +188,11 @@ def _is_row(text: str, start: int) -> bool:
     """Whether a noun stands in a row of a table."""
     first = text.rfind("\n", max(0, start - 4 * REACH), start) + 1
     return text[first:start].lstrip()[:1] == "|"
+
+
+def _is_reference(text: str, start: int) -> bool:
+    """Whether the name is a shell variable's value: `"$PASSWORD" | sha256sum`."""
+    return _REFERENCE.search(text[max(0, start - REACH) : start]) is not None
 
 
 def _is_element(text: str, start: int) -> bool:

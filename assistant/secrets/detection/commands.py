@@ -17,7 +17,7 @@ def _flag(flags: str, commands: str, *, joined: bool = False) -> Format:
         "|".join(f" {each.lower()}" for each in listed),
         rf"[ ](?-i:{'|'.join(map(re.escape, listed))}){gap}{value}",
         bar=Grade.COMPOUND,
-        after=rf"(?:^|[\s/|;&(])(?:{commands})(?:[ ]|$)",
+        after=rf"(?<![\w.])(?:{commands})(?:[ ]|$)",
     )
 
 
@@ -165,7 +165,7 @@ COMMANDS = (
         " -u| --user",
         r"[ ](?:-u|--user)[ =]?[\"']?([^\s:\"'$]{12,200}):[\"'\s]",
         bar=Grade.MIXED,
-        after=r"(?:^|[\s/|;&(`])(?:curl|wget|https?|xh|aria2c)[ ]",
+        after=r"(?<![\w.])(?:curl|wget|https?|xh|aria2c)[ ]",
     ),
     context(
         "password",
@@ -173,6 +173,6 @@ COMMANDS = (
         r"[ ](?:-u|--user|--proxy-user|-a|--auth)[ =]?[\"']?"
         r"[^\s:\"'$]{1,64}:([^\s\"'$][^\s\"']{2,200})",
         bar=Grade.COMPOUND,
-        after=r"(?:^|[\s/|;&(`])(?:curl|wget|https?|xh|aria2c)[ ]",
+        after=r"(?<![\w.])(?:curl|wget|https?|xh|aria2c)[ ]",
     ),
 )

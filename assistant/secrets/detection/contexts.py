@@ -16,6 +16,12 @@ def context(
     return Format(kind, tuple(marks.split("|")), pattern, back, bar, after)
 
 
+_CODE = (
+    r"(?:(?=[A-Z]{0,11}\d)[A-Z0-9]{4,12}|[A-Z0-9]{4,12}(?=[-.]))(?:[-.][A-Z0-9]{4,12}){0,3}"
+    r"(?![A-Za-z0-9])"
+)
+"""A code has a digit in it, or a dash."""
+
 CONTEXTS = (
     context(
         "url-password",
@@ -139,8 +145,8 @@ CONTEXTS = (
     context(
         "backup-codes",
         "backup code|recovery code|scratch code|emergency code|backup-code|recovery-code",
-        r"(?:backup|recovery|scratch|emergency)[ -]codes?[^\n:=]{0,30}[:=]\s{0,4}"
-        r"((?=[^\n]{0,40}\d)[A-Z0-9]{4,12}(?:[-.][A-Z0-9]{4,12}){0,3}"
-        r"(?:[,;]?\s{1,4}[A-Z0-9]{4,12}(?:-[A-Z0-9]{4,12}){0,3}){0,15})",
+        rf"(?:backup|recovery|scratch|emergency)[ -]codes?[^\n:=]{{0,30}}[:=]"
+        rf"(?:[ \t]{{0,4}}|\s{{1,4}}(?=(?:{_CODE}[,; \t\r]{{0,3}}){{1,8}}(?:\n|\Z)))"
+        rf"({_CODE}(?:[,;]?\s{{1,4}}{_CODE}){{0,15}})",
     ),
 )

@@ -43,6 +43,9 @@ _LINES = re.compile(
     r"|[^\s:#\"'/]{1,100}:(?:\d{2,5}|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<pgpass>[^\s:]{4,100})$)",
     re.MULTILINE,
 )
+_STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')
+_ESCAPES = re.compile(r'\\(["\\/nrt]|u[0-9a-fA-F]{4})')
+_LETTERS = re.compile(r"(?<!\\)\\(u[0-9a-fA-F]{4})")
 _WRAPPED = re.compile(
     r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{60,80}+\r?\n)+(?:[A-Za-z0-9+/_-]{1,80}+=*)?"
 )
@@ -74,15 +77,22 @@ class Detector:
     def find(self, text: str) -> list[Span]:
         """The secrets in a text, in order and without overlaps."""
         found = list(self._exactly(text))
+        plain, places = _unescaped(text)
+        for start, end, kind in self._looking(plain):
+            found.append((places[start], places[end], kind) if places else (start, end, kind))
+        taken = STAND_IN.finditer(text) if "[[secret:" in text else ()
+        return _merged(found, [stand_in.span() for stand_in in taken])
+
+    def _looking(self, text: str) -> list[Span]:
+        """What looks like a secret."""
+        found: list[Span] = []
         for first in range(0, len(text), BLOCK):
             begin, stop = max(0, first - BEFORE), first + BLOCK + AFTER
             near = self._near(text[begin:stop], first - begin, stop < len(text))
             if near is None:
                 begin, near = 0, self._in_block(text, first, False)
             found += [(start + begin, end + begin, kind) for start, end, kind in near or ()]
-        found += _lines(text)
-        taken = STAND_IN.finditer(text) if "[[secret:" in text else ()
-        return _merged(found, [stand_in.span() for stand_in in taken])
+        return [*found, *_lines(text)]
 
     def _exactly(self, text: str) -> Iterator[Span]:
         """Where the known values stand, in wrapped base64 also across the ends of lines."""
@@ -161,6 +171,34 @@ def _lines_within(text: str, first: int, stop: int) -> Iterator[Span]:
         before = _PREFIX.search(text[max(0, body.start() - 26) : body.start()])
         if before and grade(body[1]) is Grade.RANDOM and not is_digest(body[1]):
             yield body.start() - len(before[0]), body.end(1), "token"
+
+
+def _unescaped(text: str) -> tuple[str, list[int]]:
+    """The text with the strings of JSON in it as they read, and where each character of it stands.
+
+    No places if it has none. Quotation marks stay escaped in a string of one line: they tell where
+    a value ends.
+    """
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for string in _STRING.finditer(text) if "\\" in text else ():
+        escapes = _ESCAPES if "\\n" in string[0] else _LETTERS
+        for escape in escapes.finditer(text, *string.span(1)):
+            parts += [text[at : escape.start()], _meant(escape[1])]
+            places += range(at, escape.start() + 1)
+            at = escape.end()
+    if not places:
+        return text, places
+    places += range(at, len(text) + 1)
+    return "".join([*parts, text[at:]]), places
+
+
+def _meant(escaped: str) -> str:
+    """The character that stands escaped in JSON."""
+    if escaped[0] == "u":
+        return chr(int(escaped[1:], 16))
+    return {"n": "\n", "r": "\r", "t": "\t"}.get(escaped, escaped)
 
 
 def _merged(found: list[Span], taken: list[tuple[int, int]]) -> list[Span]:

@@ -52,6 +52,6 @@ class Format:
         """Whether what must stand before it on its line does."""
         if not self.after:
             return True
-        line = max(text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE, 0)
+        first = max(text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE, 0)
         after = _compiled(self.after, re.IGNORECASE)
-        return after.search(text, line, start + 1) is not None
+        return after.search(text[first : start + 1]) is not None
