@@ -16,6 +16,7 @@ from assistant.tools.files.write import writing_tools
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
 from assistant.tools.mcp_client.tools import Foreign
+from assistant.tools.rules import Rules
 from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import Jobs, job_tools
 from assistant.tools.web import search
@@ -45,7 +46,7 @@ def outside(
 
     A workspace that is not trusted names no servers.
     """
-    jobs, web = Jobs(), web_tools(chosen.web, interrupt)
+    jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots.rules)
     named = servers.named_by(chosen.mcpServers, roots.workspace.root if trusted else None)
     foreign = Foreign(named.servers, Pins(), tell, interrupt)
     for notice in (*web.notices, *named.notices):
@@ -74,14 +75,18 @@ class _Web:
     close: Callable[[], None] = lambda: None
 
 
-def web_tools(settings: WebSettings, interrupt: threading.Event) -> _Web:
+def web_tools(
+    settings: WebSettings, interrupt: threading.Event, rules: Rules | None = None
+) -> _Web:
     """`web_search`, `fetch_url` and `browse`, as far as they are configured."""
     found, guard = _Web(), Guard(settings.allow_private)
     if settings.search:
         own = urlsplit(settings.search_url or "").hostname  # named by the owner, wherever it is
         found.tools.append(search.searching_tool(settings, Guard([own] if own else [])))
     if settings.fetch:
-        found.tools.append(fetching_tool(guard, settings.timeout_seconds, settings.max_bytes))
+        found.tools.append(
+            fetching_tool(guard, settings.timeout_seconds, settings.max_bytes, rules)
+        )
     if settings.browse and (why := missing(settings.browser)):
         found.notices.append(f"`browse` is not offered: {why}")
     elif settings.browse:

@@ -1,7 +1,7 @@
 """Which calls run, which ask, which never run: danger levels, the owner's rules, the owner.
 
-`deny` wins over `ask`, `ask` over `allow`, and that over the danger level. What a rule names is
-said in `rules.py`.
+`deny` wins over all; of `ask` and `allow` the more specific rule wins, `ask` where they are equally
+so; both win over the danger level. What a rule names is said in `rules.py`.
 """
 
 from dataclasses import dataclass
@@ -60,25 +60,21 @@ class ApproveAll:
 
 
 class Policy:
-    """The owner's rules, and what was allowed for the rest of this session."""
+    """The owner's rules, and what was allowed for the rest of this session.
+
+    A grant is the digest of exactly what the owner was shown.
+    """
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
-        self._granted: set[tuple[str, str]] = set()
+        self.granted: set[str] = set()
 
     def judge(self, tool: str, plan: Plan) -> Action:
-        """Whether the call runs, asks, or never runs."""
-        touched = {(tool, each) for each in (*plan.subjects, *plan.places)}
+        """Whether the call runs, asks, or never runs, by the rules and its danger."""
         if self.rules.deny(tool, plan):
             return "deny"
-        if touched and touched <= self._granted:
-            return "run"
         if plan.secrets or self.rules.ask(tool, plan):
             return "ask"
         if self.rules.allow(tool, plan):
             return "run"
         return "ask" if plan.danger is Danger.DANGEROUS else "run"
-
-    def grant(self, tool: str, plan: Plan) -> None:
-        """Let calls of this tool on exactly these subjects run unasked for this session."""
-        self._granted.update((tool, each) for each in (*plan.subjects, *plan.places))

@@ -8,7 +8,6 @@ or not. `allow` is read narrowly: a path below the workspace, exactly so.
 """
 
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from wcmatch import fnmatch, glob
 from assistant.errors import ConfigError, ToolError
 from assistant.settings.tools import PolicySettings
 from assistant.tools.base import Plan
+from assistant.tools.commands import OPERATORS, plain_commands
 
 SECONDS = 1.0
 """How long one path is compared with one glob."""
@@ -97,8 +97,6 @@ READING = (READ, "list_files", "find_files", "grep")
 SHOWING = ("grep", "recall", SHELL)
 """What else shows what is in a file: a place that may not be read is not read by these either."""
 WRITING = ("write_file", "edit_file", "apply_patch")
-OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
-"""What joins or nests shell commands."""
 MAGIC = frozenset("*?[]{}\\")
 """What makes a part of a path a pattern."""
 EVERYTHING = ("", "*", "**")
@@ -111,6 +109,11 @@ class Rule:
 
     tool: str
     pattern: str
+
+    @property
+    def weight(self) -> int:
+        """How specific it is: the characters of its pattern that stand for themselves."""
+        return sum(char not in MAGIC for char in self.pattern)
 
     def names(self, tool: str) -> bool:
         """Whether the rule is about this tool."""
@@ -125,6 +128,19 @@ class Rule:
     def about(self, tools: Iterable[str]) -> bool:
         """Whether the rule is about any of these tools."""
         return any(map(self.names, tools))
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a call touches: a subject, such as a command, or else a place, an absolute path."""
+
+    text: str
+    is_subject: bool
+
+
+def _touched(plan: Plan) -> list[Touched]:
+    subjects = [Touched(each, True) for each in plan.subjects]
+    return subjects + [Touched(each, False) for each in plan.places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,22 +189,27 @@ class Rules:
 
     def deny(self, tool: str, plan: Plan) -> bool:
         """Whether the call never runs."""
-        return self._say(self._deny, tool, plan)
+        if self.switched_off(tool):
+            return True
+        return any(self._weight(self._deny, tool, each) >= 0 for each in _touched(plan))
 
     def ask(self, tool: str, plan: Plan) -> bool:
-        """Whether the call asks, whatever its danger."""
-        return self._say(self._ask, tool, plan)
+        """Whether the call asks, whatever its danger: of the rules that ask for or allow what it
+        touches, the most specific one decides."""
+        for each in _touched(plan):
+            weight = self._weight(self._ask, tool, each)
+            if weight >= 0 and weight >= self._allowed(tool, plan, each):
+                return True
+        return not _touched(plan) and any(
+            rule.names(tool) and rule.pattern in EVERYTHING for rule in self._ask
+        )
 
     def allow(self, tool: str, plan: Plan) -> bool:
         """Whether everything that the call touches may be touched unasked."""
-        patterns = [rule.pattern for rule in self._allow if rule.names(tool)]
-        if "" in patterns and not plan.guarded:
+        if any(rule.names(tool) and not rule.pattern for rule in self._allow) and not plan.guarded:
             return True
-        here = [self._below(pattern) for pattern in patterns if pattern]
-        return bool(plan.subjects or plan.places) and (
-            all(any(_spans(tool, each, text) for each in patterns) for text in plan.subjects)
-            and all(any(each.matches(place) for each in here) for place in plan.places)
-        )
+        touched = _touched(plan)
+        return bool(touched) and all(self._allowed(tool, plan, each) >= 0 for each in touched)
 
     def denied(self, tool: str) -> Named:
         """The places that are denied to a tool."""
@@ -223,15 +244,37 @@ class Rules:
         except ToolError as error:
             raise ConfigError(f"a rule of [policy] cannot be read: {error}") from error
 
-    def _say(self, rules: Iterable[Rule], tool: str, plan: Plan) -> bool:
-        about = [rule for rule in rules if rule.names(tool)]
-        parts = [part for text in plan.subjects for part in (text, *_commands(tool, text))]
-        if any(not rule.pattern for rule in about):
-            return True
-        if any(fnmatchcase(part, rule.pattern) for rule in about for part in parts):
-            return True
-        named = self._named(rule for rule in rules if rule.binds(tool))
-        return any(named.holds(path, directory=_is_directory(path)) for path in plan.places)
+    def _weight(self, rules: Iterable[Rule], tool: str, touched: Touched) -> int:
+        """How specific the most specific of the rules is that names it, read widely; else -1."""
+        weights = [-1]
+        parts: set[str] = set()
+        if touched.is_subject:
+            parts = {touched.text, *(plain_commands(touched.text) if tool == SHELL else ())}
+        for rule in rules:
+            if (rule.names(tool) and rule.pattern in EVERYTHING) or (
+                self._holds(rule, touched.text)
+                if rule.binds(tool) and not touched.is_subject
+                else rule.names(tool) and any(fnmatchcase(each, rule.pattern) for each in parts)
+            ):
+                weights.append(rule.weight)
+        return max(weights)
+
+    def _allowed(self, tool: str, plan: Plan, touched: Touched) -> int:
+        """How specific the most specific rule is that allows it, read narrowly; else -1."""
+        weights = [-1]
+        for rule in self._allow:
+            if not rule.names(tool) or (not rule.pattern and plan.guarded):
+                continue
+            if not rule.pattern or (
+                _spans(tool, rule.pattern, touched.text)
+                if touched.is_subject
+                else self._below(rule.pattern).matches(touched.text)
+            ):
+                weights.append(rule.weight)
+        return max(weights)
+
+    def _holds(self, rule: Rule, path: str) -> bool:
+        return self._named([rule]).holds(path, directory=_is_directory(path))
 
     def _in_commands(self) -> Iterator[Rule]:
         """The rules that bind the shell and are about files too, and so not about a command."""
@@ -278,8 +321,12 @@ class Rules:
 
 
 def _parsed(text: str) -> Rule:
-    tool, _, pattern = text.strip().partition(":")
-    return Rule(tool.strip(), pattern.strip())
+    tool, _, pattern = (part.strip() for part in text.partition(":"))
+    if "://" in pattern:  # a machine's name is the same in capitals, a path is not
+        scheme, _, rest = pattern.partition("://")
+        machine, slash, path = rest.partition("/")
+        pattern = f"{scheme}://{machine}".lower() + slash + path
+    return Rule(tool, pattern)
 
 
 def _clean(pattern: str) -> tuple[bool, list[str]]:
@@ -304,7 +351,3 @@ def _spans(tool: str, pattern: str, subject: str) -> bool:
     if tool == SHELL and OPERATORS.search(subject) and subject != pattern:
         return False
     return bool(pattern) and fnmatchcase(subject, pattern)
-
-
-def _commands(tool: str, subject: str) -> list[str]:
-    return [part.strip() for part in OPERATORS.split(subject)] if tool == SHELL else []

@@ -4,6 +4,7 @@ The loop's three steps: `review` a call; if it asks, put the verdict before the 
 it; `run` it. None of them raises for a mistake of the model's: it gets an error result.
 """
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
@@ -153,6 +154,8 @@ class Toolbox:
                 detail = self._redactor.redact(plan.detail() or in_full(call.arguments))
                 if plan.secrets:
                     detail = f"It is given {', '.join(plan.secrets)}.\n{detail}"
+                if _digest(call, plan, detail) in self._policy.granted:
+                    action = "run"
         except Exception as error:  # the border: whatever a tool raises, the model is told
             return Verdict(call, "deny", compact, reason=self._told(error))
         reason = DENIED if action == "deny" else ""
@@ -164,7 +167,7 @@ class Toolbox:
             why = f": {self._redactor.redact(decision.reason)}" if decision.reason else ""
             return replace(verdict, action="deny", reason=f"The owner did not allow this call{why}")
         if decision.kind == "always":
-            self._policy.grant(verdict.call.name, verdict.plan)
+            self._policy.granted.add(_digest(verdict.call, verdict.plan, verdict.detail))
         return replace(verdict, action="run")
 
     def run(self, verdict: Verdict) -> ToolResult:
@@ -243,6 +246,12 @@ class Toolbox:
         if isinstance(error, AssistantError):
             return self._redactor.redact(str(error))
         return self._redactor.redact(f"The tool failed: {type(error).__name__}: {error}")
+
+
+def _digest(call: ToolCall, plan: Plan, detail: str) -> str:
+    """What is equal for calls that look the same in every respect to who approves them."""
+    looks = [call.name, call.arguments, detail, plan.danger, plan.subjects, plan.places]
+    return hashlib.sha256(json.dumps(looks, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def in_full(arguments: Mapping[str, Any]) -> str:

@@ -73,13 +73,59 @@ def test_only_a_pattern_lets_what_steers_be_written_unasked() -> None:
     assert judged("edit_file", memory, allow=("edit_file:MEMORY.md",)) == "run"
 
 
-def test_a_grant_covers_only_calls_whose_every_subject_was_granted() -> None:
-    policy = Policy()
-    policy.grant("apply_patch", files("a"))
-    assert policy.judge("apply_patch", files("a")) == "run"
-    assert policy.judge("apply_patch", files("a", "b")) == "ask"
-    assert policy.judge("write_file", files("a")) == "ask"
-    assert policy.judge("apply_patch", plan(danger=Danger.DANGEROUS)) == "ask"
+SPELLED = [
+    "git push",
+    "git  push origin",
+    "git\tpush",
+    "git \\\npush",
+    "git -C /x push",
+    "git -c a=b push -f",
+    "git --git-dir /x --work-tree /y push",
+    "FOO=1 git push",
+    "G=git; $G push",
+    "c=push; git ${c}",
+    "time git push",
+    "sudo -u bob git push",
+    "env -i A=b git push",
+    "timeout 5 git push",
+    "nohup git push &",
+    "if true; then git push; fi",
+    "while true; do git push; done",
+    "! git push",
+    "{ git push; }",
+    "/usr/bin/git push",
+    "'git' \"push\"",
+    "g\\it push",
+    "bash -lc 'cd x && git push'",
+    'eval "git push"',
+    'echo "$(git push)"',
+    "ls | xargs git push",
+]
+
+
+@pytest.mark.parametrize("command", SPELLED)
+def test_a_denied_command_is_denied_in_plain_spellings(command: str) -> None:
+    assert judged("shell", plan(command), deny=("shell:git push*",)) == "deny"
+    assert judged("shell", plan(command), ask=("shell:git push*",)) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["git status", "git log --grep push", "grep -r 'git push' .", "git stash push"]
+)
+def test_other_commands_are_not(command: str) -> None:
+    assert judged("shell", plan(command), deny=("shell:git push*",)) == "run"
+
+
+def test_the_more_specific_of_ask_and_allow_decides() -> None:
+    web = {"ask": ("fetch_url",), "allow": ("fetch_url:https://docs.python.org/*",)}
+    assert judged("fetch_url", plan("https://docs.python.org/3/"), **web) == "run"
+    assert judged("fetch_url", plan("https://example.org/"), **web) == "ask"
+    shell = {"ask": ("shell:git *",), "allow": ("shell:git status*", "shell")}
+    assert judged("shell", plan("git status -s"), **shell) == "run"
+    assert judged("shell", plan("git status; git push"), **shell) == "ask"
+    assert judged("shell", plan("ls", danger=Danger.DANGEROUS), **shell) == "run"
+    both = {"ask": ("edit_file:a/*",), "allow": ("edit_file:a/*",)}
+    assert judged("edit_file", files("a/b"), **both) == "ask"
 
 
 def test_a_rule_about_no_tool_is_named() -> None:

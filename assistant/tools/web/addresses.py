@@ -2,13 +2,20 @@
 a connection goes to one of those and to no other."""
 
 import ipaddress
+import re
 import socket
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from assistant.errors import ToolError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+PORTS = {"http": 80, "https": 443}
+ODD = re.compile(r"[\s\\\x00-\x20]")
+PATH = "/:@!$&'()*+,;=~-._"
+LONGEST = 4_000
+"""Characters of an address."""
 Resolver = Callable[[str, int], Sequence[str]]
 """The addresses that a name has at this moment. Raises OSError."""
 
@@ -17,8 +24,60 @@ INNER = tuple(
     for each in ("100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "240.0.0.0/4")
 )
 """Ranges that lead to no public machine, whatever Python's version says of them."""
+LOCAL = tuple(
+    ipaddress.ip_network(each)
+    for each in ("fec0::/10", "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48")
+)
+"""Site-local, IPv4-compatible, IPv4-translated and locally translated addresses of IPv6."""
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 SIX_TO_FOUR, TEREDO = ipaddress.ip_network("2002::/16"), ipaddress.ip_network("2001::/32")
+
+
+def typed(url: str) -> str:
+    """An address as somebody types it, perhaps without its scheme, in one spelling."""
+    return canonical(url.strip() if "://" in url else f"https://{url.strip()}")
+
+
+def canonical(url: str) -> str:
+    """An address of the web in one spelling, whatever its capitals, dots, port or escapes.
+
+    Raises ToolError for one that is none, or that says a password.
+    """
+    if len(url) > LONGEST:
+        raise ToolError(f"the address has {len(url):,} characters; the most is {LONGEST:,}")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        if not host.isascii():
+            host = host.encode("idna").decode()
+    except (ValueError, UnicodeError) as error:
+        raise ToolError(f"{url!r} is no address: {error}") from error
+    host = host.rstrip(".")
+    if parts.scheme not in PORTS:
+        raise ToolError(f"{url!r} is not of the web: only http and https are")
+    if not host or ODD.search(parts.netloc):
+        raise ToolError(f"{url!r} names no machine")
+    if "@" in parts.netloc:
+        raise ToolError("an address with a name or password in it is not fetched")
+    try:
+        host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1, 0x7f.1 and 2130706433 as well
+    except OSError:
+        host = f"[{host}]" if ":" in host else host
+    netloc = host if port in (None, PORTS[parts.scheme]) else f"{host}:{port}"
+    path = quote(unquote_to_bytes(parts.path), safe=PATH) if "%" in parts.path else parts.path
+    return urlunsplit((parts.scheme, netloc, _without_dots(path), parts.query, ""))
+
+
+def _without_dots(path: str) -> str:
+    """A path without `.` and `..`, as a browser reads it."""
+    names = path.split("/")[1:]
+    kept: list[str] = []
+    for name in names:
+        if name == "..":
+            kept = kept[:-1]
+        elif name != ".":
+            kept.append(name)
+    return "/" + "/".join([*kept, *([""] if names and names[-1] in (".", "..") else [])])
 
 
 def resolved(host: str, port: int) -> Sequence[str]:
@@ -76,7 +135,8 @@ def is_public(address: Address) -> bool:
         return is_public(inner)
     if address.is_multicast or not address.is_global:
         return False
-    return not any(address in each for each in INNER if each.version == address.version)
+    ranges = (*INNER, *LOCAL)
+    return not any(address in each for each in ranges if each.version == address.version)
 
 
 def _inside(address: Address) -> Address | None:

@@ -24,7 +24,7 @@ from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.schema import tool
-from assistant.tools.web.addresses import Guard
+from assistant.tools.web.addresses import Guard, typed
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page, Request
@@ -324,14 +324,14 @@ def browsing_tool(browser: Browser) -> Tool:
     ) -> Plan:
         """Use a real browser, for pages that `fetch_url` cannot read; you get what is there."""
         danger = Danger.SAFE if action == "read" else Danger.DANGEROUS
+        if action == "open":
+            target = typed(target)
         subject = " ".join(filter(None, [action, target, text]))
 
         def run() -> ToolResult:
             match action:
                 case "open":
-                    from assistant.tools.web.client import checked
-
-                    seen = browser.open(checked(target if "://" in target else f"https://{target}"))
+                    seen = browser.open(target)
                 case "read":
                     seen = browser.read()
                 case "click":

@@ -7,18 +7,17 @@ the second time is looked at the second time. TLS and the Host header keep the n
 import ssl
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpcore2
 import httpx2
 
 from assistant import __version__
 from assistant.errors import ToolError
-from assistant.tools.web.addresses import Guard
+from assistant.tools.web.addresses import Guard, canonical
 
 AGENT = f"Mozilla/5.0 (compatible; assistant/{__version__})"
 FAULTS = (
@@ -167,8 +166,6 @@ def _left(deadline: float) -> float:
 
 
 REDIRECTS = 8
-LONGEST = 4_000
-"""Characters of an address."""
 READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "+xml", "+json")
 
 
@@ -204,35 +201,18 @@ class Page:
             return self.data.decode("utf-8", "replace")
 
 
-def checked(url: str) -> str:
-    """The address, if it is one of the web. Raises ToolError."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ToolError(f"{url!r} is no address: {error}") from error
-    if parts.scheme not in ("http", "https"):
-        raise ToolError(f"{url!r} is not of the web: only http and https are")
-    if not host:
-        raise ToolError(f"{url!r} names no machine")
-    if "@" in parts.netloc:
-        raise ToolError("an address with a name or password in it is not fetched")
-    if len(url) > LONGEST:
-        raise ToolError(f"the address has {len(url):,} characters; the most is {LONGEST:,}")
-    return url
-
-
-def fetched(url: str, guard: Guard, limits: Limits) -> Page:
-    """The page at an address, through its redirects, each looked at anew. Raises ToolError."""
+def fetched(url: str, guard: Guard, limits: Limits, may: Callable[[str], None]) -> Page:
+    """The page at an address, through its redirects. Raises ToolError, as `may` does for an
+    address that the owner's rules do not let it go on to."""
     with client(guard, limits.seconds) as web:
         for _ in range(REDIRECTS + 1):
-            url = checked(url)
             request = web.build_request("GET", url, headers={"accept": "text/html, */*;q=0.5"})
             response = web.send(request, stream=True)
             try:
                 if not response.has_redirect_location:
                     return _page(url, response, limits)
-                url = str(httpx2.URL(url).join(response.headers["location"]))
+                url = canonical(str(httpx2.URL(url).join(response.headers["location"])))
+                may(url)
             finally:
                 response.close()
     raise ToolError(f"the page redirects more than {REDIRECTS} times")

@@ -1,6 +1,7 @@
 """`fetch_url`: a page as clean markdown, its own words marked as such."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -8,8 +9,9 @@ from pydantic import Field
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line, visible
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
-from assistant.tools.web.addresses import Guard
+from assistant.tools.web.addresses import Guard, typed
 from assistant.tools.web.client import Page
 
 
@@ -36,8 +38,8 @@ KEPT = 8
 """Pages that are kept, to be read on."""
 
 
-def fetching_tool(guard: Guard, seconds: float, size: int) -> Tool:
-    """`fetch_url` within these seconds and bytes a page."""
+def fetching_tool(guard: Guard, seconds: float, size: int, rules: Rules | None = None) -> Tool:
+    """`fetch_url` within these seconds and bytes a page, by the owner's rules."""
     pages: OrderedDict[str, str] = OrderedDict()
 
     def fetch_url(
@@ -45,14 +47,22 @@ def fetching_tool(guard: Guard, seconds: float, size: int) -> Tool:
         offset: Annotated[int, Field(ge=0, description="The character to read on from.")] = 0,
     ) -> Plan:
         """Read a page of the web, or a text file there, as markdown."""
-        from assistant.tools.web.client import checked  # httpx2: only where the web is used
-
-        address = checked(url.strip() if "://" in url else f"https://{url.strip()}")
+        address = typed(url)
         return Plan(lambda: read(address, offset), Danger.MODERATE, (address,))
+
+    def may(address: str) -> None:
+        """Refuse a redirect to what the rules deny or ask for: it is a call of its own."""
+        plan = Plan(lambda: ToolResult(""), Danger.MODERATE, (address,))
+        if rules is not None and rules.deny("fetch_url", plan):
+            raise ToolError(DENIED)
+        if rules is not None and rules.ask("fetch_url", plan):
+            raise ToolError(
+                f"it redirects to {address}", "Call fetch_url with that: the owner is asked"
+            )
 
     def read(address: str, offset: int) -> ToolResult:
         if not offset or address not in pages:
-            pages[address] = _shown(address, guard, seconds, size)
+            pages[address] = _shown(address, guard, seconds, size, may)
             while len(pages) > KEPT:
                 pages.popitem(last=False)
         text = pages[address]
@@ -63,11 +73,13 @@ def fetching_tool(guard: Guard, seconds: float, size: int) -> Tool:
     return tool(fetch_url, restores=False, stoppable=True)
 
 
-def _shown(address: str, guard: Guard, seconds: float, size: int) -> str:
+def _shown(
+    address: str, guard: Guard, seconds: float, size: int, may: Callable[[str], None]
+) -> str:
     from assistant.tools.web.client import Limits, fetched
     from assistant.tools.web.fetch import title_and_markdown
 
-    page = fetched(address, guard, Limits(seconds, size))
+    page = fetched(address, guard, Limits(seconds, size), may)
     try:
         title, text = title_and_markdown(page)
     except (ValueError, RecursionError, MemoryError) as error:

@@ -8,8 +8,9 @@ import pytest
 
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
+from assistant.settings.tools import PolicySettings
 from assistant.tools.files.roots import Roots
-from assistant.tools.policy import ApproveAll, Decision
+from assistant.tools.policy import ApproveAll, Decision, Policy
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell, environment
 from assistant.tools.toolbox import Toolbox
@@ -191,3 +192,20 @@ def test_what_the_owner_writes_meanwhile_in_the_place_of_a_stand_in_stays(
     call("shell", command="touch ready; until [ -s SOUL.md ]; do sleep 0.05; done", timeout=20)
     writer.join()
     assert (workspace.root / "SOUL.md").read_text() == "Be kind.\n"
+
+
+def test_always_covers_what_was_shown_and_nothing_else(workspace: Workspace) -> None:
+    roots = Roots(workspace, policy=PolicySettings(ask=("shell",)))
+    shell = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
+    box = Toolbox([shell], Policy(roots.rules))
+
+    def action(**arguments: object) -> str:
+        return box.review(ToolCall("1", "shell", arguments)).action
+
+    inside = box.review(ToolCall("1", "shell", {"command": "touch x"}))
+    assert inside.action == "ask"
+    box.settle(inside, Decision("always"))
+    assert action(command="touch x") == "run"
+    assert action(command="touch x", outside=True) == "ask"
+    assert action(command="touch x", background=True) == "ask"
+    assert action(command="touch y") == "ask"

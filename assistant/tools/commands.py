@@ -1,0 +1,90 @@
+"""A command line as the plain commands in it, for the owner's rules. Pure.
+
+It knows the plain spellings of a command; whoever means to hide one can. A rule over commands is
+no wall (docs/security.md).
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
+"""What joins or nests shell commands."""
+ASSIGNMENT = re.compile(r"(?:^|(?<=[\s;&|(]))(\w+)=([^\s;&|()'\"`$]+)")
+BEFORE = frozenset(
+    re.findall(
+        r"\S+",
+        "time command exec builtin nohup env sudo doas nice ionice stdbuf setsid timeout xargs "
+        "watch if then elif else while until do ! { eval",
+    )
+)
+"""Words that may stand before a command."""
+SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh"])
+OPTIONS = 32
+"""Readings of a command's options that are tried."""
+DEPTH = 3
+"""Shells within shells that are looked into."""
+
+
+def plain_commands(line: str, depth: int = DEPTH) -> set[str]:
+    """Each command in a line, its words one space apart: without what stands before it
+    (`FOO=1 time git push`), the path of its program, and its program's options (`git -C x push`).
+    """
+    found: set[str] = set()
+    text = line.replace("\\\n", "")
+    for name, value in ASSIGNMENT.findall(text):
+        for spelled in (rf"\$\{{{name}\}}", rf"\${name}\b"):
+            text = re.sub(spelled, value.replace("\\", r"\\"), text)
+    for part in {text, *OPERATORS.split(text)}:
+        for words in _commands(part):
+            for variant in _variants(words):
+                found.add(" ".join(variant))
+                if variant[0] in SHELLS and depth:
+                    for inner in variant[1:]:
+                        found |= plain_commands(inner, depth - 1) if " " in inner else set()
+                if variant[0] == "eval" and depth:
+                    found |= plain_commands(" ".join(variant[1:]), depth - 1)
+    return found
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The words of each command between operators that are not quoted."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n`")
+    lexer.whitespace, lexer.commenters = " \t\r", ""
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if word[0] in ";&|()<>\n`":
+                yield words
+                words = []
+            else:
+                words.append(word)
+    except ValueError:  # a quotation mark that nothing closes
+        words = text.split()
+    yield words
+
+
+def _variants(words: list[str]) -> Iterator[list[str]]:
+    """The words from where a command may begin, with and without its program's options."""
+    at = 0
+    while at < len(words) and re.match(r"\w+=", words[at]):
+        at += 1
+    starts = [at]
+    if at < len(words) and words[at].rpartition("/")[2] in BEFORE:
+        starts += range(at + 1, len(words))
+    for start in starts:
+        program, rest = (
+            [word.rpartition("/")[2] for word in words[start : start + 1]],
+            words[start + 1 :],
+        )
+        if not program:
+            continue
+        yield [*program, *rest]
+        waiting = [rest]
+        while waiting:
+            rest = waiting.pop()
+            if rest and rest[0].startswith("-"):
+                for left in (rest[1:], rest[2:]):
+                    yield [*program, *left]
+                    if len(rest) - len(left) <= len(rest) and len(waiting) < 8:
+                        waiting.append(left)
