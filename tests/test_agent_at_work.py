@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from assistant.messages import Reply, ToolCall, Usage
-from assistant.model.xml.form import render_call
+from assistant.model.text_tools import render_call
 from assistant.session import ids, transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.history.turns import group, unanswered

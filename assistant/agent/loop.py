@@ -28,7 +28,7 @@ from assistant.events import (
     ToolStarted,
 )
 from assistant.messages import ToolCall
-from assistant.model.provider.stream.ending import MALFORMED, UNKNOWN
+from assistant.model.provider.stream import MALFORMED, UNKNOWN
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,

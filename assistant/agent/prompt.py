@@ -20,7 +20,7 @@ from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import ChatModel, ToolSpec
 from assistant.model.provider.outgoing import wire_tool
 from assistant.model.select import in_prompt
-from assistant.model.xml.form import describe
+from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
 from assistant.session.history.turns import shown_attachment
 from assistant.tools.shell.command import interpreter

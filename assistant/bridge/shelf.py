@@ -1,4 +1,4 @@
-"""Which files of a workspace another program may see, and what they say.
+"""Which files of a workspace another program may see, and under whose name it writes.
 
 A workspace that the owner does not trust shows nothing, as in a chat; what the owner's rules deny
 to a model's tools is denied here, and secrets are shown as their stand-ins.
@@ -14,6 +14,7 @@ from assistant import config
 from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Passage
 from assistant.memory.text.identity import spelled_as
+from assistant.quoting import one_line
 from assistant.workspace import trust
 from assistant.workspace.folder import ALWAYS_FILES, Workspace, read_text
 
@@ -25,6 +26,10 @@ READING, RECALLING = "read_file", "recall"
 """The tools of a chat whose rules hold here."""
 SCHEME = "memory://"
 """How the URI of a file begins; what follows is its name."""
+QUERY_LENGTH = 20_000
+"""Characters of a question; no model of meaning reads so many."""
+NAME_LENGTH = 40
+"""Characters of a program's name that are kept."""
 _PLACE = re.compile(
     r"(?P<name>.*?)(?::(?P<first>\d{1,9})(?P<range>-(?P<last>\d{1,9})?)?)?", re.DOTALL
 )
@@ -128,3 +133,9 @@ def lines_of(place: str) -> tuple[str, int, int | None]:
     first = int(found["first"] or 1)
     last = found["last"] if found["range"] else found["first"]
     return found["name"], first, int(last) if last else None
+
+
+def label(name: str) -> str:
+    """The name that a program gives itself, as one short word that passes for nothing else."""
+    word = re.sub(r"[^\w.@+-]+", "-", one_line(name[: 4 * NAME_LENGTH])).strip("-.")
+    return word[:NAME_LENGTH] or "unnamed"

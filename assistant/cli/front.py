@@ -83,7 +83,8 @@ def _respond(event: str, options: dict[str, str]) -> None:
 
 def _is_served(options: dict[str, str]) -> bool:
     """Serve memory until the client goes; False if it cannot be, which the tree will tell."""
-    from assistant.bridge.mcp.beginning import serve_memory
+    from assistant.bridge.mcp_server import serve
+    from assistant.bridge.mcp_wire import Terms
     from assistant.errors import WorkspaceError
     from assistant.workspace.folder import find
 
@@ -93,13 +94,8 @@ def _is_served(options: dict[str, str]) -> bool:
         place = find(_place(options))
     except WorkspaceError:
         return False
-    serve_memory(
-        place,
-        options.get("--as", ""),
-        trusted="--trust" in options,
-        read_only="--read-only" in options,
-        no_daemon="--no-daemon" in options,
-    )
+    terms = Terms(options.get("--as", ""), "--trust" in options, "--read-only" in options)
+    serve(place, terms, no_daemon="--no-daemon" in options)
     return True
 
 

@@ -4,7 +4,7 @@ from assistant.model.base import ChatModel
 from assistant.model.offline.responder import OfflineModel
 from assistant.model.profiles import ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.model.xml.tools import AutoTools, XmlTools
+from assistant.model.text_tools import AutoTools, XmlTools
 from assistant.settings.answering import ModelSettings, ProfileSettings
 from assistant.settings.tree import Settings
 

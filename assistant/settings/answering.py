@@ -29,9 +29,10 @@ class ModelSettings(Table):
     thinking: bool | None = None
     """Turn thinking on or off. Unset: as its provider has it."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """How long the connection may be silent."""
-    first_token_seconds: float = Field(default=300.0, gt=0)
-    """How long to wait for the first word, whatever else the connection carries."""
+    """How long the connection may be silent once the answer has begun."""
+    first_token_seconds: float | None = Field(default=None, gt=0)
+    """How long to wait for the first word. Unset: 300, and for a model on this machine no limit but
+    `answer_seconds`, since a CPU may read a prompt for minutes."""
     answer_seconds: float = Field(default=1800.0, gt=0)
     """How long one answer may take in all."""
     retry_seconds: float = Field(default=120.0, ge=0)

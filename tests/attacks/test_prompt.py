@@ -10,7 +10,7 @@ from assistant.memory.base import Fact
 from assistant.memory.local.memory import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
-from assistant.model.xml.tools import XmlTools
+from assistant.model.text_tools import XmlTools
 from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, SPLIT, Attack, Split, names_a_file
 from tests.attacks.conftest import Opened

@@ -92,7 +92,8 @@ class Provider:
 
     Requests take the script's steps in order, then `respond` answers. With `window`, a request
     estimated over that many tokens is refused as OpenAI refuses it, and takes no step.
-    `requests` holds what came in, `hang_ups` counts the streams the client did not wait for.
+    `requests` holds what came in, `visits` each request line whatever it asks, `hang_ups` counts
+    the streams the client did not wait for.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Provider:
         window: int | None = None,
     ) -> None:
         self.requests: list[Received] = []
+        self.visits: list[str] = []
         self.hang_ups = 0
         self.closing = threading.Event()
         self._steps = deque(steps)
@@ -179,6 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
     started = False
 
     def do_POST(self) -> None:
+        self.server.provider.visits.append(self.requestline)
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.partition("?")[0]
@@ -196,6 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(Raw(tuple(encode(reply)), content_type=kind))
 
     def do_GET(self) -> None:
+        self.server.provider.visits.append(self.requestline)
         self._send(fails(404, f"no {self.path} here"))
 
     def _send(self, raw: Raw) -> None:

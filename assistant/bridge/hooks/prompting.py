@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assistant.agent.passages import FRAMING, entries
-from assistant.bridge.guests import QUERY_LENGTH
-from assistant.bridge.shelf import Shelf
+from assistant.bridge.shelf import QUERY_LENGTH, Shelf
 from assistant.memory.base import Query
 from assistant.memory.door import open_memory
 from assistant.workspace.folder import Workspace

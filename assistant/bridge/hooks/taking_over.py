@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from assistant.agent import afterwards
-from assistant.bridge.guests import label
 from assistant.bridge.hooks.events import Event, Happened
 from assistant.bridge.hooks.transcripts import objects, said
+from assistant.bridge.shelf import label
 from assistant.secrets.current import redactor
 from assistant.session.adopting import Adopted, Said, adopt
 from assistant.workspace import trust

@@ -160,13 +160,8 @@ def mcp(
     """Serve memory to another program over MCP, on standard input and output."""
     if trust and read_only:
         raise UsageError("--trust and --read-only are opposites", "Give one of them")
-    from assistant.bridge.mcp.beginning import serve_memory  # behind `--help`
+    from assistant.bridge.mcp_server import serve  # behind `--help`
+    from assistant.bridge.mcp_wire import Terms
 
     options: Globals = context.obj
-    serve_memory(
-        options.place(),
-        name or "",
-        trusted=trust,
-        read_only=read_only,
-        no_daemon=options.no_daemon,
-    )
+    serve(options.place(), Terms(name or "", trust, read_only), no_daemon=options.no_daemon)

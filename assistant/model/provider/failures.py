@@ -11,12 +11,14 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
+from assistant.display import shortened
 from assistant.errors import ModelError, ModelFailure
-from assistant.model.provider.http.told import Told
-from assistant.model.provider.wording import CHOOSE, Endpoint, cure, detail_of, message
+from assistant.model.provider.bodies import StreamedError
 
 OVERFLOW = re.compile(
     r"prompt is too long|request_too_large|exceed(s|ed)? (the )?(model'?s? )?(maximum )?context"
@@ -51,38 +53,149 @@ NO_PICTURES = re.compile(
     re.IGNORECASE,
 )
 """The same of a model that sees no pictures."""
+UNKNOWN_PROVIDER = "LLM Provider NOT provided"
+"""litellm's words for a name whose provider it cannot tell."""
+CHOOSE = "choose another model with `assistant config set model.name …`"
+DETAIL_LENGTH = 200
+
+MESSAGES = {
+    ModelFailure.AUTH: (
+        "{model} did not accept the key{status}: {detail}",
+        "Check {key} in the environment, or " + CHOOSE,
+    ),
+    ModelFailure.BILLING: (
+        "{model} wants to be paid first{status}: {detail}",
+        f"Check the account at the provider, or {CHOOSE}",
+    ),
+    ModelFailure.RATE_LIMIT: (
+        "{model} gets too many requests{status}: {detail}",
+        "Wait a moment and try again",
+    ),
+    ModelFailure.OVERFLOW: (
+        "the conversation is too long for {model}: {detail}",
+        "Use /compact, or start a new session",
+    ),
+    ModelFailure.NOT_FOUND: ("there is no model {model}{where}: {detail}", CHOOSE.capitalize()),
+    ModelFailure.CONNECTION: (
+        "{model} cannot be reached{where}: {detail}",
+        "Check the network, and `model.api_base` in `assistant config show`",
+    ),
+    ModelFailure.TIMEOUT: (
+        "{model} did not answer in time{where}",
+        "Try again, or raise it: `assistant config set model.timeout_seconds …`",
+    ),
+    ModelFailure.PROTOCOL: (
+        "{model} sent an answer that cannot be read: {detail}",
+        f"If it happens again, {CHOOSE}",
+    ),
+    ModelFailure.BAD_REQUEST: (
+        "{model} refused the request{status}: {detail}",
+        f"If it happens again, {CHOOSE}",
+    ),
+    ModelFailure.SERVER: ("{model} failed{status}: {detail}", f"Try again later, or {CHOOSE}"),
+}
+"""What the owner is told of each failure: one line, and its cure."""
+HAVE_RETRY_AFTER = frozenset({ModelFailure.RATE_LIMIT, ModelFailure.SERVER, ModelFailure.TIMEOUT})
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model is reached. `key_name` is the environment variable of its key, if any."""
+
+    model: str
+    api_base: str | None = None
+    key_name: str = ""
+
+    @property
+    def is_ollama(self) -> bool:
+        """Served by Ollama, which has its own ways to fail and be helped."""
+        return self.model.startswith(("ollama/", "ollama_chat/"))
+
+    @property
+    def is_local(self) -> bool:
+        """Served by this machine."""
+        if self.api_base is None:
+            return self.is_ollama
+        return urlsplit(self.api_base).hostname in ("localhost", "127.0.0.1", "::1")
+
+    def failed(
+        self,
+        kind: ModelFailure,
+        detail: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        unserved: bool = False,
+    ) -> ModelError:
+        """The error for a failure of this kind, worded as MESSAGES has it."""
+        message, cure = MESSAGES[kind]
+        if kind is ModelFailure.NOT_FOUND and UNKNOWN_PROVIDER in detail:
+            message = "{model!r} names no provider that is known"
+            cure = "Name it as provider/model: `assistant config set model.name ollama_chat/qwen3`"
+        elif kind is ModelFailure.NOT_FOUND and self.is_ollama:
+            cure = f"Fetch it with `ollama pull {self.model.partition('/')[2]}`"
+        elif kind is ModelFailure.CONNECTION and self.is_ollama:
+            cure = "Is Ollama running? Start it with `ollama serve`"
+        elif kind is ModelFailure.RATE_LIMIT and retry_after:
+            cure = f"Try again in {retry_after:.0f} s"
+        values = {
+            "model": self.model,
+            "detail": detail,
+            "status": f" ({status})" if status else "",
+            "where": f" at {self.api_base}" if self.api_base else "",
+        }
+        return ModelError(
+            message.format(**values),
+            cure.replace("{key}", self.key_name or "the provider's key"),
+            kind=kind,
+            retry_after=retry_after,
+            unserved=unserved,
+        )
+
+
+class RedirectedError(Exception):
+    """A provider redirects to `location`. It is not followed: the prompt and the key would go
+    where the owner never sent them."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(f"redirected to {location}")
+        self.location = location
 
 
 def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
-    """The failure as the rest of the program knows it, with one line and its cure."""
+    """Return the failure as the rest of the program knows it."""
     chain = tuple(_chain(error))
-    text = " ".join(str(link) for link in chain)
-    status = _status(chain)
-    kind = _kind(chain, status, text)
-    wish = retry_after(_headers(chain)) if kind in RETRY_NAMED else None
-    detail = detail_of(str(getattr(error, "original_exception", None) or error))
-    return ModelError(
-        message(kind, endpoint, status, chain, detail),
-        cure(kind, endpoint, wish, detail),
-        kind=kind,
-        retry_after=wish,
-        unserved=any(isinstance(link, ConnectionRefusedError) for link in chain)
-        and endpoint.is_here,
+    redirect = next((link for link in chain if isinstance(link, RedirectedError)), None)
+    if redirect is not None:
+        return ModelError(
+            f"{endpoint.model} answers with a redirect to {redirect.location}, and redirects are "
+            "not followed",
+            "If that is its address, set it: `assistant config set model.api_base …`",
+            kind=ModelFailure.NOT_FOUND,
+        )
+    # The status nearest to the wire: litellm's own outer ones are sometimes made up.
+    codes = (getattr(link, "status_code", None) for link in reversed(chain))
+    status = next((code for code in codes if isinstance(code, int)), None)
+    kind = None
+    if not any(type(link).__name__ == "HTTPStatusError" for link in chain):
+        kind = _of_transport(chain)
+    kind = kind or _of_response(" ".join(map(str, chain)), status)
+    refused = any(isinstance(link, ConnectionRefusedError) for link in chain)
+    said = chain[-1] if kind is ModelFailure.CONNECTION else None
+    said = said or getattr(error, "original_exception", None) or error
+    return endpoint.failed(
+        kind,
+        detail_of(str(said)),
+        status=status,
+        retry_after=retry_after(_headers(chain)) if kind in HAVE_RETRY_AFTER else None,
+        unserved=refused and endpoint.is_local,
     )
 
 
-def classify_told(told: Told, endpoint: Endpoint) -> ModelError:
-    """An error that came in the middle of an answer, as if it had come at its start."""
-    detail = detail_of(told.message)
-    kind = _by_words(told.message, told.status) or _by_status(told.status)
-    return ModelError(
-        message(kind, endpoint, told.status, (), detail),
-        cure(kind, endpoint, None, detail),
-        kind=kind,
-    )
-
-
-RETRY_NAMED = frozenset({ModelFailure.RATE_LIMIT, ModelFailure.SERVER, ModelFailure.TIMEOUT})
+def classify_streamed(error: StreamedError, endpoint: Endpoint) -> ModelError:
+    """Return an error from the middle of an answer as if it had come at its start."""
+    kind = _of_response(error.message, error.status)
+    return endpoint.failed(kind, detail_of(error.message), status=error.status)
 
 
 def missing_key(endpoint: Endpoint) -> ModelError:
@@ -94,25 +207,8 @@ def missing_key(endpoint: Endpoint) -> ModelError:
     )
 
 
-def broke_off(endpoint: Endpoint) -> ModelError:
-    """The stream ended before the first word of the reply, and without a finish."""
-    return ModelError(
-        f"{endpoint.model} broke off before the first word of its answer",
-        cure(ModelFailure.CONNECTION, endpoint, None, ""),
-        kind=ModelFailure.CONNECTION,
-    )
-
-
-def silent(endpoint: Endpoint) -> ModelError:
-    """What came was no stream that could be read."""
-    return ModelError(
-        f"{endpoint.model} sent an answer that cannot be read: it is no stream",
-        f"Check that {endpoint.api_base or 'the provider'} speaks this model's format",
-        kind=ModelFailure.PROTOCOL,
-    )
-
-
 LIMITS = {
+    "silence": ("fell silent in the middle of its answer", "model.timeout_seconds"),
     "first_token": ("did not begin to answer in time", "model.first_token_seconds"),
     "answer": ("did not come to the end of its answer in time", "model.answer_seconds"),
 }
@@ -122,11 +218,10 @@ LIMITS = {
 def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
     """The answer ran into a limit of `Watch` and was ended there."""
     if limit not in LIMITS:
-        said = f"{endpoint.model} sent an answer that cannot be read: too much without a word"
-        return ModelError(said, f"If it happens again, {CHOOSE}", kind=ModelFailure.PROTOCOL)
-    said, setting = LIMITS[limit]
+        return endpoint.failed(ModelFailure.PROTOCOL, "too much without a word")
+    text, setting = LIMITS[limit]
     return ModelError(
-        f"{endpoint.model} {said}",
+        f"{endpoint.model} {text}",
         f"Try again, or raise it: `assistant config set {setting} …`",
         kind=ModelFailure.TIMEOUT,
     )
@@ -147,6 +242,20 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (then - datetime.now(UTC)).total_seconds())
 
 
+def detail_of(text: str) -> str:
+    """The provider's own words in one line, without litellm's wrapping."""
+    if quoted := re.search(r'"(?:message|error)":\s*("(?:[^"\\]|\\.)*")', text):
+        try:
+            text = str(json.loads(quoted[1]))
+        except json.JSONDecodeError:
+            text = quoted[1].strip('"')
+    text = re.sub(
+        r"^(?:[\w.]+(?:Error|Timeout): )+|^\[Errno -?\d+\] |\b\w+Exception(?: \w+)? - ", "", text
+    )
+    lines = text.strip().splitlines() or ["no reason given"]
+    return shortened(re.sub(r"\s+", " ", lines[0]).rstrip(". "), DETAIL_LENGTH)
+
+
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """The exception and what it was made from, outermost first."""
     seen: set[int] = set()
@@ -157,33 +266,30 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = inner or error.__cause__ or error.__context__
 
 
-def _status(chain: Sequence[BaseException]) -> int | None:
-    """The HTTP status nearest to the wire: litellm's own outer ones are sometimes made up."""
-    for link in reversed(chain):
-        status = getattr(link, "status_code", None)
-        if isinstance(status, int):
-            return status
-    return None
-
-
 def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
     for link in chain:
-        found = getattr(link, "litellm_response_headers", None)
-        found = found or getattr(getattr(link, "response", None), "headers", None)
-        if found:
-            return dict(found)
+        headers = getattr(link, "litellm_response_headers", None)
+        headers = headers or getattr(getattr(link, "response", None), "headers", None)
+        if headers:
+            return dict(headers)
     return {}
 
 
-def _kind(chain: Sequence[BaseException], status: int | None, text: str) -> ModelFailure:
-    if not any(type(link).__name__ == "HTTPStatusError" for link in chain):
-        transport = _transport(chain)
-        if transport is not None:
-            return transport
-    return _by_words(text, status) or _by_status(status)
+def _of_transport(chain: Sequence[BaseException]) -> ModelFailure | None:
+    if any(isinstance(link, TimeoutError) for link in chain):
+        return ModelFailure.TIMEOUT
+    broken = (ConnectionError, socket.gaierror, ssl.SSLError)
+    if any(
+        isinstance(link, broken) or type(link).__name__ == "RemoteProtocolError" for link in chain
+    ):
+        return ModelFailure.CONNECTION
+    if isinstance(chain[-1], KeyError | json.JSONDecodeError | UnicodeDecodeError):
+        return ModelFailure.PROTOCOL
+    return None
 
 
-def _by_words(text: str, status: int | None) -> ModelFailure | None:
+def _of_response(text: str, status: int | None) -> ModelFailure:
+    """The failure by the provider's words, else by the status."""
     if UNKNOWN_MODEL.search(text) and status in (400, 404, None):
         return ModelFailure.NOT_FOUND
     if MISSING_KEY.search(text):
@@ -192,23 +298,6 @@ def _by_words(text: str, status: int | None) -> ModelFailure | None:
         return ModelFailure.BILLING
     if OVERFLOW.search(text) and status in (400, 413, 422, 429, 500, None):
         return ModelFailure.OVERFLOW
-    return None
-
-
-def _transport(chain: Sequence[BaseException]) -> ModelFailure | None:
-    if any(isinstance(link, TimeoutError) for link in chain):
-        return ModelFailure.TIMEOUT
-    broken = (ConnectionError, socket.gaierror, ssl.SSLError)
-    if any(isinstance(link, broken) for link in chain) or "RemoteProtocolError" in (
-        type(link).__name__ for link in chain
-    ):
-        return ModelFailure.CONNECTION
-    if isinstance(chain[-1], KeyError | json.JSONDecodeError | UnicodeDecodeError):
-        return ModelFailure.PROTOCOL
-    return None
-
-
-def _by_status(status: int | None) -> ModelFailure:
     match status:
         case 401 | 403:
             return ModelFailure.AUTH

@@ -52,7 +52,7 @@ def preload() -> Any:
 def _set_up(litellm: Any) -> None:
     import httpx
 
-    from assistant.model.provider.http.transport import WatchedTransport
+    from assistant.model.provider.transport import WatchedTransport
 
     if "LITELLM_LOG" not in os.environ:
         logging.getLogger("LiteLLM").disabled = True
@@ -64,7 +64,7 @@ def _set_up(litellm: Any) -> None:
     secure = importlib.import_module("litellm.llms.custom_httpx.http_handler")
     transport = WatchedTransport(secure.get_ssl_configuration())
     litellm.sync_transport = transport
-    litellm.client_session = httpx.Client(transport=transport, follow_redirects=True)
+    litellm.client_session = httpx.Client(transport=transport)
 
 
 @contextlib.contextmanager

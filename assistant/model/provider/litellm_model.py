@@ -1,43 +1,45 @@
 """Any language model that litellm knows, as a `ChatModel`."""
 
 import contextlib
+import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Usage
-from assistant.model.base import Piece, ToolSpec
-from assistant.model.provider.effort import thinking_parameters
+from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
 from assistant.model.provider.failures import (
+    CHOOSE,
     NO_PICTURES,
-    broke_off,
+    Endpoint,
     classify,
-    classify_told,
+    classify_streamed,
     cut_off,
-    silent,
+    missing_key,
 )
-from assistant.model.provider.http.watch import Limits, Watch
-from assistant.model.provider.keys import Keys
-from assistant.model.provider.known import Known
 from assistant.model.provider.litellm_library import preload
 from assistant.model.provider.outgoing import (
     Style,
     Thoughts,
     lacks_signed,
+    thinking_parameters,
     wire_messages,
     wire_tool,
 )
-from assistant.model.provider.stream.assembly import Assembly
-from assistant.model.provider.stream.chunks import Finish, close, delta_of, tapped
-from assistant.model.provider.wording import CHOOSE, Endpoint
+from assistant.model.provider.stream import Assembly, Finish, close, delta_of, tapped
 from assistant.settings.answering import ModelSettings
+
+if TYPE_CHECKING:
+    from assistant.model.provider.transport import Watch
 
 Json = dict[str, Any]
 
 OLLAMA = "ollama/"
 """litellm drops tools of a model so named when it streams; of `ollama_chat/` it does not."""
+FIRST_TOKEN_SECONDS = 300.0
+"""How long to wait for the first word of a model elsewhere, if nothing is set."""
 THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
 """Models that think between their calls, and want to be shown again what they thought."""
 WANTS_THOUGHTS = re.compile(
@@ -65,30 +67,105 @@ class LitellmModel:
     def __init__(self, settings: ModelSettings, *, api_key_env: str | None = None) -> None:
         name = settings.name or ""
         self.name = f"ollama_chat/{name.removeprefix(OLLAMA)}" if name.startswith(OLLAMA) else name
-        self._known = Known(self.name, settings)
         self._settings = settings
         self._api_key_env = api_key_env
         self._thoughts: Thoughts = "if any" if THINKERS.search(self.name) else "never"
         self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
-        self._limits = Limits(
-            settings.timeout_seconds, settings.first_token_seconds, settings.answer_seconds
-        )
 
-    @property
+    # What is known of it before it is asked: by the settings, litellm, or Ollama
+
+    @cached_property
+    def _provider(self) -> str:
+        """litellm's name for the provider. Raises ModelError."""
+        try:
+            provider: str = preload().get_llm_provider(self.name)[1]
+        except Exception as error:  # it raises a bare Exception for a name it does not know
+            raise classify(error, Endpoint(self.name, self._settings.api_base)) from error
+        return provider
+
+    @cached_property
+    def _facts(self) -> Mapping[str, Any]:
+        """What litellm knows of the model; for Ollama it asks the server."""
+        try:
+            facts: Mapping[str, Any] = preload().get_model_info(
+                self.name, api_base=self._settings.api_base
+            )
+        except Exception:  # it raises a bare Exception for a model it does not know
+            return {}
+        return facts
+
+    @cached_property
+    def _endpoint(self) -> Endpoint:
+        return Endpoint(self.name, self._settings.api_base, self._key_variable())
+
+    @cached_property
     def context_window(self) -> int | None:
-        """Tokens the model takes: the setting, else what litellm or Ollama knows of it."""
-        return self._known.window
+        """Tokens the model takes: the setting, else what litellm or Ollama knows of it.
 
-    @property
+        Ollama serves as much as it is asked to, which is never more than the model can take, nor
+        more than UNKNOWN_WINDOW unless the setting says so.
+        """
+        if self._settings.context_window is not None:
+            return self._settings.context_window
+        known = self._facts.get("max_input_tokens") or self._facts.get("max_tokens")
+        if Endpoint(self.name).is_ollama:
+            return min(known or UNKNOWN_WINDOW, UNKNOWN_WINDOW)
+        return known
+
+    @cached_property
     def calls_tools(self) -> bool:
-        """Whether tools may be offered in the provider's own way; it may still refuse them."""
-        return self._known.calls_tools
+        """Whether tools may be offered in the provider's own way; it may still refuse them.
+
+        What litellm says of a model on Ollama is guessed from its template, and not taken.
+        """
+        takes = preload().get_supported_openai_params(self.name, self._provider) or ()
+        known = Endpoint(self.name).is_ollama or self._facts.get("supports_function_calling")
+        return "tools" in takes and known is not False
 
     @property
     def sees(self) -> bool:
-        """Whether it may be sent pictures: by the setting, litellm, or what its provider said."""
-        return self._known.sees and not self._blind
+        """Whether it may be sent pictures: by the setting, litellm, or what its provider said.
+
+        Of a model on Ollama litellm does not know, and of one that nobody knows it is hoped.
+        """
+        if self._blind or self._settings.sees is not None:
+            return bool(self._settings.sees) and not self._blind
+        facts = self._facts
+        return Endpoint(self.name).is_ollama or not facts or bool(facts.get("supports_vision"))
+
+    # The key: in a variable that is named, or where litellm looks
+
+    @property
+    def _missing_keys(self) -> list[str]:
+        """The variables that litellm would read the key from, if none is set."""
+        missing = preload().validate_environment(self.name)["missing_keys"]
+        return [name for name in reversed(missing) if name.endswith(("_API_KEY", "_API_TOKEN"))]
+
+    def _key_variable(self) -> str:
+        """The variable that holds the key, or is to hold it."""
+        if self._api_key_env:
+            return self._api_key_env
+        usual = f"{self._provider.removesuffix('_chat').upper()}_API_KEY"
+        plain = usual.replace("_", "")
+        present = (name for name in os.environ if name.replace("_", "") == plain)
+        return next(iter(self._missing_keys), None) or next(present, usual)
+
+    def _key(self) -> str | None:
+        """The key to send, or None where litellm finds it. Raises ModelError if there is none."""
+        if self._api_key_env:
+            if key := os.environ.get(self._api_key_env):
+                return key
+        else:
+            missing = self._missing_keys
+            prefixes = tuple(name.partition("_")[0] + "_" for name in missing)
+            if not missing or any(name.startswith(prefixes) for name in os.environ):
+                return None  # another variable of the provider's may do
+        if self._settings.api_base:
+            return "none"  # a local server asks for no key, but its client insists on one
+        raise missing_key(self._endpoint)
+
+    # Asking it
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
@@ -117,11 +194,11 @@ class LitellmModel:
 
         Raises ModelError if the latest message has one.
         """
-        shown = [number for number, each in enumerate(messages) if each.pictures]
+        shown = [number for number, message in enumerate(messages) if message.pictures]
         if not (shown and self.sees and NO_PICTURES.search(error.message)):
             return False
         self._blind = True
-        if any(each.role == "user" for each in messages[shown[-1] + 1 :]):
+        if any(message.role == "user" for message in messages[shown[-1] + 1 :]):
             return True
         raise ModelError(
             f"{self.name} sees no pictures", CHOOSE[0].upper() + CHOOSE[1:], kind=error.kind
@@ -130,44 +207,61 @@ class LitellmModel:
     def _stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
     ) -> Generator[Piece, None, None]:
+        from assistant.model.provider.transport import Limits, Watch  # imports httpx
+
+        settings = self._settings
+        first = settings.first_token_seconds
+        if first is None and not self._endpoint.is_local:
+            first = FIRST_TOKEN_SECONDS
         request = self._request(messages, tools)
         ids = (call.id for message in messages for call in message.tool_calls)
         made = Assembly([tool.name for tool in tools], ids, unopened=self._unopened)
         finish = Finish()
         usage: Any = None
         with (
-            Watch(self._limits) as watch,
+            Watch(Limits(settings.timeout_seconds, first, settings.answer_seconds)) as watch,
             contextlib.closing(self._chunks(request, watch, finish)) as chunks,
         ):
             for chunk in chunks:
                 usage = getattr(chunk, "usage", None) or usage
                 delta = delta_of(chunk)
                 if delta.size:
-                    watch.spoke()
+                    watch.word()
                 yield from made.add(delta)
                 if made.too_long:
                     break
         yield from made.finish()
         if made.wordless and finish.reason is None:
-            raise self._said_nothing(made, watch)
+            if made.too_long:
+                raise cut_off(self._endpoint, "unread")
+            if watch.foreign:
+                raise ModelError(
+                    f"{self.name} sent an answer that cannot be read: it is no stream",
+                    f"Check that {settings.api_base or 'the provider'} speaks this model's format",
+                    kind=ModelFailure.PROTOCOL,
+                )
+            raise ModelError(
+                f"{self.name} broke off before the first word of its answer",
+                self._endpoint.failed(ModelFailure.CONNECTION, "").cure,
+                kind=ModelFailure.CONNECTION,
+            )
         self._unopened = made.unopened
         yield made.reply(finish.reason, self._usage(usage))
 
-    def _said_nothing(self, made: Assembly, watch: Watch) -> ModelError:
-        """Why an answer ended without a word and without an end."""
-        if made.too_long:
-            return cut_off(self._endpoint, "unread")
-        return silent(self._endpoint) if watch.foreign else broke_off(self._endpoint)
-
-    def _chunks(self, request: Json, watch: Watch, finish: Finish) -> Generator[Any, None, None]:
+    def _chunks(self, request: Json, watch: "Watch", finish: Finish) -> Generator[Any, None, None]:
         """The chunks of the response, each read under the watch. Raises ModelError."""
         response: Any = None
         try:
             with watch.over_requests():
                 response = tapped(preload().completion(**request), finish)
-            while (chunk := _next(response, watch)) is not None:
+            while True:
+                with watch.over_requests():  # some adapters send the request only now
+                    chunk = next(response, None)
+                if chunk is None:
+                    break
                 yield chunk
-            finish.settle(response)
+            if finish.reason is None:  # nothing could be overheard
+                finish.reason = getattr(response, "received_finish_reason", None)
             if watch.overheard:
                 finish.reason = watch.finish
             if finish.reason is None and (error := self._ended_by(watch)):
@@ -179,79 +273,63 @@ class LitellmModel:
         finally:
             close(response)
 
-    def _ended_by(self, watch: Watch) -> ModelError | None:
+    def _ended_by(self, watch: "Watch") -> ModelError | None:
         """Why the answer ended in its middle, where that is known: a limit, the provider's word."""
-        if watch.passed:
-            return cut_off(self._endpoint, watch.passed)
-        told = watch.told()
-        return classify_told(told, self._endpoint) if told else None
-
-    @cached_property
-    def _endpoint(self) -> Endpoint:
-        return Endpoint(self.name, self._settings.api_base, self._keys.variable)
-
-    @property
-    def _keys(self) -> Keys:
-        return Keys(self.name, self._known.provider, self._api_key_env)
+        if watch.exceeded:
+            return cut_off(self._endpoint, watch.exceeded)
+        return classify_streamed(watch.error, self._endpoint) if watch.error else None
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Json:
-        style = self._style()
+        settings = self._settings
+        claude = self._provider == "anthropic" or "claude" in self.name
+        style = Style(
+            marks=claude,
+            signs=claude,
+            thoughts=self._thoughts,
+            own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
+            sees=self.sees,
+        )
         request: Json = {
             "model": self.name,
-            "custom_llm_provider": self._known.provider,
+            "custom_llm_provider": self._provider,
             "messages": wire_messages(messages, style),
             "stream": True,
             "stream_options": {"include_usage": True},
-            "timeout": self._settings.timeout_seconds,
+            "timeout": settings.timeout_seconds,
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            "api_key": self._keys.key(self._endpoint),
+            "api_key": self._key(),
         }
         if tools:
             request["tools"] = [wire_tool(spec) for spec in tools]
             request["_skip_mcp_handler"] = True  # else it imports mcp to see if they are: 0.6 s
-        if self._settings.api_base:
-            request["api_base"] = self._settings.api_base
-        if self._settings.max_output_tokens:
-            request["max_tokens"] = self._settings.max_output_tokens
-        if self._known.on_ollama:
+        if settings.api_base:
+            request["api_base"] = settings.api_base
+        if settings.max_output_tokens:
+            request["max_tokens"] = settings.max_output_tokens
+        if self._endpoint.is_ollama:
             request["num_ctx"] = self.context_window
         if not (style.signs and lacks_signed(messages)):
-            request |= self._thinking()
+            thinking = thinking_parameters(settings, self._provider)
+            most = self._facts.get("max_output_tokens") if thinking else None
+            if most and self._provider == "anthropic" and not settings.max_output_tokens:
+                thinking["max_tokens"] = most  # litellm would leave the answer little room
+            request |= thinking
         return request
 
-    def _thinking(self) -> Json:
-        """How much to think; with room for the answer, where litellm would leave little."""
-        told = thinking_parameters(self._settings, self._known.provider)
-        most = self._known.facts.get("max_output_tokens") if told else None
-        if most and self._known.provider == "anthropic" and not self._settings.max_output_tokens:
-            told["max_tokens"] = most
-        return told
-
-    def _style(self) -> Style:
-        claude = self._known.provider == "anthropic" or "claude" in self.name
-        return Style(
-            marks=claude,
-            signs=claude,
-            thoughts=self._thoughts,
-            own_ids=self._known.provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
-            sees=self.sees,
-        )
-
     def _usage(self, usage: Any) -> Usage:
+        """What the answer took, and cost in dollars; None where nobody knows the price."""
         if usage is None:
             return Usage()
         details = getattr(usage, "prompt_tokens_details", None)
+        cost = getattr(usage, "cost", None)
+        if cost is None:
+            with contextlib.suppress(Exception):  # a bare one where litellm knows no price
+                cost = sum(preload().cost_per_token(model=self.name, usage_object=usage))
         return Usage(
             usage.prompt_tokens or 0,
             usage.completion_tokens or 0,
             getattr(details, "cached_tokens", None) or 0,
-            self._known.cost(usage),
+            None if cost is None else float(cost),
         )
-
-
-def _next(response: Any, watch: Watch) -> Any:
-    """The next chunk; None at the end. Some adapters send the request only now."""
-    with watch.over_requests():
-        return next(response, None)

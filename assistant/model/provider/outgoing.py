@@ -1,4 +1,4 @@
-"""Messages and tools as a request holds them: OpenAI's form, which litellm takes. Pure."""
+"""Messages, tools and effort as a request holds them: OpenAI's form, which litellm takes. Pure."""
 
 import base64
 import hashlib
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Literal
 
-from assistant.messages import Message, Picture, ToolCall
+from assistant.messages import Message, ToolCall
 from assistant.model.base import ToolSpec
+from assistant.settings.answering import ModelSettings
 
 Json = dict[str, Any]
 
@@ -21,6 +22,15 @@ PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 UNSEEN = "[Of the pictures named above {} cannot be shown to you: say so if it matters.]"
 UNTHOUGHT = " "
 """Stands for reasoning that a provider demands and that there is none of."""
+
+USUAL_EFFORT = "medium"
+"""The effort of a model that is told to think and not how much: OpenAI's own default."""
+BY_SWITCH = ("deepseek", "moonshot", "zai", "volcengine")
+"""Their requests turn thinking on and off by `thinking.type`."""
+SERVERS = ("hosted_vllm", "lm_studio", "llamafile")
+"""vLLM, llama.cpp and their like: their chat templates know a switch."""
+BY_EFFORT = re.compile(r"(?:.*/)?(?:gpt-|o\d)")
+"""OpenAI's models, also behind a proxy: they have an effort and no switch."""
 
 Thoughts = Literal["never", "if any", "always"]
 
@@ -47,26 +57,30 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     sent = [message for message in messages if not _says_nothing(message)]
     if not style.marks:
         sent = one_system_message(sent)
-    marked = [number for number, each in enumerate(sent) if each.cache][-MOST_MARKS:]
+    marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
     thoughtful = _thoughtful(sent, style.thoughts)
-    running = max((n for n, each in enumerate(sent) if each.role == "user"), default=0)
-    return [
-        _message(message, style)
-        | (_thought(message) if number in thoughtful else {})
-        | (_signed(message) if style.signs and number > running else {})
-        | (_mark(message, style) if number in marked and style.marks else {})
-        for number, message in enumerate(sent)
-    ]
+    running = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
+    wire = []
+    for number, message in enumerate(sent):
+        made = _message(message, style)
+        if number in thoughtful:
+            made["reasoning_content"] = message.reasoning or UNTHOUGHT
+        if style.signs and number > running and message.signed:
+            made["thinking_blocks"] = [dict(block) for block in message.signed]
+        if number in marked and style.marks:
+            made |= _mark(message, style)
+        wire.append(made)
+    return wire
 
 
 def _thoughtful(sent: Sequence[Message], thoughts: Thoughts) -> set[int]:
     """Which of the messages show what was thought: calls, and the answers that came of them."""
-    told = [number for number, each in enumerate(sent) if each.role == "assistant"]
+    own = [number for number, message in enumerate(sent) if message.role == "assistant"]
     if thoughts == "always":
-        return set(told)
-    if thoughts == "never" or not any(sent[number].reasoning for number in told):
+        return set(own)
+    if thoughts == "never" or not any(sent[number].reasoning for number in own):
         return set()
-    return {n for n in told if sent[n].tool_calls or (n and sent[n - 1].role == "tool")}
+    return {n for n in own if sent[n].tool_calls or (n and sent[n - 1].role == "tool")}
 
 
 def lacks_signed(messages: Sequence[Message]) -> bool:
@@ -115,12 +129,11 @@ def _content(message: Message, style: Style) -> str | list[Json]:
     shown = [each for each in message.pictures if each.data and style.sees]
     missing = len(message.pictures) - len(shown)
     text = f"{message.content}\n{UNSEEN.format(missing)}" if missing else message.content
-    return [*map(_picture, shown), {"type": "text", "text": text}] if shown else text
-
-
-def _picture(picture: Picture) -> Json:
-    data = base64.b64encode(picture.data).decode()
-    return {"type": "image_url", "image_url": {"url": f"data:{picture.media};base64,{data}"}}
+    if not shown:
+        return text
+    urls = (f"data:{each.media};base64,{base64.b64encode(each.data).decode()}" for each in shown)
+    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return [*pictures, {"type": "text", "text": text}]
 
 
 def _call(call: ToolCall, style: Style) -> Json:
@@ -136,14 +149,6 @@ def _id(identity: str, style: Style) -> str:
     return f"call_{hashlib.sha256(identity.encode()).hexdigest()[:24]}"
 
 
-def _thought(message: Message) -> Json:
-    return {"reasoning_content": message.reasoning or UNTHOUGHT}
-
-
-def _signed(message: Message) -> Json:
-    return {"thinking_blocks": [dict(block) for block in message.signed]} if message.signed else {}
-
-
 def _mark(message: Message, style: Style) -> Json:
     control = {"cache_control": {"type": "ephemeral"}}
     if message.role == "tool" or not message.content.strip():
@@ -151,3 +156,40 @@ def _mark(message: Message, style: Style) -> Json:
     content = _content(message, style)
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return {"content": [*parts[:-1], parts[-1] | control]}
+
+
+def thinking_parameters(settings: ModelSettings, provider: str) -> Json:
+    """What `model.effort` and `model.thinking` add to a request; nothing if neither is set."""
+    effort: str | None = settings.effort
+    thinking = settings.thinking
+    model = (settings.name or "").partition("/")[2]
+    own = provider == "openai" and settings.api_base is not None and not BY_EFFORT.match(model)
+    is_a_server = own or provider in SERVERS  # litellm knows nothing of what it takes
+    if thinking is None and not effort:
+        return {}
+    body: Json = {}
+    if thinking is None:
+        pass
+    elif provider in BY_SWITCH:
+        body = {"thinking": {"type": "enabled" if thinking else "disabled"}}
+        if provider != "deepseek":  # Moonshot takes one of the two
+            effort = None
+    elif provider == "openrouter":
+        body = {"reasoning": {"enabled": thinking}}
+        if thinking and effort:
+            body["reasoning"]["effort"] = effort
+        effort = None
+    elif is_a_server:
+        body = {"chat_template_kwargs": {"enable_thinking": thinking}}
+    elif provider == "anthropic" and not thinking:
+        return {}  # it thinks only if it is told to
+    else:
+        effort = (effort or USUAL_EFFORT) if thinking else "none"
+    request: Json = {"extra_body": body} if body else {}
+    if effort and (thinking or not body):
+        # OpenAI's parameter, which litellm makes the provider's own, or drops where it knows that
+        # the model has none.
+        request["reasoning_effort"] = effort
+        if provider == "deepseek" or is_a_server:
+            request["allowed_openai_params"] = ["reasoning_effort"]
+    return request

@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant.agent.prompt import tools_section
 from assistant.model.base import ToolSpec
 from assistant.model.scripted import ScriptedModel
-from assistant.model.xml.tools import XmlTools, as_text
+from assistant.model.text_tools import XmlTools, as_text
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider
 

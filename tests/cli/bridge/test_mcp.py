@@ -35,9 +35,9 @@ def test_eight_servers_at_once_lose_and_double_nothing(place: Path) -> None:
             for fact in range(5):
                 text = f"Server {number} wrote fact {fact}"
                 done = await client.call_tool("remember", {"fact": text})
-                assert done.structured_content["status"] == "stored"
+                assert "Stored at MEMORY.md:" in done.content[0].text
             both = await client.call_tool("remember", {"fact": "All of them wrote this"})
-            assert both.structured_content["status"] in ("stored", "exists")
+            assert "at MEMORY.md:" in both.content[0].text
 
     async def scenario() -> None:
         await asyncio.gather(*map(one, range(8)))
@@ -81,6 +81,28 @@ def test_it_answers_and_loads_no_model(place: Path) -> None:
     assert [each for each in answers.values() if each["result"]["isError"]] == []
     heavy = {"litellm", "chromadb", "onnxruntime", "torch", "prompt_toolkit"}
     assert not heavy & set(done.stderr.split())
+
+
+def test_the_tools_are_listed_before_the_protocol_is_imported(place: Path) -> None:
+    asked = [
+        *BEGINNING,
+        *(
+            {"jsonrpc": "2.0", "id": method, "method": method}
+            for method in ("tools/list", "resources/list", "prompts/list", "ping")
+        ),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, "-w", place, "mcp"],
+        input="".join(f"{json.dumps(line)}\n" for line in asked),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    answers = {each["id"]: each["result"] for each in map(json.loads, done.stdout.splitlines())}
+    assert set(answers) == {1, "tools/list", "resources/list", "prompts/list", "ping"}
+    assert len(answers["tools/list"]["tools"]) == 6 and answers["resources/list"]["resources"]
+    loaded = set(done.stderr.split())
+    assert "assistant" in loaded and not loaded & {"mcp", "mcp_types", "pydantic", "anyio", "typer"}
 
 
 def test_all_is_answered_where_nothing_more_is_asked(place: Path, run: Run) -> None:

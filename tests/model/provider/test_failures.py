@@ -17,10 +17,12 @@ GPT = "openai/gpt-4o"
 WIRES = ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "ollama_chat/qwen3", "openrouter/some/one")
 
 
-def failure(name: str, step: Step, timeout: float = 10.0) -> ModelError:
+def failure(name: str, step: Step, timeout: float = 10.0, **limits: float) -> ModelError:
     with Provider(step) as provider:
         base = provider.root if name.startswith(("anthropic", "ollama", "gemini")) else provider.url
-        settings = ModelSettings(name=name, api_base=base, timeout_seconds=timeout)
+        settings = ModelSettings.model_validate(
+            {"name": name, "api_base": base, "timeout_seconds": timeout, **limits}
+        )
         with pytest.raises(ModelError) as caught:
             list(LitellmModel(settings).stream(ASK))
         assert len(provider.requests) == 1, "litellm must not retry by itself"
@@ -56,6 +58,20 @@ def test_a_status_decides(name: str, status: int, kind: ModelFailure) -> None:
 
 
 @pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_named_and_not_followed(
+    name: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-owner")
+    with Provider(respond=lambda request: "Hello!") as elsewhere:
+        target = f"{elsewhere.root}/v1/chat/completions"
+        error = failure(name, Raw((b"moved",), status, {"Location": target}, "text/plain"))
+        assert elsewhere.visits == []
+    assert error.kind is ModelFailure.NOT_FOUND
+    assert target in error.message and "model.api_base" in error.cure
+
+
+@pytest.mark.parametrize("name", WIRES)
 def test_the_providers_wish_is_passed_on(name: str) -> None:
     error = failure(name, fails(429, "slow down", headers={"Retry-After": "7"}))
     assert error.retry_after == 7
@@ -85,10 +101,10 @@ def test_the_words_decide_where_the_status_says_too_little(
 
 
 @pytest.mark.parametrize("name", WIRES)
-def test_a_stream_that_stalls_times_out(name: str) -> None:
-    error = failure(name, Raw((Pause(),)), timeout=0.3)
+def test_an_answer_that_does_not_begin_times_out(name: str) -> None:
+    error = failure(name, Raw((Pause(),)), first_token_seconds=0.3)
     assert error.kind is ModelFailure.TIMEOUT
-    assert "model.timeout_seconds" in error.cure
+    assert "model.first_token_seconds" in error.cure
 
 
 @pytest.mark.parametrize(

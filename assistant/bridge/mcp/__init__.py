@@ -1,1 +1,0 @@
-"""Memory as a server of the Model Context Protocol, over standard input and output."""

@@ -1,0 +1,151 @@
+"""Answers that never begin, never end, or are endless, over real HTTP."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from assistant.errors import ModelError, ModelFailure
+from assistant.messages import Message, Reply
+from assistant.model.base import Piece, TextPiece
+from assistant.model.provider import transport
+from assistant.model.provider.litellm_model import LitellmModel
+from assistant.model.provider.stream import MOST_CHARACTERS
+from assistant.settings.answering import ModelSettings
+from tests.support.provider import Drip, Pause, Provider, Raw
+from tests.support.wires import chunk, named, sse
+
+ASK = [Message("user", "Hello?")]
+PING = named({"type": "ping"})
+WIRES = {
+    "openai/test": b": keep-alive\n\n",
+    "openrouter/some/one": b": OPENROUTER PROCESSING\n\n",
+    "anthropic/claude-sonnet-4-5": PING,
+    "gemini/gemini-2.5-flash": b": wait\r\n\r\n",
+    "deepseek/deepseek-chat": b": keep-alive\n\n",
+    "ollama_chat/qwen3": b"\n",
+}
+"""How each provider keeps a stream alive."""
+
+
+def model(provider: Provider, name: str = "openai/test", **settings: float) -> LitellmModel:
+    slash = ("openai", "openrouter", "deepseek")
+    base = provider.url if name.startswith(slash) else provider.root
+    return LitellmModel(ModelSettings.model_validate({"name": name, "api_base": base, **settings}))
+
+
+def failure(asked: LitellmModel) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        list(asked.stream(ASK))
+    return caught.value
+
+
+@pytest.mark.parametrize("name", WIRES)
+def test_keep_alives_alone_end_at_the_limit_for_the_first_word(
+    provider: Provider, name: str
+) -> None:
+    provider.enqueue(Raw((Drip(WIRES[name]),)))
+    error = failure(model(provider, name, first_token_seconds=0.3))
+    assert error.kind is ModelFailure.TIMEOUT
+    assert "model.first_token_seconds" in error.cure
+    assert provider.wait_for(lambda p: p.hang_ups == 1)
+
+
+@pytest.mark.parametrize("name", ["openai/test", "anthropic/claude-sonnet-4-5"])
+def test_a_byte_at_a_time_ends_there_too(provider: Provider, name: str) -> None:
+    provider.enqueue(Raw((Drip(b"d"),)))
+    error = failure(model(provider, name, first_token_seconds=0.3))
+    assert (error.kind, "first_token" in error.cure) == (ModelFailure.TIMEOUT, True)
+    assert provider.wait_for(lambda p: p.hang_ups == 1)
+
+
+@pytest.mark.parametrize("parts", [(Pause(),), (b": keep-alive\n\n", Pause())])
+def test_silence_ends_there_too(provider: Provider, parts: tuple[bytes | Pause, ...]) -> None:
+    provider.enqueue(Raw(parts))
+    error = failure(model(provider, first_token_seconds=0.3))
+    assert error.kind is ModelFailure.TIMEOUT
+
+
+def test_a_model_on_this_machine_reads_a_long_prompt_for_as_long_as_it_takes(
+    provider: Provider,
+) -> None:
+    ready = Pause()
+    provider.enqueue(Raw((b": reading\n\n", ready, *sse(chunk({"content": "x"}, "stop")))))
+    asked = model(provider, timeout_seconds=0.1)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(lambda: list(asked.stream(ASK)))
+        with pytest.raises(TimeoutError):
+            answer.result(timeout=0.6)
+        ready.until.set()
+        assert TextPiece("x") in answer.result()
+
+
+def test_an_answer_that_goes_on_for_ever_ends_at_the_limit_of_the_whole(
+    provider: Provider,
+) -> None:
+    word = sse(chunk({"content": "more "}))[0]
+    provider.enqueue(Raw((Drip(word),)))
+    stream = model(provider, first_token_seconds=0.2, answer_seconds=0.5).stream(ASK)
+    pieces: list[Piece] = []
+    with pytest.raises(ModelError) as caught:
+        for piece in stream:
+            pieces.append(piece)
+    assert pieces and all(piece == TextPiece("more ") for piece in pieces)
+    assert caught.value.kind is ModelFailure.TIMEOUT
+    assert "model.answer_seconds" in caught.value.cure
+    assert provider.wait_for(lambda p: p.hang_ups == 1)
+
+
+@pytest.mark.parametrize(
+    "delta", [{"content": "x"}, {"reasoning_content": "x"}, {"tool_calls": [{"index": 0}]}]
+)
+def test_a_first_word_is_text_a_thought_or_a_call(
+    provider: Provider, delta: dict[str, object]
+) -> None:
+    if "tool_calls" in delta:
+        function = {"name": "look", "arguments": "x"}
+        delta = {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}
+    pause = Pause()
+    provider.enqueue(Raw((*sse(chunk(delta)), pause, *sse(chunk({}, "stop")))))
+    stream = model(provider, first_token_seconds=0.2, timeout_seconds=0.6).stream(ASK)
+    with pytest.raises(ModelError) as caught:
+        list(stream)
+    assert "model.timeout_seconds" in caught.value.cure
+
+
+def test_an_endless_answer_is_cut_and_the_connection_closed(provider: Provider) -> None:
+    words = "word " * 2_000
+    many = [sse(chunk({"content": words}))[0] for _ in range(5_000)]  # 50 MB
+    provider.enqueue(Raw((*many, Pause())))
+    *_, reply = model(provider).stream(ASK)
+    assert isinstance(reply, Reply)
+    assert MOST_CHARACTERS < len(reply.text) <= MOST_CHARACTERS + len(words)
+    assert reply.finish_reason == "too_long"
+    assert provider.wait_for(lambda p: p.hang_ups == 1)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (b'data: {"choices": [{"index": 0, "delta": {"content": "', Drip(b"x" * 1_000_000, 0.0)),
+        (b'{"choices": [{"message": {"content": "', Drip(b"x" * 1_000_000, 0.0)),
+        (Drip(b": keep-alive\n\n" * 80_000, 0.0),),
+        (Drip(sse(chunk({"reasoning_content": "hm " * 20_000}))[0], 0.0),),
+    ],
+    ids=["one event", "not a stream", "keep-alives", "thoughts"],
+)
+def test_megabytes_without_a_word_are_no_answer(
+    provider: Provider, parts: tuple[bytes | Drip, ...]
+) -> None:
+    provider.enqueue(Raw(parts))
+    error = failure(model(provider))
+    assert error.kind is ModelFailure.PROTOCOL
+    assert "too much without a word" in error.message
+    assert provider.wait_for(lambda p: p.hang_ups == 1)
+
+
+def test_the_watch_looks_at_what_its_thread_sends_alone() -> None:
+    with transport.Watch(transport.Limits()) as one:
+        assert transport.current() is None
+        with one.over_requests():
+            assert transport.current() is one
+        assert transport.current() is None
