@@ -54,6 +54,7 @@ from assistant.memory.base import Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Given, Message, Picture, Usage
 from assistant.model.base import UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
+from assistant.model.profiles import ProfiledModel
 from assistant.secrets.redactor import Redactor
 from assistant.session import pictures, sent
 from assistant.session.entries import (
@@ -462,8 +463,15 @@ class Conversation:
         self.interruption.queue(self.redactor.redact(text))
 
     def hurry(self) -> None:
-        """Stop what runs for what is queued, from any thread."""
+        """Stop what runs for what is queued, and end a wait between tries; from any thread."""
         self.interruption.hurry()
+        if isinstance(self.model, ProfiledModel):
+            self.model.try_now()
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """What is queued and has not joined the turn yet."""
+        return self.interruption.waiting
 
     def late(self) -> str:
         """What was said into a turn that had already come to its end; it is the next message."""

@@ -260,7 +260,7 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
             tty.wait("or no and why:")
             assert "│ +Be brief." in tty.text and len(provider.requests) == 1
             tty.say("y")
-            tty.wait("It is done", gone="Ctrl-C stops")
+            tty.wait("It is done", gone="Esc stops")
             tty.send("\x04")
             assert tty.end() == 0
     assert (place.root / "SOUL.md").read_text() == "Be brief.\n"
@@ -294,10 +294,10 @@ def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: W
                 ("second", "Two."),
                 ("/usage", "3,000 tokens in (1,900 of the last call cached), 30 out · $0.00"),
             ):
-                tty.wait("›", gone="Ctrl-C stops")
+                tty.wait("›", gone="Esc stops")
                 tty.say(typed)
                 tty.wait(shown)
-            tty.wait("›", gone="Ctrl-C stops")
+            tty.wait("›", gone="Esc stops")
             tty.send("\x04")
             assert tty.end() == 0
         asked = [request.body["model"] for request in provider.requests]

@@ -136,7 +136,7 @@ def test_what_was_typed_is_in_the_prompts_history_without_secrets(
         tty.wait("›")
         tty.say(f"/usage {TYPED['GitHub']}")
         tty.wait("tokens in")
-        tty.wait("›", gone="Ctrl-C stops")
+        tty.wait("›", gone="Esc stops")
         tty.send("\x04")
         assert tty.end() == 0
     (history,) = home.rglob("prompts")

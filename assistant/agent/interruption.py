@@ -27,6 +27,12 @@ class Interruption:
         with self._lock:
             self._said.append(text)
 
+    @property
+    def waiting(self) -> list[str]:
+        """What is queued and has not joined yet."""
+        with self._lock:
+            return list(self._said)
+
     def hurry(self) -> None:
         """Stop the current call or tool for what is queued, if anything is."""
         with self._lock:

@@ -53,9 +53,8 @@ def chat(
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.chat import terminal  # prompt_toolkit: only for a person
 
-        if not otr:
-            welcome.greet(context.obj)
-        terminal.converse(opening)
+        first = "" if otr else welcome.greet(context.obj)
+        terminal.converse(opening, first)
         return
     from assistant.cli.chat.approval import approver
     from assistant.cli.chat.headless import Piped

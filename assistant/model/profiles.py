@@ -7,6 +7,7 @@ its classes of error are made up per provider (`failures.py`). What is needed is
 
 import math
 import random
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -110,14 +111,15 @@ class ProfiledModel:
         *,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._profiles = [_Profile(model, Breaker()) for model in models]
         self._current = models[0]
         self._patience = patience
         self._clock = clock
-        self._sleep = sleep
+        self._now = threading.Event()
+        self._sleep = sleep or self._now.wait
         self._jitter = jitter
 
     @property
@@ -139,6 +141,10 @@ class ProfiledModel:
     def extracts(self) -> bool:
         """Whether the model tried last can extract facts."""
         return self._current.extracts
+
+    def try_now(self) -> None:
+        """End the wait before the next try, from any thread."""
+        self._now.set()
 
     @property
     def sees(self) -> bool:
@@ -210,6 +216,7 @@ class ProfiledModel:
         reason = errors[-1] if errors else profile.breaker.reason
         if reason is None or not (errors or delay):
             return
+        self._now.clear()
         yield RetryPiece(profile.model.name, reason.message, delay, len(errors))
         self._sleep(delay)
 

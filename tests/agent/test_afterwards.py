@@ -102,7 +102,7 @@ def test_what_a_chat_said_is_in_memory_whichever_way_it_ended(
         with Tty("-w", str(place), "chat", variables=environment(provider.url)) as tty:
             tty.wait("›")
             tty.say(SAID)
-            tty.wait("Noted.", gone="Ctrl-C stops")
+            tty.wait("Noted.", gone="Esc stops")
             end(tty)
             assert len(settled(place, provider)) == 1
         assert remembered(place) == list(FACTS)

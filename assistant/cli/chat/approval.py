@@ -47,8 +47,10 @@ def wrapped(text: str, columns: int) -> list[str]:
 
 
 QUESTION = "yes, always (in this session), or no and why: "
-MORE = "{left} more lines · Enter shows them, no refuses: "
+MORE = "{left} more lines · m shows more, no refuses: "
+MORE_WORDS = ("m", "more")
 UNREAD = "not before all of it was shown"
+EMPTY = "Enter alone decides nothing"
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 CALLED_OFF = "the owner closed the question"
 ROWS_BESIDE = 6
@@ -78,12 +80,19 @@ def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
     page = max(LEAST_ROWS, rows - ROWS_BESIDE)
     dialogue.show([Line(_title(request), "title"), *lines[:page]])
     dialogue.settle()
-    for start in range(page, len(lines), page):
-        refusal = _read_on(dialogue, len(lines) - start)
-        if refusal is not None:
-            return refusal
-        dialogue.show(lines[start : start + page], more=True)
-    return decided(_said(dialogue, QUESTION))
+    shown = page
+    while shown < len(lines):
+        said = _said(dialogue, MORE.format(left=len(lines) - shown))
+        if said.casefold() in MORE_WORDS:
+            dialogue.show(lines[shown : shown + page], more=True)
+            shown += page
+        elif said and decided(said).kind == "no":
+            return decided(said)
+        else:
+            dialogue.show([Line(UNREAD if said else EMPTY, "title")], more=True)
+    while not (said := _said(dialogue, QUESTION)):
+        dialogue.show([Line(EMPTY, "title")], more=True)
+    return decided(said)
 
 
 def approver() -> Asking | None:
@@ -132,16 +141,6 @@ def _look(line: str) -> Look:
     if line.startswith(("+++", "---", "@@")):
         return "place"
     return "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
-
-
-def _read_on(dialogue: Dialogue, left: int) -> Decision | None:
-    """None when the owner wants the next page; a no otherwise. There is no yes before the end."""
-    while said := _said(dialogue, MORE.format(left=left)):
-        decision = decided(said)
-        if decision.kind == "no":
-            return decision
-        dialogue.show([Line(UNREAD, "title")], more=True)
-    return None
 
 
 def _said(dialogue: Dialogue, question: str) -> str:

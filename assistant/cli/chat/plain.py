@@ -102,7 +102,7 @@ class PlainScreen(LineDialogue):
     def think(self, text: str) -> None:
         """Nothing."""
 
-    def does(self, what: str) -> None:
+    def does(self, what: str, *, seconds: float = 0.0) -> None:
         """Nothing: what was done is told when it is."""
 
     def progress(self, text: str) -> None:
@@ -121,8 +121,9 @@ class PlainScreen(LineDialogue):
     def end(self, why: BaseException) -> None:
         """Nothing: who reads is at the prompt, and is told at the next line."""
 
-    def joined(self, text: str) -> None:
-        """Nothing joins a turn here."""
+    def give_back(self, text: str) -> None:
+        """Let the next prompt begin with a message that was refused."""
+        self.kept = text
 
     def copy(self, text: str) -> bool:
         """Not here."""

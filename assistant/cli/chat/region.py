@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from prompt_toolkit.application import Application, get_app, in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -97,7 +97,8 @@ def _row_width(drawn: Drawn, row: int) -> int:
 MENU_ROWS = 8
 THOUGHT_ROWS = 4
 SEPARATOR = " · "
-STOPS = "\nEnter again stops the reply for it"
+STOPS = "Esc stops"
+HURRIES = "\nEnter again stops the reply for it"
 STYLE = Style.from_dict(
     {
         "prompt": f"{hexadecimal(ACCENT)} bold",
@@ -114,7 +115,8 @@ class Region:
 
     `render` turns markdown into a terminal's text. `growing` is the markdown of the block that is
     not finished, `thought` what the model reasons, `doing` what runs, since `since` (monotonic
-    seconds). `waiting` was typed in the meantime, and some of it `joins` what runs. `question` is
+    seconds), or what comes at `until`. `queued` says what waits to be heard, and whether Enter can
+    hurry it. `question` is
     what the owner is asked, None while they are not. `progress` of something in the background
     stands in the place of the status; `hint` too, until the next key.
     """
@@ -128,8 +130,8 @@ class Region:
     thought: str = ""
     doing: str = ""
     since: float = 0.0
-    waiting: list[str] = field(default_factory=list)
-    joins: bool = False
+    until: float = 0.0
+    queued: Callable[[], tuple[Sequence[str], bool]] = lambda: ((), False)
     status: tuple[str, ...] = ()
     progress: str = ""
     hint: str = ""
@@ -142,14 +144,16 @@ class Region:
         Such rows are drawn whole each time: what was erased at the end of a row is still a part of
         it for some terminals (tmux) when they wrap it anew.
         """
-        shown = self.growing or self.thought or self.doing or self.waiting
+        shown = self.growing or self.thought or self.doing or self.queued()[0]
         return bool(shown or "\n" in self.message.text)
 
     def layout(self) -> Layout:
         """The windows over these fields."""
         asked = Condition(lambda: self.question is not None)
         message = Window(
-            BufferControl(self.message, search_buffer_control=self.search.control),
+            BufferControl(
+                self.message, search_buffer_control=self.search.control, preview_search=True
+            ),
             get_line_prefix=self._prompt,
             wrap_lines=True,
             height=_at_most_a_third,
@@ -193,15 +197,18 @@ class Region:
     def _doing(self) -> StyleAndTextTuples:
         if not self.doing or self.question is not None:
             return []
-        seconds = int(time.monotonic() - self.since)
-        facts = [f"{self.doing} …", *([f"{seconds} s"] if seconds else []), "Ctrl-C stops"]
+        now = time.monotonic()
+        if self.until > now:
+            facts = [f"{self.doing} in {self.until - now:.0f} s", "Enter tries now", STOPS]
+        else:
+            seconds = int(now - self.since)
+            facts = [f"{self.doing} …", *([f"{seconds} s"] if seconds else []), STOPS]
         return [("class:faint", SEPARATOR.join(facts))]
 
     def _queued(self) -> StyleAndTextTuples:
-        if not self.waiting:
-            return []
-        queued = _lines("class:warning", [f"queued: {text}" for text in self.waiting])
-        return [*queued, ("class:faint", STOPS)] if self.joins else queued
+        waiting, joins = self.queued()
+        queued = _lines("class:warning", [f"queued: {text}" for text in waiting])
+        return [*queued, ("class:faint", HURRIES)] if joins else queued
 
     def _status(self) -> AnyFormattedText:
         room = get_app().output.get_size().columns - 1

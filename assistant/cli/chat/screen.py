@@ -67,11 +67,15 @@ class Choice:
 class During(Protocol):
     """What can be said into something that runs."""
 
+    @property
+    def waiting(self) -> Sequence[str]:
+        """What is queued and has not joined yet."""
+
     def queue(self, text: str) -> None:
         """Have it join when there is a gap."""
 
     def hurry(self) -> None:
-        """Have what is queued join now, whatever must stop for it."""
+        """Have what is queued join now, whatever must stop for it; try again without a wait."""
 
 
 class Screen(Dialogue, Protocol):
@@ -92,8 +96,8 @@ class Screen(Dialogue, Protocol):
     def think(self, text: str) -> None:
         """Show the end of what a model reasons."""
 
-    def does(self, what: str) -> None:
-        """Say what runs, and for how long; empty for nothing."""
+    def does(self, what: str, *, seconds: float = 0.0) -> None:
+        """Say what runs and for how long, or count `seconds` down; empty for nothing."""
 
     def progress(self, text: str) -> None:
         """Show how far something in the background is; empty when it is through."""
@@ -113,8 +117,8 @@ class Screen(Dialogue, Protocol):
     def working(self, during: During | None) -> AbstractContextManager[None]:
         """Something runs; what is typed meanwhile is for it, or waits if it takes nothing."""
 
-    def joined(self, text: str) -> None:
-        """What was queued has been heard."""
+    def give_back(self, text: str) -> None:
+        """Put a message that was refused into the prompt again."""
 
     def copy(self, text: str) -> bool:
         """Hand a text to the terminal's own clipboard; False if this one has none."""

@@ -67,7 +67,6 @@ class Sitting:
             return
         self._say(line)
         while late := self.chat.conversation.late():
-            self.screen.joined(late)
             self.screen.echo(late)
             self._say(late)
 
@@ -118,6 +117,7 @@ class Sitting:
             turn = self.chat.send(message, self.given)
         except UsageError as error:
             self.screen.put(styled(spelled(str(error)), BAD))
+            self.screen.give_back(message)
             return
         self.given = {}
         self.turn(turn)

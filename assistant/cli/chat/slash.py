@@ -316,7 +316,7 @@ def _help(host: Host, _: str) -> None:
     typer.echo(
         "@FILE".ljust(20) + "In a message: the file, picture or list of a folder goes with it."
     )
-    typer.echo(faint("Enter sends; Alt-Enter begins a new line; Ctrl-C stops what runs."))
+    typer.echo(faint("Enter sends; Alt-Enter begins a new line; Esc stops what runs."))
     typer.echo(faint("Ctrl-X Ctrl-E opens your editor; Ctrl-Z suspends; Ctrl-D leaves."))
     typer.echo(faint("What you say while it works joins at the next gap; Enter again makes one."))
 

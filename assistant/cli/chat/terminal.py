@@ -29,8 +29,8 @@ OPENING = "opening memory"
 OFF_THE_RECORD = "off the record "
 
 
-def converse(opening: Opening) -> None:
-    """Talk until the owner leaves."""
+def converse(opening: Opening, first: str = "") -> None:
+    """Talk until the owner leaves; `first` is a message that they have written already."""
     place = opening.options.place()
     completer = ChatCompleter(place.root)
     with _screen(opening, completer) as screen:
@@ -38,7 +38,7 @@ def converse(opening: Opening) -> None:
         behind = _Behind(opening, screen, completer)
         behind.start()
         with contextlib.suppress(EOFError):
-            _talk(behind, screen)
+            _talk(behind, screen, first)
     if how := behind.close():
         where = f" -w {place.root}" if opening.options.directory else ""
         typer.echo("\n" + faint(f"go on with it: assistant{where} chat --resume {how}"))
@@ -53,10 +53,12 @@ def _header(root: Path) -> str:
     return before + (place if len(place) <= room else f"…{place[1 - room :]}") + after
 
 
-def _talk(behind: "_Behind", screen: Screen) -> None:
+def _talk(behind: "_Behind", screen: Screen, first: str) -> None:
     """Take what the owner says, line by line. Raises EOFError when they leave."""
     if behind.goes_on:
         _sitting(behind, screen).go_on()
+    if first:
+        _sitting(behind, screen).take(first)
     while True:
         try:
             if line := screen.read().strip():

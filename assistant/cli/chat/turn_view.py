@@ -83,6 +83,9 @@ class TurnView:
             case events.ReasoningDelta(text):
                 self._thought += spelled(text)
                 self._screen.think(self._thought)
+            case events.Retrying(delay=delay):
+                self._tell(event)
+                self._screen.does("trying again" if delay else DOING[State.THINKING], seconds=delay)
             case events.StateChanged(state=state) if state in DOING:
                 self._screen.does(DOING[state])
             case events.Compacting(step, done, total):
@@ -101,7 +104,6 @@ class TurnView:
                 if interrupting:
                     self._screen.put(faint(INTERRUPTED), "line")
                 self._screen.put(said(text))
-                self._screen.joined(text)
             case events.ApprovalRequested() | events.QuestionAsked():
                 self.flush()  # what was said stands before the question that it led to
             case _:

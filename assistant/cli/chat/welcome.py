@@ -4,7 +4,6 @@ The answers go where their owner can change them: the name into USER.md, the ton
 the model into the settings.
 """
 
-import contextlib
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -31,6 +30,9 @@ EMPTY_PROFILE = "- I have just made this workspace"
 """How the line of USER.md begins that the name takes the place of."""
 MOST = 5
 """Models of an Ollama that are offered."""
+LONGEST_NAME = 5
+"""Words; more are a message."""
+LATER = "Your name goes into USER.md, the tone into IDENTITY.md, the model into the settings."
 VOICE = "## Voice\n\n"
 """The heading of IDENTITY.md under which the tone goes first."""
 
@@ -46,12 +48,16 @@ def ensure_workspace(options: Globals) -> None:
         setup.tell(setup.make(root))
 
 
-def greet(options: Globals) -> None:
+class _Message(Exception):
+    """The owner wrote a message and not an answer."""
+
+
+def greet(options: Globals) -> str:
     """Ask the three questions, if this is the first chat since `init`; once, whatever becomes
-    of it."""
+    of it. What is a message and not an answer ends them, and is returned."""
     place = options.place()
     if not place.new.exists():
-        return
+        return ""
     place.new.unlink()
     from assistant.cli.doctor import model_name  # models and settings: once in a life
 
@@ -59,14 +65,21 @@ def greet(options: Globals) -> None:
     typer.echo(err=True)
     _tell(OPENING.format(many="Two" if known else "Three"))
     typer.echo(err=True)
-    with contextlib.suppress(typer.Abort):  # Ctrl-C and Ctrl-D skip all that is left
-        if name := _answer("What is your name?"):
+    message = ""
+    try:
+        if name := _answer("What is your name?", most_words=LONGEST_NAME):
             _write(place.root / "USER.md", f"- Name: {name}.\n", EMPTY_PROFILE)
         if tone := _answer("How should I sound? (Enter: warm, plain and brief)"):
             _write(place.root / "IDENTITY.md", f"- Above all: {tone.rstrip('.')}.\n", VOICE)
         if not known:
             _connect()
+    except typer.Abort:
+        pass  # Ctrl-C and Ctrl-D skip all that is left
+    except _Message as said:
+        message = str(said)
+        _tell("That is a message, so I answer it. " + LATER)
     typer.echo(err=True)
+    return message
 
 
 def _tell(text: str, indent: str = "") -> None:
@@ -76,9 +89,14 @@ def _tell(text: str, indent: str = "") -> None:
     typer.echo(filled, err=True)
 
 
-def _answer(question: str) -> str:
+def _answer(question: str, most_words: int | None = None) -> str:
+    """The answer on one line. Raises _Message for a question, a command, or too many words."""
     said = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
-    return " ".join(str(said).split())
+    words = str(said).split()
+    text = " ".join(words)
+    if text.endswith("?") or text.startswith("/") or len(words) > (most_words or len(words)):
+        raise _Message(text)
+    return text
 
 
 def _write(path: Path, line: str, anchor: str) -> None:

@@ -57,7 +57,7 @@ def test_a_question_is_put_again_after_the_chat_was_killed(place: Path) -> None:
             tty.send("\x1b[B\x1b[B")  # two arrows down
             tty.wait("own words: the blue")
             tty.send("\r")
-            tty.wait("Blue it is.", gone="Ctrl-C stops")
+            tty.wait("Blue it is.", gone="Esc stops")
             assert "· you answered: the blue" in tty.text
         assert heard(provider) == ["the blue", "Noted."]
 

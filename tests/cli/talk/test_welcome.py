@@ -41,7 +41,7 @@ def test_the_first_hour(made: Path, home: Path) -> None:
             tty.wait("it says: Hello!")
             tty.wait("›")
             tty.say("Good evening")
-            tty.wait("Good evening to you.", gone="Ctrl-C stops")
+            tty.wait("Good evening to you.", gone="Esc stops")
             tty.send("\x04")
             assert tty.end() == 0
     assert "- Name: Robin Day.\n" in (made / "USER.md").read_text()

@@ -176,7 +176,11 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
         while QUESTION not in tty.text:
             left = next(row for row in reversed(tty.rows) if "more lines" in row)
             tty.say("")
+            tty.wait("Enter alone decides nothing")
+            tty.say("m")
             tty.wait(lambda tty: QUESTION in tty.text or "more lines" in tty.text, gone=left)
+        tty.say("")
+        tty.wait(lambda tty: tty.text.endswith(QUESTION) and "Enter alone" in tty.text)
         for number in range(60):
             assert f"│ +Rule {number}: be kind." in tty.whole
         tty.say("yes")

@@ -14,7 +14,7 @@ SIZES = [(80, 24), (100, 30), (40, 24)]
 LIST = (
     "Sixty things:\n\n" + "".join(f"- thing {number}\n" for number in range(60)) + "\nThat is all."
 )
-WORKING = "Ctrl-C stops"
+WORKING = "Esc stops"
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def test_plain_writes_text_and_draws_nothing(place: Path) -> None:
         tty.wait("forty 2")
         tty.say("/sessions")
         tty.wait(lambda tty: "1 turn" in tty.text and tty.text.endswith("\n›"))
-        assert "Ctrl-C stops" not in tty.raw and "\x1b[38" not in tty.raw
+        assert "Esc stops" not in tty.raw and "\x1b[38" not in tty.raw
         assert leaves(tty) == 0
 
 

@@ -27,7 +27,7 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.say(f"/forget {line}")
         tty.wait("Forget this? [y/N]:")
         tty.say("n")
-        tty.wait("offline", gone="Ctrl-C stops")
+        tty.wait("offline", gone="Esc stops")
         assert "4711" in (place / "MEMORY.md").read_text()
         tty.say("/undo")
         tty.wait("Undone: ")
@@ -43,7 +43,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
     with chat(place) as tty:
         tty.wait("›")
         tty.say("who has the spare key?")
-        tty.wait("Ada, next door", gone="Ctrl-C stops")
+        tty.wait("Ada, next door", gone="Esc stops")
         tty.say("/export key.md")
         tty.wait("Written to")
         with book.changing(afterwards.book_path(Workspace(place))) as known:
@@ -91,9 +91,9 @@ def test_a_picture_goes_with_a_message_by_its_path_and_from_the_clipboard(
         tty.wait("›")
         tty.send(f"are these the same?\x1b[200~{str(cat).replace(' ', chr(92) + ' ')}\x1b[201~\x16")
         tty.wait("Picture 1, a picture: PNG, 64×48")
-        tty.wait("goes with your next message", gone="Ctrl-C stops")
+        tty.wait("goes with your next message", gone="Esc stops")
         tty.send("\r")
-        tty.wait("Two cats.", gone="Ctrl-C stops")
+        tty.wait("Two cats.", gone="Esc stops")
         assert f'are these the same? @"{cat}"' in " ".join(tty.whole.split())
         assert leaves(tty) == 0
     sent = provider.requests[0].body["messages"][-1]["content"]
@@ -119,7 +119,7 @@ def test_review_takes_exact_words_only(place: Path) -> None:
         tty.say("/review")
         tty.wait("[q]uit [l]:")
         tty.say("absolutely not")
-        tty.wait("offline", gone="Ctrl-C stops")
+        tty.wait("offline", gone="Esc stops")
         assert leaves(tty) == 0
     assert "Obey eve" not in (place / "MEMORY.md").read_text()
 
@@ -130,7 +130,7 @@ def test_edit_opens_the_owners_editor(place: Path, monkeypatch: pytest.MonkeyPat
         tty.wait("›")
         tty.say("/edit")
         tty.wait("MEMORY.md: what you saved is known.")
-        tty.wait("offline", gone="Ctrl-C stops")
+        tty.wait("offline", gone="Esc stops")
         assert leaves(tty) == 0
     assert "with Eve, next door" in (place / "MEMORY.md").read_text()
 
@@ -141,14 +141,14 @@ def test_a_compaction_says_how_far_it_is_and_ctrl_c_ends_it(place: Path) -> None
         tty.wait("›")
         for said, answer in (("first", "One."), ("second", "Two.")):
             tty.say(said)
-            tty.wait(answer, gone="Ctrl-C stops")
+            tty.wait(answer, gone="Esc stops")
         tty.say("/compact")
         tty.wait("compacting: looking for facts, 0 of 1 turns")
         assert provider.wait_for(lambda each: len(each.requests) == 3, 60)
         tty.send("\x03")
-        tty.wait("stopped", gone="Ctrl-C stops")
+        tty.wait("stopped", gone="Esc stops")
         tty.say("third")
-        tty.wait("Three.", gone="Ctrl-C stops")
+        tty.wait("Three.", gone="Esc stops")
         assert leaves(tty) == 0
 
 
@@ -176,10 +176,10 @@ def test_files_and_what_commands_print_go_with_a_message_and_a_reply_is_copied(
         tty.say("what is in @nowhere.txt?")
         tty.wait("there is no file nowhere.txt")
         tty.say("!echo six times seven is $((6*7))")
-        tty.wait("goes with your next message", gone="Ctrl-C stops")
+        tty.wait("goes with your next message", gone="Esc stops")
         assert "six times seven is 42" in tty.rows
         tty.say("what does Mia drink, by @notes.txt?")
-        tty.wait("Rooibos it is.", gone="Ctrl-C stops")
+        tty.wait("Rooibos it is.", gone="Esc stops")
         assert "with it: notes.txt · 2 lines" in tty.rows
         tty.say("/copy")
         tty.wait("Copied 1 line.")

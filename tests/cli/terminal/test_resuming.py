@@ -14,7 +14,7 @@ def test_leaving_says_how_to_go_on_and_going_on_shows_the_last_exchange(place: P
     with Tty("-w", str(place), "chat", size=(200, 24)) as tty:
         tty.wait("›")
         tty.say("who has the spare key? I forgot.")
-        tty.wait("Ada, next door", gone="Ctrl-C stops")
+        tty.wait("Ada, next door", gone="Esc stops")
         tty.send("\x04")
         assert tty.end() == 0
         told, _, how = tty.text.splitlines()[-1].partition(": assistant ")
@@ -47,7 +47,7 @@ def test_what_was_cut_off_is_named_at_the_next_start_and_finished_when_resumed(p
     with Tty("-w", str(place), "chat", "--resume", name) as tty:
         tty.wait("› Note the key")
         assert "· note: the key → 7 characters" in tty.text
-        tty.wait("Noted.", gone="Ctrl-C stops")
+        tty.wait("Noted.", gone="Esc stops")
     with Tty("-w", str(place), "chat") as tty:
         tty.wait("offline")
         assert "was cut off" not in tty.text

@@ -36,7 +36,7 @@ def test_subtasks_show_as_a_tree_say_who_asks_and_end_with_ctrl_c(place: Path, r
         tty.wait("└ ✓ wipe the boat · ")
         assert "├ ⋯ find the tide · " in tty.text
         tty.send("\x03")
-        tty.wait("stopped", gone="Ctrl-C stops")
+        tty.wait("stopped", gone="Esc stops")
         tty.say("/quit")
         tty.end()
     assert not (place / "wiped").exists()
