@@ -13,7 +13,7 @@ from datetime import date, datetime
 from types import MappingProxyType
 
 from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Waits, notice
-from assistant.agent.capture import Reading
+from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
 from assistant.agent.context_budget import ContextBudget, shown_messages
 from assistant.agent.interruption import Interruption

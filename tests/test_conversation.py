@@ -487,17 +487,19 @@ def test_facts_that_memory_refuses_wait_for_the_next_compaction(opened: Opened) 
 
 
 def test_a_superseded_fact_whose_predecessor_is_gone_is_still_written(opened: Opened) -> None:
-    model = ScriptedModel()
-    memory = ListMemory([Fact("My cat is Tim")])
-    talk = talked(opened, model, memory=memory)
+    model = ScriptedModel("One.", "Two.")
+    memory = ListMemory([Fact("My kitten is Tim")])
+    talk = opened(model, memory=memory)
+    for text in ("My kitten is Tom.", "I am tired."):
+        reply(talk.send(text))
 
     def forgotten(*_: object) -> Answer:
         memory.facts.clear()
-        return extraction(("My cat is Tom", "e1"), op="supersede", which="K1")
+        return extraction(("My kitten is Tom", "e1"), op="supersede", which="K1")
 
     model.enqueue(forgotten, "Pets.")
     list(talk.compact())
-    assert [fact.text for fact in memory.facts] == ["My cat is Tom"]
+    assert [fact.text for fact in memory.facts] == ["My kitten is Tom"]
 
 
 @pytest.mark.parametrize("step", ["extracted", "written", "summarised"])

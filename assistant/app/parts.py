@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property, partial
 
-from assistant.agent import afterwards
+from assistant.agent.capture import book, ended
+from assistant.agent.capture.extraction import origin_in_turn
 from assistant.agent.interruption import Interruption
 from assistant.agent.recipe import BEAT, alone, parts
 from assistant.app.wish import ChatWish
@@ -18,8 +19,6 @@ from assistant.secrets.current import redactor
 from assistant.secrets.redactor import Redactor
 from assistant.session.beats import take_news
 from assistant.session.history.turns import group
-from assistant.session.reading import book
-from assistant.session.reading.extraction import origin_in_turn
 from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
 from assistant.skills import loading
@@ -143,7 +142,7 @@ class Parts:
         """What happened while its owner was away: beats, and past sessions read for facts."""
         if self.wish.news and self.trusted:
             yield from take_news(self.place)
-            path = afterwards.book_path(self.place)
+            path = ended.book_path(self.place)
             yield from book.take_news(path, datetime.now().astimezone())
 
     def _diary(self) -> Callable[[date], Sequence[str]]:
@@ -158,7 +157,7 @@ class Parts:
         reads = chosen.memory.capture == "always" and (chosen.model.name or chosen.profiles)
         if not self.attended or not reads:
             return lambda: None
-        return partial(afterwards.begin, self.place)
+        return partial(ended.begin, self.place)
 
 
 def _idle(roots: Roots, tools: Sequence[Tool]) -> list[str]:

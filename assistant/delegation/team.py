@@ -16,7 +16,7 @@ from assistant.display import counted, shortened
 from assistant.events import ApprovalDecided, Event, SubtaskMoved
 from assistant.quoting import one_line
 from assistant.session import transcript
-from assistant.session.entries import NO_USAGE, SubtasksEntry
+from assistant.session.entries import NO_USAGE, SubtasksEntry, ToolResultEntry
 from assistant.session.transcript import Transcript
 from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import ToolResult
@@ -28,6 +28,8 @@ PATIENCE = 5.0
 """Seconds that a stopped subtask is waited for."""
 TITLE = 60
 """Characters of a subtask's name."""
+TOOL = "delegate"
+STOPPED = "it was stopped"
 KEPT_BACK = ("delegate", "ask", "remember", "note", "plan")
 """Tools of the parent's that no subtask has; of the last two it has its own."""
 
@@ -50,7 +52,10 @@ class Team:
         self._ended: dict[int, Moved] = {}
 
     def work(self) -> Generator[Event, None, ToolResult]:
-        """Run them; their replies in one result. However this ends, none goes on."""
+        """Run them; their replies in one result. However this ends, none goes on.
+
+        If the owner interrupts, what was done by then is the call's result.
+        """
         waiting = list(self._children)
         running = 0
         try:
@@ -73,12 +78,30 @@ class Team:
                     self._ended[said.number] = said
                     running -= 1
                 yield self._told(said)
+        except (KeyboardInterrupt, GeneratorExit):
+            self._end(waiting)
+            self._note_cost()
+            kept = self._lead.toolbox.cleaned(self._result())
+            self._lead.transcript.append(
+                ToolResultEntry(self._call_id, TOOL, kept.content, kept.error, kept.compact)
+            )
+            raise
         finally:
-            self._stop()
-            for child in self._children:
-                child.talk.transcript.close() if child in waiting else child.ended(PATIENCE)
+            self._end(waiting)
         self._note_cost()
         return self._result()
+
+    def _end(self, waiting: Sequence[Child]) -> None:
+        """Stop those that are at work; whoever comes to no end was stopped."""
+        self._stop()
+        for child in self._children:
+            child.talk.transcript.close() if child in waiting else child.ended(PATIENCE)
+        while not self._heard.empty():
+            said = self._heard.get()
+            if isinstance(said, Moved) and said.state != "running":
+                self._ended[said.number] = said
+        for child in self._children:
+            self._ended.setdefault(child.number, Moved(child.number, "stopped", STOPPED))
 
     def _records(self, tasks: Sequence[str]) -> list[Transcript]:
         """The transcript of each, named in the parent's before it begins, or reopened."""

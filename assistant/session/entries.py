@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 6)
+FORMAT = (1, 7)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -190,12 +190,16 @@ class NoticeEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class CapturedFact:
-    """A fact found by compaction, with the entries it comes from and who is behind them."""
+    """A fact found in a conversation, with the entries it comes from and who is behind them.
+
+    `day` (ISO) is when it was said.
+    """
 
     text: str
     kind: str
     entries: tuple[str, ...]
     replaces: str | None = None
+    day: str = ""
 
 
 @dataclass(frozen=True, slots=True)

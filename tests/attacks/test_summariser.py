@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from assistant.agent.capture.extraction import extraction_request
+from assistant.agent.compaction import summary_request
 from assistant.conversation import Conversation
 from assistant.events import FactsCaptured
 from assistant.memory.base import Passage, Query
@@ -12,9 +14,7 @@ from assistant.memory.local.memory import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.history.compaction import summary_request
 from assistant.session.history.turns import Turn
-from assistant.session.reading.extraction import extraction_request
 from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, Attack
 from tests.attacks.conftest import Opened
@@ -53,7 +53,7 @@ def test_the_summariser_is_not_ordered_about(attack: Attack, tag: str) -> None:
 @pytest.mark.parametrize("tag", ["TRANSCRIPT", "KNOWN"])
 def test_the_extractor_is_not_ordered_about(attack: Attack, tag: str) -> None:
     text = attack.against(tag)
-    request = extraction_request([turn(text)], [known(text), known(text)], "2026-11-21")
+    request = extraction_request([turn(text)], [known(text), known(text)])
     assert arrives(request) and orders(request) == []
 
 

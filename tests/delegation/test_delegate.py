@@ -1,7 +1,7 @@
 """Subtasks beside each other, each a session of its own: results, budgets, approvals, crashes."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -233,6 +233,29 @@ def test_ctrl_c_stops_them_all(bench: Bench) -> None:
     assert isinstance(seen[-1], events.TurnFinished) and seen[-1].interrupted
     last = transcript.read(bench.place.sessions, f"{talk.transcript.session}.2")[-1]
     assert last.type == "interrupted"
+
+
+@pytest.mark.parametrize("how", ["interrupts", "leaves"])
+def test_what_was_done_when_the_owner_interrupts_or_leaves_is_kept(bench: Bench, how: str) -> None:
+    freed = threading.Event()
+
+    def waits(_: Sequence[Message]) -> Answer:
+        freed.wait(30)
+        return "too late"
+
+    bench.child = {TASKS[0]: says("At 14:20."), TASKS[1]: waits}
+    talk = bench.begin()
+    turn = cast(Generator[Event, None, None], talk.send("go"))
+    for event in turn:
+        if isinstance(event, events.SubtaskMoved) and event.state == "done":
+            break
+    if how == "leaves":
+        turn.close()
+    else:
+        turn.throw(KeyboardInterrupt)
+        list(turn)
+    freed.set()
+    assert "At 14:20." in result(talk) and "stopped" in result(talk)
 
 
 def test_after_a_crash_what_was_done_is_kept_and_the_rest_goes_on(bench: Bench) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from assistant.agent import capture
+from assistant.agent.capture import reading
 from assistant.cli.main import cli
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.memory.base import SESSIONS, Fact, Query
@@ -123,7 +123,7 @@ def test_an_imported_conversation_is_not_read_for_facts(
         (session,) = ids.session_ids(workspace.sessions)
         entries = transcript.read(workspace.sessions, session)
         assert len(turns.group(entries)) == len(said) // 2
-        assert not capture.is_left(turns.group(entries), entries)
+        assert not reading.is_left(turns.group(entries), entries)
 
 
 def test_a_conversation_that_went_on_otherwise_is_one_of_its_own(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from assistant.agent.capture.origins import folded
 from assistant.errors import LedgerError, MemoryFailure
 from assistant.events import Event, TurnFailed, TurnFinished
 from assistant.memory.base import (
@@ -19,7 +20,6 @@ from assistant.memory.base import (
 from assistant.messages import Message
 from assistant.model.offline.responder import BRIEFED
 from assistant.secrets.stand_ins import stand_ins
-from assistant.session.reading.origins import folded
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from assistant.agent.capture import Reading, capture
+from assistant.agent.capture.reading import Reading, capture
 from assistant.agent.context_budget import ContextBudget
 from assistant.conversation import Conversation
 from assistant.memory.base import Query

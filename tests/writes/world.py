@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Literal
 
-from assistant.session.reading.origins import folded
+from assistant.agent.capture.origins import folded
 
 Meaning = tuple[str, str]
 """Of what (a person's home, a locker's code), and its value."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from assistant.agent.capture import KNOWN_EACH
+from assistant.agent.capture.reading import KNOWN_EACH
 from assistant.conversation import Conversation
 from assistant.memory.base import Fact, Query, Recall, Remembered
 from assistant.memory.embedding.embedder import Embedder

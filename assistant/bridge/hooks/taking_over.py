@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assistant.agent import afterwards
+from assistant.agent.capture import ended
 from assistant.bridge.hooks.events import Event, Happened
 from assistant.bridge.hooks.transcripts import objects, said
 from assistant.bridge.shelf import label
@@ -30,7 +30,7 @@ def take_over(place: Workspace, raw: Mapping[str, Any], at: Happened) -> Adopted
     clean: list[Said] = [replace(each, text=redact(each.text)) for each in found]
     taken = adopt(place.sessions, label(at.program), at.conversation or at.transcript, clean)
     if taken and taken.new and at.event is not Event.STOP and _is_read(raw):
-        afterwards.begin(place)
+        ended.begin(place)
     return taken
 
 

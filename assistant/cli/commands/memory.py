@@ -135,10 +135,10 @@ def capture(
     ] = False,
 ) -> None:
     """Take lasting facts out of chats that have ended; it happens by itself as well."""
-    from assistant.agent import afterwards
+    from assistant.agent.capture import ended
 
     read = 0
-    for each in afterwards.read_ended(context.obj.place(), wait=wait):
+    for each in ended.read_ended(context.obj.place(), wait=wait):
         read += 1
         typer.echo(f"{each.session}: {counted(len(each.stored), 'fact')}" + _left(each.waiting))
         for fact in each.stored:
@@ -367,7 +367,7 @@ def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
 
 def reading_cost(place: Workspace) -> str:
     """What reading ended chats for facts has cost this month; "" if nothing."""
-    from assistant.agent import afterwards
+    from assistant.agent.capture import ended
 
-    tokens = afterwards.spent(place)
+    tokens = ended.spent(place)
     return f"{counted(tokens, 'token')} this month for reading chats that ended" if tokens else ""

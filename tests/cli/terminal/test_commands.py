@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent import afterwards
+from assistant.agent.capture import book, ended
 from assistant.cli.chat import slash
 from assistant.config import load
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Origin
 from assistant.memory.door import open_memory
-from assistant.session.reading import book
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
 from tests.model.test_pictures import drawn
@@ -46,7 +45,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.wait("Ada, next door", gone="Esc stops")
         tty.say("/export key.md")
         tty.wait("Written to")
-        with book.changing(afterwards.book_path(Workspace(place))) as known:
+        with book.changing(ended.book_path(Workspace(place))) as known:
             known.spend(1234)
         tty.say("/usage")
         tty.wait("1,234 tokens this month for reading chats that ended")

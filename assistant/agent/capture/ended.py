@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, cast
 
 import assistant
 from assistant import config
+from assistant.agent.capture import book
+from assistant.agent.capture.book import Book, Due, News, due
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
 from assistant.messages import Usage
 from assistant.session.entries import AssistantEntry, Entry
-from assistant.session.reading import book
-from assistant.session.reading.book import Book, News
-from assistant.session.reading.due import Due, due
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
-    from assistant.agent.capture import Captured
+    from assistant.agent.capture.reading import Captured
     from assistant.model.base import ChatModel
     from assistant.settings.tree import Settings
 
@@ -115,7 +114,7 @@ def _due(place: Workspace) -> Iterator[Due]:
 
 def _read(place: Workspace, each: Due) -> Read | None:
     """Read one session; None if it holds nothing to read, or may not be read."""
-    from assistant.agent.capture import Captured
+    from assistant.agent.capture.reading import Captured
     from assistant.settings.tree import validate  # pydantic: once there is something to read
 
     chosen = validate(config.load())
@@ -125,6 +124,8 @@ def _read(place: Workspace, each: Due) -> Read | None:
             captured = _capture(place, chosen, each.session)
         except AssistantError as error:
             captured = Captured(failed=error.message)
+        except Exception as error:  # the border: one session's fault never stops the others
+            captured = Captured(failed=f"{type(error).__name__}: {error}"[:200])
     with book.changing(book_path(place)) as known:
         _note(known, place, each, captured)
     if captured is None or not (captured.stored or captured.waiting or captured.failed):
@@ -152,7 +153,7 @@ def _note(known: Book, place: Workspace, each: Due, captured: "Captured | None")
 
 def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | None":
     """Take a session's facts; None if there is nothing to take, or no model to take it."""
-    from assistant.agent import capture  # the model behind it is slow to load
+    from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
     from assistant.memory.door import open_memory
     from assistant.secrets.current import redactor
@@ -164,18 +165,18 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
         return None
     turns = group(record.entries)
     model = _model(chosen, record.entries)
-    if not model.extracts or not capture.is_left(turns, record.entries):
+    if not model.extracts or not reading.is_left(turns, record.entries):
         return None
     meter = Meter(book_path(place), chosen.memory.capture_tokens)
     budget = ContextBudget(model.context_window, chosen.context.reserve_tokens)
     with closing(open_memory(place, config.load())) as memory:
-        job = capture.Reading(
+        job = reading.Reading(
             record, memory, model, budget, redactor().redact, spend=meter.spend, afford=meter.left
         )
-        reading = capture.capture(job, turns)
+        events = reading.capture(job, turns)
         while True:
             try:
-                next(reading)
+                next(events)
             except StopIteration as end:
                 return cast("Captured", end.value)
 

@@ -4,20 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.agent.compaction import LEFT_OUT, bounded, by_lines, line_of, split, summary_request
+from assistant.agent.excerpts import SPOKEN_LIMIT, batches, quote, readings
 from assistant.messages import ToolCall
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.history.compaction import (
-    LEFT_OUT,
-    SPOKEN_LIMIT,
-    batches,
-    bounded,
-    by_lines,
-    line_of,
-    quote,
-    readings,
-    split,
-    summary_request,
-)
 from assistant.session.history.fitting import measure
 from assistant.session.history.turns import Turn, messages
 

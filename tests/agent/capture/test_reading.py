@@ -1,5 +1,6 @@
 """Reading sessions that are over: what is asked of the model, what of its answer is kept."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -8,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from assistant.agent.afterwards import Read, book_path, read_ended
+from assistant.agent.capture import book
+from assistant.agent.capture.ended import Read, book_path, read_ended
 from assistant.errors import SessionError
 from assistant.memory.daemon.lifecycle import stop
+from assistant.messages import Reply
 from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,
@@ -19,7 +22,6 @@ from assistant.session.entries import (
     CaptureEntry,
     UserEntry,
 )
-from assistant.session.reading import book
 from assistant.session.transcript import Transcript
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace
@@ -112,6 +114,45 @@ def test_an_answer_that_is_none_is_asked_for_again_with_what_was_wrong(
     assert "could not be read: the answer holds no JSON" in str(second.body["messages"][-1])
     assert len(second.body["messages"]) == len(first.body["messages"]) + 2
     assert remembered(place) == list(FACTS)
+
+
+def test_an_answer_that_was_cut_off_is_asked_for_its_rest(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    cut = f'{{"operations": [{{"op": "add", "text": "{FACTS[0]}", "entries": ["e1"]}}, {{"op": "ad'
+    provider = asked(Reply(cut, finish_reason="length"), operations(FACTS[1]))
+    chat(place).close()
+    read(place)
+    assert remembered(place) == list(FACTS)
+    assert "cut off at your limit" in str(provider.requests[1].body["messages"][-1])
+
+
+def test_what_would_stand_beside_the_fact_it_replaces_is_asked_for_again(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    (place.root / "MEMORY.md").write_text("- The owner's sister lives in Berlin\n")
+    (place.root / "HEARTBEAT.md").write_text("- Every Friday, call my sister in Porto\n")
+    new = {"op": "supersede", "text": FACTS[1], "entries": ["e1"]}
+    wrong, right = (json.dumps([new | {"which": each}]) for each in ("the flat", "k1"))
+    provider = asked(wrong, right)
+    chat(place).close()
+    read(place)
+    first, second = (str(each.body["messages"]) for each in provider.requests)
+    assert "K1: - The owner's sister lives in Berlin" in first and "call my sister" not in first
+    assert "names no known fact; there are K1 to K1" in second
+    kept = (place.root / "MEMORY.md").read_text(encoding="utf-8")
+    assert "~~The owner's sister lives in Berlin~~" in kept and remembered(place) == [FACTS[1]]
+
+
+def test_one_sessions_fault_never_stops_the_others(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    asked("[" * 100_000, "[" * 100_000, operations(*FACTS))
+    for _ in range(2):
+        chat(place).close()
+    failed, done = read(place)
+    assert "too many brackets" in failed.failed or "longer than" in failed.failed
+    assert done.stored == FACTS
 
 
 def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(

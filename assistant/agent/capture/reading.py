@@ -7,15 +7,26 @@ Turns whose facts could not be found stay unread, for a later time.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import chain, zip_longest
 
 from assistant.agent.answer import notice
+from assistant.agent.capture.extraction import (
+    Extracted,
+    by_place,
+    correction_request,
+    extraction_request,
+    is_among,
+    mending_request,
+    parse,
+    statements,
+    to_memory,
+)
 from assistant.agent.context_budget import ContextBudget
+from assistant.agent.excerpts import batches, readings
 from assistant.display import counted
 from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacting, Event, FactsCaptured, Retrying
-from assistant.memory.base import Fact, Passage, Query, Remembered
+from assistant.memory.base import FACTS, Fact, Passage, Query, Remembered
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
@@ -27,17 +38,9 @@ from assistant.session.entries import (
     Entry,
     RetryEntry,
 )
-from assistant.session.history.compaction import batches, readings
 from assistant.session.history.turns import Turn
-from assistant.session.reading.extraction import (
-    Extracted,
-    correction_request,
-    extraction_request,
-    parse,
-    statements,
-    to_memory,
-)
 from assistant.session.transcript import Transcript
+from assistant.workspace.folder import PROCEDURE_FILES
 
 READ_SHARE = 8
 """What facts are taken from at once may take 1/8 of the window: few turns, so that the existing
@@ -49,6 +52,9 @@ KNOWN_SHARE = 4
 """The existing facts shown may take 1/4 of the window."""
 LOOKED_UP = 12
 """So many sentences of a turn are looked up."""
+MENDINGS = 3
+"""So often an answer is asked for what was wrong with it, or for its rest."""
+CUT = "it was cut off at your limit: go on with the operations that are missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,46 +175,70 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
 def _extract(
     job: Reading, turns: Sequence[Turn]
 ) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """What the model finds in these turns; asked once more if its answer cannot be understood.
+    """What the model finds in these turns.
 
-    Raises ModelError when it fails, or cannot be understood twice.
+    It is asked once more if its answer cannot be understood, or for what of it cannot be used, or
+    for the rest of an answer that was cut off. Raises ModelError when it fails, or cannot be
+    understood twice.
     """
     known = _nearest(job, turns)
-    asked = extraction_request(turns, known, date.today().isoformat())
+    entries = job.transcript.entries
+    asked = extraction_request(turns, known)
     reply = yield from ask(job, asked)
     usage = reply.usage
     try:
-        return parse(job.redact(reply.text), turns, known, job.transcript.entries), usage
+        found = parse(job.redact(reply.text), turns, known, entries)
     except ValueError as error:
-        reply = yield from ask(job, correction_request(asked, reply.text, str(error)))
-    try:
-        found = parse(job.redact(reply.text), turns, known, job.transcript.entries)
-    except ValueError as error:
-        raise ModelError(
-            f"{job.model.name} did not answer as it was asked: {error}",
-            kind=ModelFailure.PROTOCOL,
-        ) from error
-    return found, usage + reply.usage
+        again = yield from ask(job, correction_request(asked, reply.text, str(error)))
+        try:
+            return parse(job.redact(again.text), turns, known, entries), usage + again.usage
+        except ValueError as fault:
+            raise ModelError(
+                f"{job.model.name} did not answer as it was asked: {fault}",
+                kind=ModelFailure.PROTOCOL,
+            ) from fault
+    faults, cut = found.faults, reply.finish_reason == "length"
+    for _ in range(MENDINGS):
+        if not faults and not cut:
+            break
+        told = [*faults, *([CUT] if cut else ())]
+        reply = yield from ask(job, mending_request(asked, reply.text, told))
+        usage += reply.usage
+        try:
+            rest = parse(job.redact(reply.text), turns, known, entries)
+        except ValueError:
+            break
+        new = tuple(each for each in rest.facts if not is_among(each, found.facts))
+        found = Extracted(found.facts + new, rest.refused)
+        faults, cut = (), cut and reply.finish_reason == "length"
+    return found, usage
 
 
 def _nearest(job: Reading, turns: Sequence[Turn]) -> list[Passage]:
-    """The existing facts nearest to what is said in these turns, the nearest of each first."""
+    """The existing facts nearest to what is said in these turns, the nearest of each first.
+
+    Procedures and tasks are none; nothing is too weak to be shown, for a fact that changes is
+    often said in other words than it was.
+    """
     if not job.trusted:
         return []
+    said = dict.fromkeys(each for turn in turns for each in statements(turn, LOOKED_UP))
     try:
         found = [
-            job.memory.recall(Query(said, k=KNOWN_EACH)).passages
-            for turn in turns
-            for said in statements(turn, LOOKED_UP)
+            job.memory.recall(
+                Query(each, k=KNOWN_EACH, without=PROCEDURE_FILES, within=FACTS)
+            ).passages
+            for each in said
         ]
     except MemoryFailure:
         return []  # without them a fact may be found again; the ledger refuses the same one
     known: dict[str, Passage] = {}
     room = job.budget.window // KNOWN_SHARE
     for passage in filter(None, chain.from_iterable(zip_longest(*found))):
-        if passage.id not in known and (room := room - passage.tokens) >= 0:
+        is_fact = passage.source not in PROCEDURE_FILES
+        if is_fact and passage.id not in known and (room := room - passage.tokens) >= 0:
             known[passage.id] = passage
-    return list(known.values())
+    return by_place(known.values())
 
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:

@@ -1,17 +1,19 @@
-"""What is known of the reading of sessions: which were read, what it cost, what to tell.
+"""Which sessions are to be read for facts now, which were read, what it cost, what to tell.
 
 `.assistant/reading.json` holds numbers and the ids of sessions, never a word of one, so that there
 is nothing in it for a purge. Whoever loses it loses nothing but the count of the month: what was
 captured of a session is noted in its transcript.
 """
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assistant.display import counted
 from assistant.session import notebook
+from assistant.session.ids import SUFFIX, is_open, session_ids
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """After a provider's failure a session is tried again so much later, and then given up."""
@@ -121,3 +123,36 @@ def _day(time: str, now: datetime) -> str:
         case 1:
             return "yesterday's"
     return f"{day.isoformat()}'s"
+
+
+# What is due
+
+IDLE = timedelta(minutes=10)
+"""An open session in which nothing was said for so long is read as if it had ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A session with something unread; it is not to be read yet while a chat has it `open`."""
+
+    session: str
+    size: int
+    open: bool
+
+
+def due(directory: Path, book: Book, now: datetime) -> Iterator[Due]:
+    """The sessions whose turn it is, oldest first, and those that will come to it by themselves."""
+    begun = datetime.fromisoformat(book.since) if book.since else now
+    for session in session_ids(directory):
+        try:
+            status = (directory / f"{session}{SUFFIX}").stat()
+        except FileNotFoundError:
+            continue
+        written = datetime.fromtimestamp(status.st_mtime, UTC)
+        known = book.sessions.get(session, Known())
+        if known.size == status.st_size or (session not in book.sessions and written < begun - OLD):
+            continue
+        if known.after and datetime.fromisoformat(known.after) > now:
+            continue
+        held = is_open(directory, session)
+        yield Due(session, status.st_size, held and now - written < IDLE)
