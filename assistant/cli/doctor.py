@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 from assistant import config
 from assistant.acting.heartbeat import beat
 from assistant.app.models import try_model
-from assistant.bridge.connect.checking import Connection, connections, fault
-from assistant.bridge.connect.programs import Launch
+from assistant.bridge.connecting import Connection, connections, fault
+from assistant.bridge.programs import Launch
 from assistant.cli.options import Globals, own_command
 from assistant.disk import locking
 from assistant.display import counted

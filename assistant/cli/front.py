@@ -72,11 +72,10 @@ def told(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _respond(event: str, options: dict[str, str]) -> None:
-    from assistant.bridge.hooks.quiet import named
-    from assistant.bridge.hooks.run import Call, respond
+    from assistant.bridge.hook import Call, respond
     from assistant.workspace.folder import find
 
-    quiet = named(options.get("--quiet-for"))
+    quiet = options.get("--quiet-for")
     call = Call(event, options.get("--for", ""), quiet, "--patient" in options)
     respond(lambda: find(_place(options)), call, debug="--debug" in options)
 

@@ -84,7 +84,7 @@ def test_a_hook_loads_next_to_nothing(workspace: Workspace) -> None:
         timeout=120,
     )
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "assistant.bridge.hooks.prompting" in names
+    assert "assistant.bridge.hook_prompt" in names
     assert not names & {*HEAVY.split(), "typer", "assistant.cli.main", "subprocess"}
     assert len([name for name in names if name.split(".")[0] == "assistant"]) <= 50
 

@@ -12,9 +12,8 @@ from assistant.errors import UsageError
 from assistant.workspace.folder import default_root
 
 if TYPE_CHECKING:
-    from assistant.bridge.connect.changing import Change
-    from assistant.bridge.connect.checking import Connection
-    from assistant.bridge.connect.programs import Program
+    from assistant.bridge.connecting import Change, Connection
+    from assistant.bridge.programs import Program
 
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed."
@@ -42,19 +41,22 @@ def connect(
     as_json: AsJson = False,
 ) -> None:
     """Connect another program to this memory: the change is shown, and made after your yes."""
-    from assistant.bridge.connect import changing
-    from assistant.bridge.connect.programs import Launch, named
+    from assistant.bridge import connecting
+    from assistant.bridge.programs import Launch, named
 
     if not program:
         if undo or print_only or yes:
             raise UsageError("no program is named", f"One of {NAMES}")
         return _list(context.obj.directory or default_root(), as_json=as_json)
-    launch = Launch(own_command(), context.obj.place().root)
+    place = (
+        (context.obj.directory or default_root()).resolve() if undo else context.obj.place().root
+    )
+    launch = Launch(own_command(), place)
     chosen = named(program)
-    changes = (changing.unmaking if undo else changing.making)(chosen, launch)
+    changes = (connecting.unmaking if undo else connecting.making)(chosen, launch)
     made = bool(changes) and not print_only and (yes or not as_json)
     if made:
-        changing.check(changes)
+        connecting.check(changes)
     if not as_json:
         _show(changes)
     copies: list[Path] = []
@@ -62,7 +64,7 @@ def connect(
         if not confirmed("Make this change?", yes=yes, cure="Run it again with --yes"):
             typer.echo("Nothing was changed.")
             raise typer.Exit(1)
-        copies = (changing.unmake if undo else changing.make)(chosen, changes)
+        copies = (connecting.unmake if undo else connecting.make)(chosen, changes)
     if as_json:
         said = [{"path": str(each.path), "diff": list(each.diff())} for each in changes]
         kept = list(map(str, copies))
@@ -73,8 +75,8 @@ def connect(
 
 def _list(workspace: Path, *, as_json: bool) -> None:
     """Tell how each program stands to a workspace, which need not be there yet; none is started."""
-    from assistant.bridge.connect.checking import connections
-    from assistant.bridge.connect.programs import PROGRAMS, Launch
+    from assistant.bridge.connecting import connections
+    from assistant.bridge.programs import PROGRAMS, Launch
 
     launch = Launch(own_command(), workspace.resolve())
     found = {each.program.name: each for each in connections(launch)}
@@ -136,12 +138,11 @@ def hook(
 
     Whatever is wrong, it says nothing and succeeds; --debug says what it was.
     """
-    from assistant.bridge.hooks import quiet as keeping  # behind `--help`
-    from assistant.bridge.hooks import run
+    from assistant.bridge.hook import Call, respond  # behind `--help`
 
     options: Globals = context.obj
-    call = run.Call(event, program, keeping.named(quiet), patient)
-    run.respond(options.place, call, debug=options.debug)
+    call = Call(event, program, quiet, patient)
+    respond(options.place, call, debug=options.debug)
 
 
 def mcp(

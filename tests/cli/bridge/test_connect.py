@@ -1,6 +1,7 @@
 """`assistant connect`: other programs' own files, shown, changed, kept and taken back."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,27 @@ def test_a_byte_order_mark_and_the_ends_of_lines_stay(
     assert "connected already" in connect(workspace, name, "--yes")
     connect(workspace, name, "--undo", "--yes")
     assert file.read_bytes() == was
+
+
+def test_each_program_is_told_to_have_the_tools_from_the_beginning(
+    workspace: Workspace, home: Path
+) -> None:
+    connect(workspace, "claude-code", "--yes")
+    servers = json.loads((home / ".claude.json").read_text())["mcpServers"]
+    assert servers["assistant"]["alwaysLoad"] is True
+    connect(workspace, "codex", "--yes")
+    config = tomlkit.parse((home / ".codex" / "config.toml").read_text())
+    assert config["mcp_servers"]["assistant"]["required"] is True
+    hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
+    assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] == 3
+
+
+def test_a_connection_is_taken_back_without_its_workspace(workspace: Workspace, home: Path) -> None:
+    before = files(home)
+    connect(workspace, "codex", "--yes")
+    shutil.rmtree(workspace.root)
+    assert "no longer connected" in connect(workspace, "codex", "--undo", "--yes")
+    assert files(home) == before
 
 
 def test_a_server_of_the_same_name_that_is_not_ours_stays(workspace: Workspace, home: Path) -> None:

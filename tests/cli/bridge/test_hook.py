@@ -30,13 +30,20 @@ def test_a_prompt_is_given_what_is_worth_its_tokens(run: Run) -> None:
     ):
         done = run("hook", "UserPromptSubmit", "--odd", stdin=nothing)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    again = event(prompt="who has the spare key, again?")
+    assert run("hook", "UserPromptSubmit", stdin=again).stdout == ""  # it was told already
+
+    def said(session: str, *options: str) -> str:
+        asked = event(session_id=session, prompt="who has the spare key?")
+        return run("hook", "prompt", *options, stdin=asked).stdout
+
     run("hook", "--quiet-for", "once")
-    assert run("hook", "prompt", stdin=asked).stdout == ""
-    assert run("hook", "prompt", stdin=asked).stdout != ""
-    run("hook", "prompt", "--quiet-for", "session", stdin=asked)
-    assert run("hook", "prompt", stdin=asked).stdout == ""
-    other = event(session_id="s2", prompt="who has the spare key?")
-    assert run("hook", "prompt", stdin=other).stdout != ""
+    assert said("s2") == "" and said("s2") != ""
+    assert said("s2") == ""
+    run("hook", "PreCompact", stdin=event(session_id="s2"))  # its model will not know it any more
+    assert said("s2") != ""
+    assert said("s3", "--quiet-for", "session") == "" and said("s3") == ""
+    assert said("s4") != ""
 
 
 def test_it_fails_open_whatever_is_wrong(tmp_path: Path) -> None:

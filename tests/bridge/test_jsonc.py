@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.bridge.connect import jsonc
+from assistant.bridge import jsonc
 
 SETTINGS = """\
 // Settings

@@ -1,5 +1,6 @@
 """The programs that can be connected: where each is configured, and what it is told there."""
 
+import json
 import os
 import shlex
 import sys
@@ -8,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assistant.bridge.connect.edits import Default, Edit, Entry, Hook, Nested, Table, Whole
-from assistant.bridge.connect.opencode import plugin
+from assistant.bridge.edits import Default, Edit, Entry, Hook, Nested, Table, Whole
 from assistant.errors import UsageError
 
 SERVER = "assistant"
@@ -106,13 +106,16 @@ EVENTS = {
     "PreCompact": END_SECONDS,
     "SessionEnd": END_SECONDS,
 }
+CODEX_EVENTS = EVENTS | {"SessionEnd": 3}
+"""Codex allows the end of a session no more."""
 
 
 def _claude_code(launch: Launch) -> list[File]:
     name, chosen = "claude-code", os.environ.get("CLAUDE_CONFIG_DIR")
     settings = _home("CLAUDE_CONFIG_DIR", ".claude")
     own = (settings if chosen else Path.home()) / ".claude.json"
-    server = {"type": "stdio", **_server(launch, name)}
+    # Else its tools are deferred: its model does not know of them until it looks for some.
+    server = {"type": "stdio", **_server(launch, name), "alwaysLoad": True}
     return [
         File(own, [Entry(("mcpServers", SERVER), server)]),
         File(settings / "settings.json", _groups(launch, name, EVENTS)),
@@ -121,9 +124,10 @@ def _claude_code(launch: Launch) -> list[File]:
 
 def _codex(launch: Launch) -> list[File]:
     home, name = _home("CODEX_HOME", ".codex"), "codex"
+    server = _server(launch, name) | {"required": True}  # else it begins before they are listed
     return [
-        File(home / "config.toml", [Table(("mcp_servers", SERVER), _server(launch, name))]),
-        File(home / "hooks.json", _groups(launch, name, EVENTS)),
+        File(home / "config.toml", [Table(("mcp_servers", SERVER), server)]),
+        File(home / "hooks.json", _groups(launch, name, CODEX_EVENTS)),
     ]
 
 
@@ -144,7 +148,8 @@ def _opencode(launch: Launch) -> list[File]:
     with_comments = home / "opencode.jsonc"
     settings = with_comments if with_comments.exists() else home / "opencode.json"
     server = {"type": "local", "command": [launch.command, *launch.server(name)]}
-    hooks = Whole(plugin(launch.hook("EVENT", name)))
+    plugin = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
+    hooks = Whole(plugin.replace("__COMMAND__", json.dumps(launch.hook("EVENT", name))))
     return [
         File(settings, [Nested(("mcp", SERVER), server, ("mcp", "servers", SERVER))]),
         File(_free(home / "plugins", hooks), [hooks]),

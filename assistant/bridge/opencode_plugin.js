@@ -1,9 +1,3 @@
-"""OpenCode's hooks are a plugin: a small file of JavaScript that calls ours."""
-
-import json
-from collections.abc import Sequence
-
-_PLUGIN = """\
 // Made by `assistant connect opencode`, and taken away by `assistant connect opencode --undo`.
 // At a prompt it adds what memory holds on it; what was said is taken over as a session.
 import { spawn } from "node:child_process"
@@ -29,7 +23,7 @@ function words(parts) {
   return (parts ?? [])
     .filter((part) => part.type === "text" && !part.synthetic)
     .map((part) => part.text)
-    .join("\\n")
+    .join("\n")
 }
 
 export const AssistantMemory = async ({ client }) => {
@@ -60,9 +54,3 @@ export const AssistantMemory = async ({ client }) => {
     },
   }
 }
-"""
-
-
-def plugin(command: Sequence[str]) -> str:
-    """The plugin's text; `EVENT` in the command stands for what has happened."""
-    return _PLUGIN.replace("__COMMAND__", json.dumps(list(command)))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.bridge.hooks.events import Event, answer, happened, named
-from assistant.bridge.hooks.transcripts import objects, said
+from assistant.bridge.hook import Event, answer, event_named, happened
+from assistant.bridge.hook_transcript import objects, said
 from assistant.session import listing, transcript
 from assistant.session.adopting import adopt
 from assistant.session.entries import InterruptedEntry, UserEntry
@@ -98,7 +98,7 @@ def test_garbage_says_nothing(data: bytes) -> None:
 
 
 def test_each_program_is_answered_in_its_form() -> None:
-    assert named("beforeSubmitPrompt") is named("UserPromptSubmit") is Event.PROMPT
+    assert event_named("beforeSubmitPrompt") is event_named("UserPromptSubmit") is Event.PROMPT
     cursor = happened("beforeSubmitPrompt", b'{"cursor_version": "3", "prompt": "x"}')
     claude = happened("prompt", b'{"hook_event_name": "UserPromptSubmit", "prompt": "x"}')
     plain = happened("prompt", b'{"prompt": "x"}', "opencode")

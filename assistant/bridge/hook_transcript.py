@@ -1,4 +1,4 @@
-"""What was said in a conversation of another program, from its own record of it. Pure.
+"""What was said in a conversation of another program, from its own record of it, as a session.
 
 Claude Code and Cursor write a line a message, Codex a line an event. Only what its user and its
 model said to one another is taken: no tool's output, nothing that the program put in.
@@ -6,12 +6,19 @@ model said to one another is taken: no tool's output, nothing that the program p
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from assistant.session.adopting import Said
+from assistant.agent import afterwards
+from assistant.bridge.shelf import label
+from assistant.secrets.current import redactor
+from assistant.session.adopting import Adopted, Said, adopt
 from assistant.session.entries import AssistantEntry, UserEntry
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 
 PUT_IN = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly")
 """Marks of lines that its user did not write."""
@@ -22,6 +29,8 @@ _REMINDER = re.compile(
 )
 _WRAPPED = re.compile(r"</?user_query>")
 _NOT_SAID = re.compile(r"<(command-|local-command|bash-)|Caveat: |\[Request interrupted")
+MOST_BYTES = 200 << 20
+"""A longer record is no conversation."""
 TEXTS = ("text", "input_text", "output_text")
 
 
@@ -93,3 +102,38 @@ def _utc(time: Any) -> str:
         return told.astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def take_over(
+    place: Workspace,
+    raw: Mapping[str, Any],
+    program: str,
+    conversation: str,
+    *,
+    record: Path | None,
+    messages: Sequence[Any] = (),
+    is_over: bool = True,
+) -> Adopted | None:
+    """Take over what was said: the messages, else what the program's own record says.
+
+    What reads it for facts, if a model is configured, is on its own. None if there is nothing, or
+    the workspace is not trusted. Raises StorageError, SessionError.
+    """
+    if not trust.is_trusted(place):
+        return None
+    found = said(each for each in messages if isinstance(each, dict))
+    if not found and record and record.is_file() and record.stat().st_size <= MOST_BYTES:
+        found = said(objects(record.read_bytes()))
+    redact = redactor().redact
+    clean: list[Said] = [replace(each, text=redact(each.text)) for each in found]
+    taken = adopt(place.sessions, label(program), conversation or str(record or ""), clean)
+    if taken and taken.new and is_over and _is_read(raw):
+        afterwards.begin(place)
+    return taken
+
+
+def _is_read(raw: Mapping[str, Any]) -> bool:
+    """Whether sessions are read for facts: a model is configured, and reading is not off."""
+    model, memory = raw.get("model") or {}, raw.get("memory") or {}
+    asked = raw.get("profiles") or (isinstance(model, dict) and model.get("name"))
+    return bool(asked) and memory.get("capture", "always") == "always"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from assistant.bridge.connect import jsonc
+from assistant.bridge import jsonc
 from assistant.errors import ConfigError
 
 

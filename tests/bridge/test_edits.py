@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assistant.bridge.connect.edits import Default, Edit, Entry, Hook, Nested, Table, Whole, changed
+from assistant.bridge.edits import Default, Edit, Entry, Hook, Nested, Table, Whole, changed
 from assistant.errors import ConfigError
 
 SERVER = {"command": "/bin/assistant", "args": ["mcp", "--as", "zed"]}

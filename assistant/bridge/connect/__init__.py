@@ -1,1 +1,0 @@
-"""Another program told of this memory, in its own configuration, and untold again."""
