@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assistant.moving.branches import branch
 from assistant.moving.items import (
     ExportedConversation,
     ExportedFact,
@@ -13,6 +12,7 @@ from assistant.moving.items import (
     LeftOut,
     Message,
     Odd,
+    branch,
     day,
     instant,
     named,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assistant.moving.branches import branch
 from assistant.moving.items import (
     Document,
     ExportedConversation,
@@ -15,11 +14,12 @@ from assistant.moving.items import (
     Odd,
     Problem,
     Speaker,
+    branch,
     day,
+    facts_in,
     instant,
     named,
 )
-from assistant.moving.prose import facts_in
 
 NAME = "Claude"
 _SPEAKERS: dict[str, Speaker] = {"human": "user", "user": "user", "assistant": "assistant"}

@@ -18,12 +18,12 @@ from assistant.moving.items import (
     Message,
     Odd,
     Problem,
+    facts_in,
     in_words,
     instant,
     named,
 )
-from assistant.moving.package import Package
-from assistant.moving.prose import facts_in
+from assistant.moving.package import Package, mended
 from assistant.workspace.copies import original_of
 
 PERSONA = frozenset(
@@ -108,7 +108,7 @@ def _session(package: Package, name: str) -> Iterator[Item]:
     """A conversation that OpenClaw kept: a line of JSON an entry."""
     messages: list[Message] = []
     bad, begun, id_ = 0, "", PurePosixPath(name).stem
-    for line in package.read(name).split(b"\n"):
+    for line in mended(package.read(name)).split(b"\n"):
         if not line.strip():
             continue
         try:

@@ -9,9 +9,9 @@ from typing import Any
 
 from assistant.display import counted
 from assistant.errors import ImportFailure
-from assistant.moving import chatgpt, claude, documents, folders
+from assistant.moving import chatgpt, claude, folders
 from assistant.moving.items import ExportedFact, Items, Odd, Problem, day, in_words
-from assistant.moving.package import Package
+from assistant.moving.package import Package, documents, head
 
 KNOWN = (
     "Known are the exports of ChatGPT and Claude, mem0's JSON, the folders of OpenClaw, memsearch, "
@@ -30,7 +30,7 @@ class Export:
         names = [name for name in package.names() if not claude.PERSONAL.search(name)]
         self._markdown = [name for name in names if name.casefold().endswith((".md", ".markdown"))]
         json_files = [name for name in names if name.casefold().endswith(".json")]
-        heads = {name: documents.head(package, name) for name in json_files}
+        heads = {name: head(package, name) for name in json_files}
         marked = {
             name: next((kind for mark, kind in _MARKS.items() if mark in head), "")
             for name, head in heads.items()
@@ -59,7 +59,7 @@ class Export:
         number = 0
         with self._package.open(name) as file:
             try:
-                for number, item in enumerate(documents.items(file, self._json[name]), start=1):
+                for number, item in enumerate(documents(file, self._json[name]), start=1):
                     yield from _guarded(name, number, item)
             except Odd as error:
                 told = f"it is cut off or damaged after {counted(number, 'item')}: {error}"

@@ -1,12 +1,20 @@
 """What an export holds, whoever made it: conversations, facts, documents, and what is wrong."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
+from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.identity import digest
 
+LONGEST = 2000
+"""Characters of a fact; what is longer is no fact but a document."""
+_HEADING_ALONE = re.compile(r"\*\*[^*]+\*\*:?")
+_LINK_ALONE = re.compile(r"[-*+]\s*\[[^\]]*\]\([^)]*\.md\)")
+"""An entry of a table of contents."""
+Node = Mapping[str, Any]
 Speaker = Literal["user", "assistant"]
 
 
@@ -109,3 +117,38 @@ def in_words(error: Exception) -> str:
 
 def _iso(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def branch(
+    nodes: Mapping[Any, Node], at: object, above: str, time: Callable[[Node], Any]
+) -> list[Node]:
+    """The nodes from the first to the one `at`; where that is none, to the latest leaf.
+
+    `above` is the field that names the node before.
+    """
+    if at not in nodes:
+        parents = {node.get(above) for node in nodes.values()}
+        leaves = [name for name in nodes if name not in parents]
+        at = max(leaves, key=lambda name: time(nodes[name]), default=None)
+    found: list[Node] = []
+    seen = set()
+    while at in nodes and at not in seen:
+        seen.add(at)
+        found.append(nodes[at])
+        at = nodes[at].get(above)
+    return found[::-1]
+
+
+def facts_in(text: str, name: str = "imported.md") -> Iterator[ExportedFact]:
+    """The facts of a markdown text, in its order; what is struck out, and code, is none.
+
+    A dated heading above a fact, or the file's name, says since when it was known.
+    """
+    for each in chunks_of(text, name):
+        own = each.text.strip()
+        if each.status != "current" or own.startswith(("```", "~~~")) or len(own) > LONGEST:
+            continue
+        if _LINK_ALONE.match(own) or _HEADING_ALONE.fullmatch(own):
+            continue
+        if fact := " ".join(each.plain.split()):
+            yield ExportedFact(fact, day(each.date))

@@ -2,16 +2,29 @@
 unpacked to the disk, and nothing is believed of an archive that would not fit the disk if it were.
 """
 
+import json
 import os
+import re
+import resource
 import stat
 import zipfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, cast
 
 from assistant.errors import ImportFailure
+from assistant.moving.items import Odd, in_words
+
+HEAD = 1 << 16
+"""Bytes that tell what a document is."""
+MOST_MEMORY = 1 << 30
+"""Bytes that reading may take: an export of 2 GB takes 40 MB."""
+LISTS = ("conversations", "results", "memories", "items", "data")
+"""Keys under which exports keep their list."""
+
 
 LARGE = 64 << 20
 """Bytes that an archive's member may unpack to whatever it was packed in."""
@@ -21,6 +34,17 @@ MOST = 200_000
 """Members of an archive."""
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
 """What reading an archive raises that is cut off, changed, or packed in a way nobody knows."""
+HEX = rb"[0-9a-fA-F]"
+LONE = re.compile(
+    rb"(\\\\|\\u[dD][89abAB]%(hex)b{2}\\u[dD][c-fC-F]%(hex)b{2})"
+    rb"|\\u[dD][89a-fA-F]%(hex)b{2}|\xed[\xa0-\xbf][\x80-\xbf]" % {b"hex": HEX}
+)
+"""A lone surrogate, escaped or raw; before it, as a group, what is none: a backslash, a pair."""
+UNFINISHED = re.compile(
+    rb"(?:\\+(?:u(?:%(hex)b{0,3}|[dD][89abAB]%(hex)b{2}(?:\\(?:u%(hex)b{0,3})?)?))?"
+    rb"|\xed[\xa0-\xbf]?)\Z" % {b"hex": HEX}
+)
+"""The end of a piece that may be the beginning of a surrogate, or of a pair."""
 _AGAIN = "Download or copy it again"
 
 
@@ -127,3 +151,108 @@ def _is_hidden(relative: Path) -> bool:
     """Whether a file is hidden, or in a hidden folder that no other memory keeps its own in."""
     folders = [part for part in relative.parts[:-1] if part.startswith(".")]
     return relative.name.startswith(".") or folders not in ([], [".memsearch"], [".openclaw"])
+
+
+def head(package: Package, name: str) -> str:
+    """How a file begins."""
+    return package.read(name, HEAD).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+
+
+def documents(file: IO[bytes], begins: str) -> Iterator[Any]:
+    """The items of a list in a JSON document, or the one object that it is.
+
+    Raises Odd where it breaks off, is no JSON or nothing of the kind; what came before was yielded.
+    """
+    import ijson  # where something is imported alone
+
+    file = cast("IO[bytes]", Mended(file))
+    if begins.startswith("["):
+        prefix = "item"
+    elif key := listed(begins):
+        prefix = f"{key}.item"
+    else:
+        prefix = ""
+    try:
+        with _bounded():
+            if prefix:
+                yield from ijson.items(file, prefix, use_float=True)
+            else:
+                yield json.loads(file.read())
+    except ijson.JSONError as error:
+        raise Odd(_reason(error)) from error
+    except UnicodeDecodeError as error:
+        raise Odd(in_words(error)) from error
+    except ValueError as error:
+        raise Odd(str(error)) from error
+    except (MemoryError, RecursionError) as error:
+        raise Odd("it is nested too deep, or too large to be read") from error
+
+
+class Mended:
+    """A JSON document without its byte-order mark, lone surrogates in it replaced.
+
+    A parser in C would stop at one, and make one character of two that do not belong together.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._held = file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8)
+
+    def read(self, size: int = -1) -> bytes:
+        """Some `size` bytes; none at the end."""
+        if size == 0:
+            return b""
+        data = self._held
+        while more := self._file.read(size):
+            data += more
+            unfinished = UNFINISHED.search(data, max(0, len(data) - 64))
+            if unfinished is None or unfinished.start() > 0:
+                end = unfinished.start() if unfinished else len(data)
+                self._held = data[end:]
+                return mended(data[:end])
+        self._held = b""
+        return mended(data)
+
+
+def mended(data: bytes) -> bytes:
+    """JSON with lone surrogates replaced."""
+    if b"\\u" not in data and b"\xed" not in data:
+        return data
+    return LONE.sub(lambda found: found[1] or rb"\ufffd", data)
+
+
+def listed(begins: str) -> str | None:
+    """The key of the list that an object begins with, if it is one that exports have."""
+    found = re.match(r'\{\s*"(\w+)"\s*:\s*\[', begins)
+    return found[1] if found and found[1] in LISTS else None
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Let this process take no more than `MOST_MEMORY` bytes more, where the system can
+    do that: what is nested without end would take all there is."""
+    allowed, most = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = _taken() + MOST_MEMORY
+    bound = wanted if allowed == resource.RLIM_INFINITY else min(allowed, wanted)
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
+
+
+def _taken() -> int:
+    """The bytes of data that this process has, as the limit counts them; 0 if that is not told."""
+    try:
+        told = Path("/proc/self/status").read_text("ascii")
+    except OSError:
+        return 0
+    found = re.search(r"VmData:\s+(\d+) kB", told)
+    return int(found[1]) << 10 if found else 0
+
+
+def _reason(error: Exception) -> str:
+    """What a parser says, in words: its first line, without the bytes it stopped at."""
+    said = error.args[0] if error.args else ""
+    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    return text.split("\n")[0].strip(" .") or "it is no JSON"

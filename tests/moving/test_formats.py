@@ -1,5 +1,6 @@
 """What each maker's export holds, as it is found."""
 
+import io
 import json
 import os
 import zipfile
@@ -17,7 +18,7 @@ from assistant.moving.items import (
     LeftOut,
     Problem,
 )
-from assistant.moving.package import Package
+from assistant.moving.package import Mended, Package, mended
 from tests.moving.exports import chatgpt, claude, folder, node, simple, zipped
 
 HIDDEN = {"is_visually_hidden_from_conversation": True}
@@ -261,3 +262,31 @@ def test_an_archive_that_is_not_sound_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ImportFailure, match=why):
             found(path)
+
+
+@pytest.mark.parametrize("lone", [r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"\ud83d\u0041"])
+def test_half_a_character_stops_nothing(tmp_path: Path, lone: str) -> None:
+    """A parser that stops there would call the rest of the export cut off."""
+    said = [simple(str(n), "Which keel?", "MARK \U0001f600 \\\\ud83d") for n in range(10)]
+    text = json.dumps(said)
+    path = tmp_path / "conversations.json"
+    for marks in (lone, lone * 30_000):
+        path.write_text(text.replace("MARK", marks))
+        found = list(Export(Package(path)).items())
+        conversations = [each for each in found if isinstance(each, ExportedConversation)]
+        assert len(conversations) == len(found) == 10
+        for each in conversations:
+            answer = each.messages[1].text
+            assert answer.startswith("\ufffd") and answer.endswith("\U0001f600 \\\\ud83d")
+            answer.encode()
+
+
+@pytest.mark.parametrize("size", range(1, 40))
+def test_a_document_read_in_pieces_is_mended_as_it_is_whole(size: int) -> None:
+    text = rb'["\ud83d\ude00 \\ud83d \ud83d \\\ude00 \u65e5\u672c", "' + b"\xed\xa0\xbd" + rb'x"]'
+    file = Mended(io.BytesIO(b"\xef\xbb\xbf" + text))
+    assert b"".join(iter(lambda: file.read(size), b"")) == mended(text)
+    assert json.loads(mended(text)) == [
+        "\U0001f600 \\ud83d \ufffd \\\ufffd \u65e5\u672c",
+        "\ufffdx",
+    ]
