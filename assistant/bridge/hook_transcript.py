@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assistant.agent import afterwards
+from assistant.agent.capture import ended
 from assistant.bridge.shelf import label
 from assistant.secrets.current import redactor
 from assistant.session.adopting import Adopted, Said, adopt
@@ -128,7 +128,7 @@ def take_over(
     clean: list[Said] = [replace(each, text=redact(each.text)) for each in found]
     taken = adopt(place.sessions, label(program), conversation or str(record or ""), clean)
     if taken and taken.new and is_over and _is_read(raw):
-        afterwards.begin(place)
+        ended.begin(place)
     return taken
 
 
