@@ -42,7 +42,7 @@ class Schedule:
     begins: date | None = None
     zone: str = ""
     is_timed: bool = False
-    """Whether the words named a time of day."""
+    """Whether the words named a time by the clock."""
     is_dated: bool = field(default=True, repr=False)
     """Whether the words named a day, or a rule that is every day's."""
 

@@ -69,6 +69,8 @@ STARTS = re.compile(
     re.IGNORECASE,
 )
 """Where the words of a schedule may begin within a text."""
+_TASKS = ("remind", "reminder", "erinnere", "erinnerung")
+"""Words that only a task begins with, whatever colon comes behind them."""
 FROM_WHEN = "Say from which day, with its year: “every other Tuesday from 2026-11-24”"
 ONE_DAY = "Say “every Friday”, or the day: “on 2026-11-27”"
 
@@ -114,6 +116,8 @@ def instruction(text: str) -> tuple[Schedule, str] | Reading | None:
         or left[1].lower() in _connectives()
         or grammar.knows(found.end + left.start(1))
     )
+    if left and left[1].lower() in _TASKS:
+        goes_on = False
     if colon and rest.lstrip(" \t)").startswith(":"):
         goes_on = False
         joint = re.match(r"[ \t)]*:\s*", rest)
@@ -131,6 +135,14 @@ def moment(text: str, now: datetime) -> tuple[datetime, int] | Reading:
     """The one time to come that a text begins with, on the local clock, and where its words end:
     "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"."""
     return _Grammar(text[:LONGEST]).moment(now)
+
+
+def begins_with_time(text: str) -> str:
+    """The first word of a text that goes on as if it said more of a time; empty if none does."""
+    rest = text.lstrip(" ,:")
+    word = (rest.split() or [""])[0].strip(":,")
+    known = _Grammar(rest[:LONGEST]).knows(0) and word.lower() not in ("to", "of", "the", "a", "an")
+    return word if known or word.lower() in _connectives() - {"about"} else ""
 
 
 def sure_times(text: str) -> str:
@@ -667,7 +679,7 @@ class _Grammar:
         read = self._read
         parts = [time(each) for each in read.parts]
         times = tuple(sorted({*read.times, *parts})) or (NINE,)
-        timed = bool(read.times or parts)
+        timed = bool(read.times)
         if read.lone:
             read.fault = read.lone, ONE_DAY
         if read.once:

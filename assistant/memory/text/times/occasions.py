@@ -22,6 +22,9 @@ LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
 YEARLESS = "2024-01-01"
 """Where a day that comes round every year is looked for, if nobody knows when it was written."""
+NEAR = timedelta(days=120)
+"""Nobody says of a day that is so near, without its year, that it was the one of last year."""
+_FOR = re.compile(r"\b(?:for|until|till|by|to|für|bis|auf|zum|pour|para)\s+(?:the\s+)?\Z", re.I)
 A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -60,6 +63,12 @@ _RECURS = re.compile(
     r"|(?:morgen|mittag|abend|nacht)s\b",
     re.IGNORECASE,
 )
+_HABIT = re.compile(
+    r"\b(?:I|we|you|he|she|they|ich|wir|er|sie|usually|always|often|never|mostly|meist|immer)\b.*"
+    rf"\b(?:every|each|jede[nrsm]?)\b|\b(?:{'|'.join(weekdays.NAMES)}|weekday|weekend)s\b|tags\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What is done so every week is no appointment, unless a time is named."""
 _IN = re.compile(
     rf"\bin (?P<n>\d{{1,3}}|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s?\b"
     r"(?! (?:ago|a row|total))",
@@ -122,7 +131,7 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
     for start, end, time in _timed(rest, anchor or (YEARLESS if dated else None), day):
         if dated and start == end:
             found.append(_yearly(text, start, time))
-        elif not _is_past(text, start, end, time, day):
+        elif not _is_past(text, start, end, time, day) or _is_planned(rest, start, anchor):
             found.append(Occasion(start, end, time))
     return tuple(dict.fromkeys(found))
 
@@ -135,7 +144,8 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
             continue
         found, end = made
         daily = found.rule == "FREQ=DAILY"
-        vague = not found.is_dated or (daily and not found.is_timed)
+        habit = daily or _HABIT.search(text, 0, begin.start() + end)
+        vague = not found.is_dated or (habit and not found.is_timed and not _time(text))
         if not found.rule or vague or _YEARLY.search(text):
             continue
         rest = text[: begin.start()] + text[begin.start() + end :]
@@ -225,6 +235,16 @@ def _is_past(text: str, start: date, end: date, time: str, day: date | None) -> 
     if start <= day:
         return not time
     return str(start.year) not in text and not _AHEAD.search(text)
+
+
+def _is_planned(text: str, start: date, anchor: str | None) -> bool:
+    """Whether a day to come is named by its date: "was booked for 7 December". Of one without a
+    year that is far ahead, the last one may be meant, unless it says "for"."""
+    if anchor is None or not start > date.fromisoformat(anchor):
+        return False
+    named = [each for each in mentioned(text, anchor) if each.period.start == start]
+    near = start - date.fromisoformat(anchor) <= NEAR
+    return any(near or _FOR.search(text, 0, each.start) for each in named)
 
 
 def _time(text: str) -> str:

@@ -8,7 +8,10 @@ from datetime import date, timedelta
 from assistant.memory.text.times import foreign
 
 NAMES = [name.lower() for name in calendar.day_name]
-_BARE = re.compile(rf"(?<!past )(?<!every )(?<!each )\b(?P<day>{'|'.join(NAMES)})\b", re.IGNORECASE)
+_BARE = re.compile(
+    rf"(?<!past )(?<!every )(?<!each )(?<!other )(?<!second )\b(?P<day>{'|'.join(NAMES)})\b",
+    re.IGNORECASE,
+)
 _DATE_FOLLOWS = re.compile(r",? ?(?:the |den |dem |der |el |le )?\0")
 _HABIT = re.compile(
     r"\b(?:open|opens|opened|closed|hours|works?|working|usually|ge(?:öffnet|schlossen)|offen)\b",
