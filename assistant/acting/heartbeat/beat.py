@@ -4,7 +4,8 @@ Nothing that knows a model is loaded before a task is due and its time was taken
 """
 
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from assistant.acting.heartbeat import claims
@@ -13,7 +14,8 @@ from assistant.acting.heartbeat.tasks import Task, Unread, tasks
 from assistant.acting.heartbeat.telling import Beat, says_nothing, tell, tell_broken
 from assistant.disk import locking, storage
 from assistant.errors import AssistantError, ConfigError, WorkspaceError
-from assistant.session import beats
+from assistant.session import beats, keeping
+from assistant.session.entries import AssistantEntry
 from assistant.workspace import trust
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
@@ -33,19 +35,21 @@ def read(place: Workspace) -> tuple[list[Task], list[Unread]]:
 def due(place: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
     """The tasks whose latest time has come and was taken by nobody, the earliest first.
 
-    A task counts from the day on which it is first met. Of several times that were missed only
-    the latest is due.
+    A task counts from the look before the one that first met it. Of several times that were
+    missed only the latest is due.
     """
     found = []
     with beats.changing(place) as known:
         listed = read(place)[0]
         for task in listed:
-            begin = datetime.combine(known.since(task.key, now.date()), time.min)
+            begin = known.since(task.key, now)
             latest = task.schedule.latest(now)
             if latest and latest >= begin and claims.is_free(place, task, latest):
                 found.append((task, latest))
         there = {task.key for task in listed}
-        known.seen = {key: day for key, day in known.seen.items() if key in there}
+        known.seen = {key: since for key, since in known.seen.items() if key in there}
+        known.waiting = {key: due for key, due in known.waiting.items() if key in there}
+        known.looked = now.isoformat(timespec="minutes")
     return sorted(found, key=lambda each: each[1])
 
 
@@ -66,7 +70,11 @@ def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator
         for task, when in late:
             if claims.take(place, task, when, "skipped"):
                 yield Beat(task, when, "skipped")
-        if ready := [each for each in found if each not in late]:
+        ready = [each for each in found if each not in late]
+        for task, when in ready:
+            if task.reminds and claims.take(place, task, when, "done"):
+                yield tell(place, Beat(task, when, "done", task.text))
+        if ready := [each for each in ready if not each[0].reminds]:
             chosen = _allowed(place, len(ready))
             for task, when in ready:
                 if beats.load(place).spent >= chosen.heartbeat.monthly_tokens:
@@ -106,7 +114,11 @@ def _spent(chosen: "Settings") -> ConfigError:
 def _done(
     place: Workspace, task: Task, when: datetime, chosen: "Settings", no_daemon: bool
 ) -> Beat:
-    """Carry out a task whose time was taken; whatever goes wrong is said, and not tried again."""
+    """Carry out a task whose time was taken.
+
+    Where the model answered nothing, nothing was done: the time is given back, to be tried again
+    until the next one comes. Whatever else goes wrong is said, and not tried again.
+    """
     from assistant.app.chat import open_chat
     from assistant.app.wish import ChatWish
 
@@ -116,6 +128,10 @@ def _done(
             beat = _held(chat, task, when, chosen.heartbeat.tokens)
     except AssistantError as error:
         beat = Beat(task, when, "failed", str(error))
+    if beat.state == "waiting":
+        keeping.delete(place.sessions, beat.session)
+        claims.release(place, task, when)
+        return replace(beat, session="")
     claims.settle(place, task, when, beat.state)
     return beat
 
@@ -140,6 +156,8 @@ def _held(chat: "Chat", task: Task, when: datetime, most: int) -> Beat:
         with beats.changing(chat.place) as known:
             known.spend(_cost(chat))
     state: State = "failed" if failed else "silent" if says_nothing(said) else "done"
+    if failed and not any(isinstance(each, AssistantEntry) for each in talk.transcript.entries):
+        state, failed = "waiting", f"{failed} (it is tried again)"
     return Beat(task, when, state, failed or said, _cost(chat), talk.transcript.session)
 
 

@@ -18,7 +18,8 @@ from assistant.acting.heartbeat.tasks import Task
 from assistant.disk import storage
 from assistant.workspace.folder import Workspace
 
-State = Literal["begun", "done", "silent", "skipped", "failed"]
+State = Literal["begun", "done", "silent", "skipped", "failed", "waiting"]
+"""`waiting`: no model answered; the due time was given back and is tried again."""
 KEPT = 500
 """Claims of one task that are kept."""
 AHEAD = timedelta(hours=25)
@@ -65,6 +66,11 @@ def take(place: Workspace, task: Task, due: datetime, state: State = "begun") ->
 def settle(place: Workspace, task: Task, due: datetime, state: State) -> None:
     """Note what came of a due time that was taken."""
     storage.replace(directory(place) / f"{task.key}-{task.schedule.key(due)}", _encoded(state))
+
+
+def release(place: Workspace, task: Task, due: datetime) -> None:
+    """Give a due time back: nothing was done, and it may be tried again."""
+    (directory(place) / f"{task.key}-{task.schedule.key(due)}").unlink(missing_ok=True)
 
 
 def broken(place: Workspace) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Whether a beat has anything to say, and what the next chat is told of it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from assistant.acting.heartbeat import claims
@@ -12,7 +12,7 @@ from assistant.session.beats import News
 from assistant.workspace.folder import Workspace
 
 SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
-"""Last lines of a reply that say nothing, without punctuation."""
+"""Replies that say nothing, without punctuation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +25,32 @@ class Beat:
     said: str = ""
     tokens: int = 0
     session: str = ""
+    again: bool = False
+    """It waits for a model, and that was told before."""
 
 
 def says_nothing(reply: str) -> bool:
-    """Whether the model, by the last line of its reply, has nothing to tell."""
-    last = reply.strip().rpartition("\n")[2]
-    return " ".join(re.sub(r"[\W_]+", " ", last).split()).casefold() in SILENCE
+    """Whether the whole of a reply says that there is nothing to tell."""
+    return " ".join(re.sub(r"[\W_]+", " ", reply).split()).casefold() in SILENCE
 
 
 def tell(place: Workspace, beat: Beat) -> Beat:
-    """Have the next chat say it, unless there is nothing to say."""
-    if beat.state in ("done", "failed"):
-        when = f"{beat.due:%Y-%m-%dT%H:%M}"
-        failed = f"{beat.task.citation}: {beat.said}" if beat.state == "failed" else ""
-        news = News(when, "" if failed else beat.session, failed)
-        with beats.changing(place) as known:
-            known.untold.append(news)
+    """Have the next chat say it, unless there is nothing to say; that a beat waits is said once."""
+    when = f"{beat.due:%Y-%m-%dT%H:%M}"
+    task = beat.task
+    with beats.changing(place) as known:
+        known.beat = datetime.now().isoformat(timespec="minutes")
+        if beat.state == "waiting":
+            if known.waiting.get(task.key) == when:
+                return replace(beat, again=True)
+            known.waiting[task.key] = when
+        else:
+            known.waiting.pop(task.key, None)
+        if beat.state in ("failed", "waiting"):
+            known.untold.append(News(when, failed=f"{task.citation}: {beat.said}"))
+        elif beat.state == "done":
+            line = task.line if task.reminds else 0
+            known.untold.append(News(when, beat.session, line=line))
     return beat
 
 

@@ -32,11 +32,11 @@ def run(context: typer.Context, as_json: AsJson = False) -> None:
 
     place, failed, told = context.obj.place(), False, []
     for done in beat.run(place, datetime.now(), no_daemon=context.obj.no_daemon):
-        failed = failed or done.state == "failed"
+        failed = failed or done.state in ("failed", "waiting")
         told.append(_told(done))
         if not as_json:
             _show(done)
-        if done.state in ("done", "failed"):
+        if done.state in ("done", "failed", "waiting") and not done.again:
             _notify(done)
     if as_json:
         print_json(told)
@@ -144,8 +144,9 @@ def _show(done: "Beat") -> None:
     match done.state:
         case "done":
             typer.echo(spelled(done.said))
-            typer.echo(f"{head}{cost} · session {done.session}", err=True)
-        case "failed":
+            session = f" · session {done.session}" if done.session else ""
+            typer.echo(f"{head}{cost}{session}", err=True)
+        case "failed" | "waiting":
             typer.echo(f"{head}: {spelled(done.said)}{cost}", err=True)
         case "skipped":
             typer.echo(f"{head}: skipped, it was late", err=True)

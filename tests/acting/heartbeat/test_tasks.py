@@ -54,11 +54,18 @@ def test_a_line_that_says_only_when_is_for_the_list_below_it() -> None:
     assert {each.line: each.cure for each in unread} == {4: UNTIMED, 6: TASKLESS, 7: TASKLESS}
 
 
-def test_the_template_is_understood() -> None:
+def test_a_new_workspace_has_no_task_and_those_it_offers_are_understood() -> None:
     text = (Path(__file__).parents[3] / "workspace" / "HEARTBEAT.md").read_text("utf-8")
-    found, unread = tasks(text)
+    assert tasks(text) == ([], [])
+    offered = text.partition("installed:\n")[2].partition("-->")[0]
+    found, unread = tasks("\n".join(line.removeprefix("     ") for line in offered.split("\n")))
     assert [told(each.schedule) for each in found] == [
         "Monday to Friday at 08:00",
         "every Friday at 16:00",
     ]
     assert unread == []
+
+
+def test_a_second_paragraph_belongs_to_its_task() -> None:
+    (found,), unread = tasks("- every day: look\n\n  and say so\n\nOther text\n")
+    assert (found.text, len(unread)) == ("look\n\nand say so", 1)

@@ -24,13 +24,13 @@ def task() -> Task:
     [
         ("", True),
         ("**Nothing.**", True),
-        ("I looked at the boat.\n\nHEARTBEAT_OK", True),
+        ("I looked at the boat, which leaks.\n\nHEARTBEAT_OK", False),
         ("no reply!", True),
         ("Nothing to worry about, but the boat leaks.", False),
         ("Nothing.\nBut the boat leaks.", False),
     ],
 )
-def test_the_last_line_of_a_reply_says_that_there_is_nothing(reply: str, nothing: bool) -> None:
+def test_only_a_whole_reply_says_that_there_is_nothing(reply: str, nothing: bool) -> None:
     assert says_nothing(reply) is nothing
 
 

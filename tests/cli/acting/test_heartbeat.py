@@ -113,6 +113,22 @@ def test_a_beat_ends_at_its_cap_and_none_begins_past_the_months(
     assert "HEARTBEAT.md:1: stopped: it had cost" in run("chat", stdin="hello\n").stderr
 
 
+def test_while_no_model_answers_a_task_waits_and_is_done_once_one_does(
+    run: Run, place: Path
+) -> None:
+    (place / "HEARTBEAT.md").write_text("- on 2026-01-01: x\n- every hour: look at the boat\n")
+    down = [beats(place, "http://127.0.0.1:9/v1", "heartbeat", "run", "--json") for _ in range(2)]
+    for each in down:
+        assert each.returncode == 1
+        assert [one["state"] for one in json.loads(each.stdout)] == ["waiting"]
+    assert "(it is tried again)" in run("chat", stdin="hello\n").stderr
+    with Provider(respond=lambda _: "The boat leaks.") as provider:
+        done = beats(place, provider.url)
+        again = beats(place, provider.url)
+    assert done.stdout == "The boat leaks.\n" and "The boat" not in again.stdout
+    assert "it is tried again" not in run("chat", stdin="hello\n").stderr
+
+
 @pytest.fixture
 def here(tmp_path: Path) -> Workspace:
     """A trusted workspace, in this process."""
