@@ -16,7 +16,7 @@ GROUPS = {
     "Talk": ("chat", "ask", "context", "sessions"),
     "Remember": ("remember", "recall", "forget", "memory", "eval"),
     "Connect": ("connect", "mcp", "hook"),
-    "Act": ("skills", "agenda", "heartbeat", "event", "mcp-servers"),
+    "Act": ("skills", "agenda", "remind", "heartbeat", "event", "mcp-servers"),
     "Move": ("import", "export"),
     "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
 }
@@ -78,6 +78,10 @@ EXAMPLES = {
     "assistant heartbeat install": (
         "assistant heartbeat install",
         "assistant heartbeat install --with cron --print",
+    ),
+    "assistant remind": (
+        "assistant remind tomorrow at 9 call the bank",
+        "assistant remind every Friday at 18 put out the bins",
     ),
     "assistant agenda": ("assistant agenda --days 7", "assistant agenda --ics > due.ics"),
     "assistant skills new": (

@@ -96,6 +96,16 @@ def uninstall(place: Workspace) -> list[str]:
     return gone
 
 
+def is_installed(place: Workspace) -> bool:
+    """Whether a timer calls the heartbeat of a workspace."""
+    if any(path.exists() for path in (*_units(place), _agent(place))):
+        return True
+    try:
+        return shutil.which("crontab") is not None and len(_others(place)) < len(_crontab())
+    except StorageError:
+        return False
+
+
 def name(place: Workspace) -> str:
     """What the timer of a workspace is called."""
     digest = hashlib.sha256(str(place.root).encode()).hexdigest()[:8]
