@@ -43,6 +43,7 @@ from assistant.memory.base import (
     Secret,
 )
 from assistant.memory.protocol import Keeper, Memory
+from assistant.memory.text.fact_line import fact_of_line
 
 
 def the_very(memory: Keeper, target: str) -> Passage:
@@ -423,19 +424,26 @@ def _best(memory: Keeper, query: Query) -> Passage | None:
 
 
 def _batches() -> Iterator[Sequence[str]]:
-    """The facts on standard input, one a line, without the bullets of a list."""
-    texts = map(_unlisted, filter(None, lines()))
+    """The facts on standard input, one a line; lines that say no current fact are left out."""
+    left_out = 0
+
+    def facts() -> Iterator[str]:
+        nonlocal left_out
+        for line in filter(None, lines()):
+            if fact := fact_of_line(line):
+                yield fact
+            else:
+                left_out += 1
+
+    texts = facts()
     batch = list(islice(texts, 1))
     if not batch:
         raise UsageError("there is no fact on standard input", "Write one a line")
     while batch:
         yield batch
         batch = list(islice(texts, 1 if at_terminal() else AT_ONCE))
-
-
-def _unlisted(line: str) -> str:
-    mark, _, rest = line.partition(" ")
-    return rest.strip() if mark in ("-", "*", "+", "•") and rest.strip() else line
+    if left_out:
+        typer.echo(f"Left out {counted(left_out, 'line')}: struck out, or no fact.", err=True)
 
 
 def _check_date(text: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
+from assistant.memory.text.fact_line import is_struck_line
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import Unsaid, nothing_known, removals, stated, strike
@@ -303,6 +304,8 @@ class Ledger:
         said = clean(fact.text)
         if not said:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
+        if is_struck_line(said):
+            raise LedgerError(f"{said!r} is struck out", "Give what holds now")
         old = given_up_by(fact, wanted.replaced)
         there = self._stated(change.draft, said)
         given_up = fact_key(" ".join(each.plain for each in old))

@@ -146,3 +146,16 @@ def test_a_budget_that_is_too_small_says_so(run: Run) -> None:
         "The budget is too small: the best passage takes 10 tokens (--budget).\n"
     )
     assert "Ada" in run("recall", "who has the spare key?", "--budget", "10").stdout
+
+
+def test_a_list_with_superseded_facts_is_piped_in_without_them(place: Path, run: Run) -> None:
+    run("remember", "Lives in Lisbon")
+    old = json.loads(run("recall", "Lisbon", "--json").stdout)["passages"][0]
+    run("remember", "Lives in Ghent", "--replaces", old["id"])
+    kept = (place / "MEMORY.md").read_text(encoding="utf-8")
+    items = "".join(f"{line}\n" for line in kept.splitlines() if line.startswith("- "))
+    piped = run("remember", "-", stdin=f"{items}- Walks to work\n")
+    assert "Left out 1 line" in piped.stderr
+    assert (place / "MEMORY.md").read_text(encoding="utf-8").count("Lisbon") == kept.count("Lisbon")
+    refused = run("remember", "~~Lives in Lisbon~~ (superseded 2026-03-01: Lives in Ghent)")
+    assert refused.returncode == 1 and "is struck out" in refused.stderr
