@@ -87,6 +87,11 @@ class Workspace:
         return self.private / "history"
 
     @property
+    def forgotten_key(self) -> Path:
+        """The key of the digests by which forgotten lines are known again."""
+        return self.private / "forgotten.key"
+
+    @property
     def merged(self) -> Path:
         """Conflict copies whose facts were taken in."""
         return self.private / "merged"

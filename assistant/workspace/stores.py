@@ -51,6 +51,8 @@ STORES = (
           "what tells this machine from others", "none"),
     Store("history", "workspace", (".assistant/history/*",),
           "what writes took out of the files", "always"),
+    Store("forgotten", "workspace", (".assistant/forgotten.key",),
+          "the key of the digests by which forgotten lines are known again", "none"),
     Store("review", "workspace", (".assistant/review.jsonl",),
           "facts that wait for you", "always"),
     Store("servers", "state", ("mcp.json", "mcp.lock"),

@@ -57,7 +57,7 @@ class Answers:
             embedder=embedder,
             index_bytes=self._store.size(),
             waiting_for_review=waiting,
-            notices=(*notices, *self._erased()),
+            notices=(*notices, *self._erased(), *self._returned()),
             server=self._store.dense.status(),
         )
 
@@ -66,6 +66,14 @@ class Answers:
             f"A save from an older copy of {entry.source} took away: {entry.text}"
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
             for entry in self._ledger.erased()
+        ]
+
+    def _returned(self) -> list[str]:
+        return [
+            f"A save brought back what you had forgotten, {each.source}:{each.line}: {each.text}"
+            f" (`assistant forget {'--purge ' if each.purged else ''}{each.source}:{each.line}`,"
+            f" or `assistant memory restore {each.entry} --dismiss` if it was meant)"
+            for each in self._ledger.returned()
         ]
 
     def dated(self, passage: Passage) -> Passage:

@@ -44,7 +44,8 @@ class Write:
     """One write: `action` is remember, supersede, forget, undo, restore or amend.
 
     `request` and `part` name the client's request and the place in its batch; `undoes` the write
-    that this one reversed. A purged one has lost its words and cannot be reversed.
+    that this one reversed. A purged one has lost its words and cannot be reversed. `gone` are keyed
+    digests of the lines that it forgot (`forgotten.py`).
     """
 
     id: str
@@ -58,6 +59,7 @@ class Write:
     undoes: str | None = None
     purged: bool = False
     together: str = ""
+    gone: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:

@@ -61,7 +61,7 @@ class Row:
 
     `fact` and `request` are hashes of its text and its client's request, `item` and `heading` of
     the lines that it added, `headings` of those that it put into files, `states` of the texts of
-    files before and after it.
+    files before and after it; `gone` are the write's own.
     """
 
     line: Line
@@ -76,6 +76,7 @@ class Row:
     heading: int | None
     headings: tuple[int, ...]
     states: tuple[int, ...]
+    gone: tuple[str, ...]
     state: Literal["open", "done", "void"] = "open"
     verdict: Verdict | None = None
 
@@ -93,6 +94,7 @@ class _Known:
     requests: dict[int, list[Row]] = field(default_factory=lambda: defaultdict(list))
     sources: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     edits: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    forgets: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     undoing: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     saved: set[int] = field(default_factory=set)
     purges: dict[str, Line] = field(default_factory=dict)
@@ -156,7 +158,11 @@ class _Known:
                 for edit in write.edits
                 for state in (edit.before, edit.after)
             ),
+            gone=write.gone,
         )
+        if row.gone:
+            for source in {edit.source for edit in write.edits}:
+                self.forgets[source].append(row)
         self.sources[row.source].append(row)
         if row.fact is not None:
             self.facts[row.fact].append(row)
@@ -391,6 +397,19 @@ class Journal:
                 for later in self._known.facts[row.fact]
             )
         )
+
+    def forgotten(self) -> dict[str, dict[str, Row]]:
+        """By file and keyed digest of a line, the acknowledged write that forgot it last."""
+        return {
+            source: {
+                digest: row
+                for row in rows
+                if row.state == "done" and row.verdict != "dismissed"
+                if not any(map(_is_done, self._known.undoing.get(row.id, ())))
+                for digest in row.gone
+            }
+            for source, rows in self._known.forgets.items()
+        }
 
     def position(self, name: str) -> int:
         """The number of a write's line: the later it was made, the higher. 0 if there is none."""

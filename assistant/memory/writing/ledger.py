@@ -14,6 +14,7 @@ from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import Unsaid, nothing_known, removals, stated, strike
 from assistant.memory.writing.entries import Verdict, Write, new_id, now
+from assistant.memory.writing.forgotten import Gone, Returned
 from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.markup import clean, dated, escape, insertion, item_of, line_of
 from assistant.memory.writing.save import Tell, no_word
@@ -53,7 +54,7 @@ class Wanted:
 class Ledger:
     """The ledger of one workspace. Safe to use from several threads and processes at once.
 
-    `commits` serve whatever else writes to these files.
+    `commits` serve whatever else writes to these files, `gone` knows forgotten lines again.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Ledger:
         self._unsaid = unsaid
         self.commits = Commits(workspace, tell)
         self._journal = self.commits.journal
+        self.gone = Gone(workspace, self._journal)
         self._ours: set[str] = set()
         """The files that were as we left them when they were last looked at."""
 
@@ -105,6 +107,7 @@ class Ledger:
             edits = tuple(removals(change.draft, passages, self._journal.made))
             said = self._redact("\n".join(passage.plain for passage in passages))
             write = Write(new_id(), now(), "forget", said, edits=edits, request=request)
+            write = replace(write, gone=self.gone.digests(change.draft, passages))
             change.writes.append(write)
             change.verdicts.update(self.given_up(passages))
             return Forgotten(write.id, tuple(passages))
@@ -215,11 +218,20 @@ class Ledger:
         verdicts: dict[str, Verdict] = dict.fromkeys(ids, "restored")
         return self._write(Wanted(facts, {}, request, "restore", verdicts))
 
+    def returned(self) -> list[Returned]:
+        """The forgotten facts that a save brought back and that the owner has not decided on."""
+        self._journal.refresh()
+        return list(self.gone.returned())
+
     def dismiss(self, ids: Sequence[str]) -> None:
-        """Never offer these erased facts again. Raises LedgerError for any other id."""
-        lost = self._lost(ids)
+        """Never offer these erased facts again, nor name these that came back.
+
+        Raises LedgerError for any other id.
+        """
+        back = {each.entry for each in self.returned()}
+        self._lost([name for name in ids if name not in back])
         with self.commits.locked():
-            self._journal.settle((), (), {entry.id: "dismissed" for entry in lost})
+            self._journal.settle((), (), dict.fromkeys(ids, "dismissed"))
 
     def _lost(self, ids: Sequence[str]) -> list[JournalEntry]:
         lost = {entry.id: entry for entry in self.erased()}

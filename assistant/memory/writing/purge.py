@@ -151,7 +151,8 @@ class Purge:
         if edits or not self._journal.of_request(plan.purging.id):
             write = Write(new_id(), now(), "forget", request=plan.purging.id, purged=True)
             kept = tuple(plan.words.unlearnt(replace(edit, removed="")) for edit in edits)
-            change.writes.append(replace(write, edits=kept))
+            digests = self._ledger.gone.digests(change.draft, passages)
+            change.writes.append(replace(write, edits=kept, gone=digests))
         change.draft.images.clear()
         change.verdicts.update(self._ledger.given_up(passages))
 

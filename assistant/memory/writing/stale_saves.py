@@ -28,8 +28,8 @@ from assistant.memory.writing.journal import Journal, Row
 
 SIMILAR = 0.6
 """From this share of common characters on, a line is an edited form of another."""
-SHARED = 0.5
-"""From this share of common words on as well: of the words of the shorter one."""
+SHARED = 3
+"""One word in so many of the shorter one in common does as well."""
 IN_PLACE = 3
 """So many lines at the most may stand in the place of a fact: it may have been split."""
 
@@ -236,7 +236,7 @@ def _rewritten(save: Save, write: Write) -> bool:
     for line in save.between(edit.above, edit.below):
         said = plain(line)
         other = _content(said)
-        shared = words & other and len(words & other) >= SHARED * min(len(words), len(other))
+        shared = words & other and SHARED * len(words & other) >= min(len(words), len(other))
         alike = SequenceMatcher(None, said, write.text, autojunk=False).ratio() >= SIMILAR
         if edit.below or shared or alike:
             return True

@@ -178,6 +178,46 @@ def test_a_deletion_in_the_first_save_after_the_write_is_understood(
     assert len(ledger.erased()) == (1 if ambiguous else 0)
 
 
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("- Mrs Weber moved the dentist to Wednesday\n", 0),
+        ("- Dentist: half past ten, on Wednesday\n", 0),
+        ("- Dentist on Wednesday\n- Ask for Mrs Weber\n", 0),
+        ("- Something else that was typed\n", 1),  # so does whoever has an older copy
+    ],
+)
+def test_a_line_rewritten_by_hand_is_an_edit_unless_the_copy_is_older(
+    workspace: Workspace, line: str, offered: int
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("An older fact")])
+    ledger.observe("MEMORY.md")
+    copy = memory(workspace)
+    ledger.remember([Fact("The dentist is on Tuesday at nine")])
+    save(path, memory(workspace).replace("- The dentist is on Tuesday at nine\n", line), "in place")
+    ledger.observe("MEMORY.md")
+    assert len(ledger.erased()) == offered
+    ledger.remember([Fact("The dentist is in Hull")])
+    save(path, copy, "in place")
+    ledger.observe("MEMORY.md")
+    assert "The dentist is in Hull" in [entry.text for entry in ledger.erased()]
+
+
+def test_whatever_stands_in_its_place_between_other_lines_is_an_edit(workspace: Workspace) -> None:
+    path = workspace.root / "MEMORY.md"
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    ledger.remember([Fact("An older fact")])
+    save(path, memory(workspace) + "\n## Mine\n\n- A note\n", "in place")
+    ledger.observe("MEMORY.md")
+    ledger.remember([Fact("The dentist is on Tuesday at nine")])
+    text = memory(workspace).replace("The dentist is on Tuesday at nine", "See the calendar")
+    save(path, text, "in place")
+    ledger.observe("MEMORY.md")
+    assert ledger.erased() == ()
+
+
 def test_a_later_fact_in_the_save_shows_that_the_earlier_was_deleted(workspace: Workspace) -> None:
     path = workspace.root / "MEMORY.md"
     ledger = AddressedLedger(workspace, lambda: TODAY)
