@@ -1,10 +1,9 @@
 """A workspace in git: what it is to ignore, and who unites memory files."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.errors import WorkspaceError
 from assistant.workspace.folder import Workspace
 
@@ -26,7 +25,7 @@ def set_up(place: Workspace, program: Path) -> list[str]:
 
     Returns what was done, a line each. Raises WorkspaceError without git.
     """
-    if shutil.which("git") is None:
+    if programs.find("git", [place.root]) is None:
         raise WorkspaceError("git is not installed", "Install it, and run this again")
     done = []
     if _git(place, "rev-parse", "--git-dir", check=False) is None:
@@ -57,7 +56,11 @@ def _add(path: Path, wanted: tuple[str, ...]) -> bool:
 def _git(place: Workspace, *arguments: str, check: bool = True) -> str | None:
     """What git says; None if it fails and that is no matter. Raises WorkspaceError."""
     done = subprocess.run(
-        ["git", "-C", str(place.root), *arguments], capture_output=True, text=True, check=False
+        [programs.find("git", [place.root]) or "git", "-C", str(place.root), *arguments],
+        env=programs.environment([place.root]),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode == 0:
         return done.stdout

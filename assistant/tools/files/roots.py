@@ -12,8 +12,15 @@ from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace
 
 STEERING = (*ALWAYS_FILES, *INDEXED_FILES, "memory", "skills", "assistant.toml")
 """What steers or remembers, by its first name below the workspace."""
-HOOKS = (".git/hooks", ".git/config")
-"""What git runs, or takes orders from, outside any sandbox."""
+GIT = (".git", "HEAD")
+"""What makes a directory a repository, `HEAD` a bare one: git does there what its files say."""
+EXECUTED = (
+    *(".envrc", ".direnv", ".mcp.json", ".gitattributes", ".husky", ".pre-commit-config.yaml"),
+    *(".vscode", ".idea", ".devcontainer", ".claude", ".cursor", ".codex", ".npmrc", ".inputrc"),
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".vimrc", ".exrc"),
+    *(".zshrc", ".zshenv", ".zprofile", ".zlogin"),
+)
+"""What shells, editors, git and coding agents run, or take orders from, outside any sandbox."""
 KEYS = """
 .ssh .gnupg .age .password-store .local/share/keyrings .local/share/kwalletd Library/Keychains
 .aws .azure .oci .aliyun .ibmcloud .boto .s3cfg .config/gcloud .config/doctl .config/linode-cli
@@ -82,14 +89,26 @@ class Roots:
         return None
 
     def guarded(self, path: str | Path) -> bool:
-        """Whether a real path is of those that steer or remember, or that git takes orders from."""
-        return _within(path, map(_prefix, self.guards()))
+        """Whether a real path is of those that steer or remember, or that others execute."""
+        return bool(self.executed(path)) or _within(path, map(_prefix, self.guards()))
+
+    def remembers(self, path: str | Path) -> bool:
+        """Whether a real path is of the workspace's files that steer or remember."""
+        return _within(path, (_prefix(self.workspace.root / name) for name in self._steering))
+
+    def executed(self, path: str | Path) -> str:
+        """The name in a real path, wherever below a root, that others execute; else empty."""
+        below = (
+            Path(path).relative_to(r) for r in self.directories if Path(path).is_relative_to(r)
+        )
+        names = {folded(name): name for each in below for name in each.parts}
+        return next((names[each] for each in (".git", *EXECUTED) if each in names), "")
 
     def guards(self) -> list[Path]:
         """The files and directories, there or not, whose change always asks."""
         return [
             *(self.workspace.root / name for name in self._steering),
-            *(root / hook for root in self.directories for hook in HOOKS),
+            *(root / name for root in self.directories for name in (*GIT, *EXECUTED)),
             *self._kept,
         ]
 

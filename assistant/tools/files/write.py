@@ -65,7 +65,7 @@ def commit(access: Access, changes: Sequence[Change]) -> None:
     Files that steer or remember are changed through the ledger: under its lock, as its own writes
     are, and so that `memory undo` takes the change back.
     """
-    guarded = [change for change in changes if access.roots.guarded(change.path)]
+    guarded = [change for change in changes if access.roots.remembers(change.path)]
     texts = _guarded_texts(access.roots, guarded)
     with amending(access.roots.workspace, texts, BY) if texts else nullcontext():
         _commit(access, changes)
@@ -334,6 +334,8 @@ def _planned(access: Access, redactor: Redactor, changes: list[Change], done: st
     for change in changes:
         _check_secrets(redactor, change, guarded=change in guarded)
     brought = {each for change in changes for each in _brought(redactor, change)}
+    executed = sorted(filter(None, (access.roots.executed(change.path) for change in changes)))
+    warning = f"Other programs run what {' and '.join(executed)} says.\n" if executed else ""
     deletes = any(change.after is None for change in changes)
 
     def run() -> ToolResult:
@@ -343,7 +345,7 @@ def _planned(access: Access, redactor: Redactor, changes: list[Change], done: st
     return Plan(
         run,
         Danger.DANGEROUS if guarded or deletes else Danger.MODERATE,
-        detail=partial(diff, changes),
+        detail=lambda: warning + diff(changes),
         secrets=tuple(sorted(brought)),
         guarded=bool(guarded),
         places=tuple(str(change.path) for change in changes),

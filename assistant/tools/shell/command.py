@@ -1,8 +1,6 @@
 """`shell`: one command, in the sandbox that works here or, with the owner's approval, outside."""
 
 import os
-import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
@@ -13,6 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from assistant.disk import programs
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.secrets.redactor import Redactor
@@ -34,40 +33,44 @@ from assistant.tools.schema import tool
 from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.tools.shell.jobs import Jobs, Output
 
-PASSED = re.compile(
-    r"PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|TZ|LANG|LANGUAGE|LC_\w+|PWD|EDITOR|PAGER"
-    r"|CI|XDG_\w+_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYENV_ROOT|PYENV_VERSION|PYTHONPATH|PYTHONHOME"
-    r"|JAVA_HOME|GOPATH|GOROOT|GOFLAGS|CARGO_HOME|RUSTUP_HOME|NVM_DIR|NVM_BIN|NODE_PATH"
-    r"|LD_LIBRARY_PATH|PKG_CONFIG_PATH|CC|CXX|CFLAGS|CXXFLAGS|LDFLAGS|MAKEFLAGS"
-)
-"""Names of harmless variables. Keys are under other names."""
 GIT_SECONDS = 5.0
 
 
-def interpreter() -> str:
+def interpreter(roots: tuple[Path, ...] = ()) -> str:
     """The shell that runs commands."""
-    return shutil.which("bash") or "/bin/sh"
+    return programs.find("bash", roots) or "/bin/sh"
 
 
-def environment(variables: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
+def environment(
+    variables: Mapping[str, str], redactor: Redactor, roots: tuple[Path, ...] = ()
+) -> dict[str, str]:
     """What of the environment a command is given, and who the owner is to git."""
-    harmless = {name: value for name, value in variables.items() if PASSED.fullmatch(name)}
-    chosen = _identity(variables.get("HOME", "")) | harmless
+    harmless = {
+        name: value for name, value in variables.items() if programs.HARMLESS.fullmatch(name)
+    }
+    chosen = _identity(variables.get("HOME", ""), roots) | harmless
     return {name: value for name, value in chosen.items() if redactor.redact(value) == value}
 
 
 @cache
-def _identity(home: str) -> dict[str, str]:
+def _identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
     """The owner's name and address as git knows them: a sandbox does not show its configuration.
 
     Asked once for each home.
     """
-    git = shutil.which("git")
+    git = programs.find("git", roots)
     found: dict[str, str] = {}
     for key in ("name", "email") if git and home else ():
         asked = [str(git), "config", "--global", "--get", f"user.{key}"]
         try:
-            done = subprocess.run(asked, capture_output=True, timeout=GIT_SECONDS, check=False)
+            done = subprocess.run(
+                asked,
+                cwd="/",
+                env={**programs.environment(roots), "HOME": home},
+                capture_output=True,
+                timeout=GIT_SECONDS,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired):
             continue
         value = done.stdout.decode("utf-8", "replace").strip()
@@ -117,8 +120,8 @@ class Shell:
     ) -> Plan:
         """Run a shell command in a sandbox: it reads the workspace and the system, no other files.
 
-        The workspace can be written, but for the files that steer or remember. There is no
-        network.
+        The workspace can be written, but for the files that steer or remember, git's own (commit
+        outside) and those that editors and shells run. There is no network.
         """
         if unknown := stand_ins(command):
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
@@ -151,7 +154,7 @@ class Shell:
         memory = self.settings.memory_mb
         limits = Limits(self.settings.processes, memory * MEGABYTE if memory else default_memory())
         launch = Launch(
-            [interpreter(), "-c", command],
+            [interpreter(self.roots.directories), "-c", command],
             str(self.roots.workspace.root),
             limits,
             seconds,
@@ -160,7 +163,7 @@ class Shell:
             held = [(str(path), kind) for path, kind in guards(self.roots)]
             launch = replace(launch, guards=held, record=str(record(self.roots)))
             launch = confined(launch, self._bounds())
-        return Process(launch, environment(os.environ, self.redactor))
+        return Process(launch, environment(os.environ, self.redactor, self.roots.directories))
 
     def _bounds(self) -> Bounds:
         found = bounds(self.roots)

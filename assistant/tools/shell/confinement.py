@@ -10,7 +10,7 @@ from pathlib import Path
 from assistant.config import state_dir
 from assistant.disk import storage
 from assistant.errors import ToolError
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.roots import EXECUTED, Roots
 from assistant.tools.rules import Named
 from assistant.tools.sandbox.bounds import Bounds, system
 
@@ -85,6 +85,12 @@ def _entries(directory: str) -> list["os.DirEntry[str]"]:
 MOST_HIDDEN = 1_000
 """Denied places that a sandbox can hide; each is a mount of its own."""
 
+FILES = (
+    frozenset(EXECUTED)
+    - {".direnv", ".husky", ".vscode", ".idea", ".devcontainer"}
+    - {*(".claude", ".cursor", ".codex")}
+)
+"""Guards that are files, though their names have no suffix."""
 Guard = tuple[Path, str]
 """What no command may create, and whether that is a `file` or a `directory`."""
 
@@ -98,12 +104,21 @@ def bounds(roots: Roots) -> Bounds:
     if len(denied) + len(kept) > MOST_HIDDEN:
         raise ToolError(f"{len(denied) + len(kept):,} denied places are too many to be hidden")
     held = [path for path, _ in guards(roots) if _can_be_held(path) and path not in denied]
+    denied += _other_names(held, directories)
     return Bounds(
         directories,
         (*held, *_own_code(roots), *kept),
         (*_private(roots), *denied),
         system(),
     )
+
+
+def _other_names(held: Sequence[Path], directories: Sequence[Path]) -> list[Path]:
+    """The other names, hard links, of files that are held; git's own share theirs with clones."""
+    files = {path for path in held if path.exists() and path.name != ".git"}
+    inodes = {inode for path in files for inode in _linked(str(path))}
+    found = map(Path, _names_of(inodes, directories) if inodes else ())
+    return [path for path in found if files.isdisjoint((path, *path.parents))]
 
 
 def guards(roots: Roots) -> list[Guard]:
@@ -125,7 +140,7 @@ def _can_be_held(path: Path) -> bool:
 
 
 def _kind(guard: Path) -> str:
-    return "file" if guard.suffix or guard.name == "config" else "directory"
+    return "file" if guard.suffix or guard.name in FILES else "directory"
 
 
 def _ruled(roots: Roots) -> Iterator[Guard]:

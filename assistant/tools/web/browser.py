@@ -8,7 +8,6 @@ import contextlib
 import importlib.util
 import os
 import select
-import shutil
 import socket
 import tempfile
 import threading
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
@@ -168,7 +168,7 @@ def missing(path: str | None) -> str:
 
 def executable(path: str | None) -> str | None:
     """The system's Chromium."""
-    return shutil.which(path) if path else next(filter(None, map(shutil.which, NAMES)), None)
+    return next(filter(None, map(programs.find, [path] if path else NAMES)), None)
 
 
 class Browser:

@@ -307,3 +307,12 @@ def test_what_git_runs_in_another_directory_is_not_journalled(
     assert not calling(box, ApproveAll())("write_file", path=str(path), text="x").error
     assert path.read_text() == "x"
     assert Ledger(workspace).log() == ()
+
+
+@pytest.mark.parametrize(
+    "path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json"]
+)
+def test_what_others_execute_asks_and_says_why(toolbox: Toolbox, path: str) -> None:
+    verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "x"}))
+    assert verdict.action == "ask"
+    assert verdict.detail.startswith("Other programs run what ")

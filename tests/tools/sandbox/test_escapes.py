@@ -12,7 +12,7 @@ import pytest
 
 from assistant.secrets.redactor import Redactor
 from assistant.tools.base import ToolResult
-from assistant.tools.files.roots import Roots
+from assistant.tools.files.roots import EXECUTED, Roots
 from assistant.tools.policy import DenyAll
 from assistant.tools.sandbox.process import available, works
 from assistant.tools.shell.command import Shell
@@ -62,6 +62,10 @@ CHANGES = {
     "own files": "echo evil > .assistant/sessions/s.jsonl; rm -rf .assistant",
     "git hook": "echo evil > .git/hooks/pre-commit",
     "git configuration": "echo evil >> .git/config",
+    "git of another place": "mkdir g; echo ../g > .git/commondir; echo '[core]' > g/config",
+    "git's rebase": "mkdir .git/rebase-merge; echo exec evil > .git/rebase-merge/git-rebase-todo",
+    "git's modules": "mkdir -p .git/modules/m; echo evil > .git/modules/m/config",
+    "git's index": "git update-index --add --cacheinfo 160000,$(printf %040d 1),m",
     "git moved away": "mv .git g; mkdir .git; cp -r g/. .git; echo evil > .git/hooks/pre-commit",
 }
 READS = {
@@ -189,6 +193,33 @@ def listening(tmp_path: Path) -> Iterator[dict[str, object]]:
 def test_nothing_beyond_is_reached(bounded: Call, listening: dict[str, object], way: str) -> None:
     result = bounded("shell", command=SIGNS[way].format(**listening))
     assert "SEEN" not in result.content
+
+
+EXECUTED_ONCE_MADE = {
+    "a repository": "git init -q .; echo '[core] fsmonitor = evil' >> .git/config",
+    "a pointer to one": "git init -q g; echo 'gitdir: g/.git' > .git",
+    "a bare one": "git init -q --bare b; mv b/* . ; ls HEAD config",
+    "a shell's file": "echo evil > .bashrc; echo evil > .envrc",
+    "an editor's folder": "mkdir .vscode .idea; echo evil > .vscode/tasks.json",
+    "an agent's": "mkdir .claude; echo evil > .claude/settings.json; echo evil > .mcp.json",
+    "git's filters": "echo '* filter=evil' > .gitattributes",
+}
+
+
+@pytest.mark.parametrize("way", EXECUTED_ONCE_MADE)
+def test_what_others_execute_is_not_made(workspace: Workspace, way: str) -> None:
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).as_tool()
+    calling(Toolbox([shell]), DenyAll())("shell", command=EXECUTED_ONCE_MADE[way])
+    there = {path.name for path in workspace.root.iterdir()}
+    assert there.isdisjoint({".git", "HEAD", *EXECUTED})
+
+
+def test_a_guarded_file_has_no_other_name(workspace: Workspace) -> None:
+    (workspace.root / "other.md").hardlink_to(workspace.root / "MEMORY.md")
+    before = (workspace.root / "MEMORY.md").read_text()
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).as_tool()
+    calling(Toolbox([shell]), DenyAll())("shell", command="echo evil >> other.md")
+    assert (workspace.root / "MEMORY.md").read_text() == before
 
 
 def test_what_is_allowed_works(bounded: Call, escaping: Call, place: Path, home: Path) -> None:
