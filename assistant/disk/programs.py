@@ -24,6 +24,8 @@ OF_TOOLCHAINS = re.compile(r"PYTHON\w+|VIRTUAL_ENV|LD_LIBRARY_PATH|NODE_PATH|GO\
 def find(name: str, roots: Iterable[Path] = ()) -> str | None:
     """The path of a program on the PATH, absolute, and in none of the roots or in an active
     virtual environment; None if there is none."""
+    if "/" in name:
+        return name if Path(name).is_absolute() and os.access(name, os.X_OK) else None
     for folder in _folders(roots):
         if found := shutil.which(name, path=folder):
             return found

@@ -47,7 +47,9 @@ def outside(
     A workspace that is not trusted names no servers.
     """
     jobs, web = Jobs(), web_tools(chosen.web, interrupt, roots.rules)
-    named = servers.named_by(chosen.mcpServers, roots.workspace.root if trusted else None)
+    named = servers.named_by(
+        chosen.mcpServers, roots.workspace.root if trusted else None, roots.directories
+    )
     foreign = Foreign(named.servers, Pins(), tell, interrupt)
     for notice in (*web.notices, *named.notices):
         tell(notice)

@@ -87,8 +87,10 @@ def approve(
         typer.echo(f"Nothing of {spelled(name)} waits for you.", err=True)
         return
     if not starts:
-        typer.echo(f"{spelled(server.origin)}/.mcp.json would have this started or reached:")
+        typer.echo(f"{spelled(server.origin or 'You')}: this would be started or reached:")
         typer.echo(_shown(server.entry))
+        for path in pins.changed(server):
+            typer.echo(f"It runs {spelled(path)}, which you have not agreed to as it is now.")
     for tool, difference in held.items():
         typer.echo(f"{spelled(tool)}:\n{_shown(difference)}")
     if not confirmed("Agree to this?", yes=yes, cure="Run it again with --yes"):

@@ -19,6 +19,7 @@ import anyio
 from anyio.from_thread import BlockingPortal
 
 from assistant import __version__
+from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
 from assistant.tools.base import ToolResult
@@ -179,6 +180,7 @@ class Connection:
         else:
             log: Any = self._log  # its descriptor is all that is used
             command = [filled(each) for each in (settings.command or "", *settings.args)]
+            command[0] = programs.find(command[0], self.server.roots) or command[0]
             transport = stdio_client(
                 StdioServerParameters(
                     command=COMPANION[0],

@@ -96,12 +96,14 @@ class Pin:
     """What is kept of a server.
 
     `agreed` is the digest of the entry that may start; `tools` what its tools are approved as, None
-    before it was met; `seen` what it said last, where that is something else.
+    before it was met; `seen` what it said last, where that is something else; `files` the digests
+    of its command line's files that lie where tools can write.
     """
 
     agreed: str = ""
     tools: dict[str, Definition] | None = None
     seen: dict[str, Definition] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
     @property
     def held(self) -> dict[str, str]:
@@ -125,8 +127,16 @@ class Pins:
         return self._all().get(server.key, Pin())
 
     def may_start(self, server: Server) -> bool:
-        """Whether the owner wants it: it is theirs, or they agreed to this very entry."""
-        return not server.origin or self.of(server).agreed == server.digest
+        """Whether the owner wants it: it is theirs, or they agreed to this very entry, and its
+        files are as they were."""
+        agreed = not server.origin or self.of(server).agreed == server.digest
+        return agreed and not self.changed(server)
+
+    def changed(self, server: Server) -> list[str]:
+        """The files of its command line that are others than was agreed to. Of the owner's own
+        server a file counts as agreed to when it is first started."""
+        known, now = self.of(server).files, server.files
+        return [path for path in now if known.get(path, server.origin or now[path]) != now[path]]
 
     def agree(self, server: Server, shown: Pin) -> None:
         """The owner has been shown the entry and what is held back, and agrees to just these.
@@ -138,7 +148,7 @@ class Pins:
             if pin.seen != shown.seen:
                 raise StorageError(f"{server.name} has changed since it was shown", "Look again")
             tools = {**(pin.tools or {}), **pin.seen} if pin.tools is not None else None
-            return Pin(server.digest, tools)
+            return Pin(server.digest, tools, files=server.files)
 
         self._change(server, approved)
 
@@ -146,6 +156,7 @@ class Pins:
         """Compare what a server says now with what is kept; at the first time, keep it."""
 
         def compared(pin: Pin) -> Pin:
+            pin = replace(pin, files={**server.files, **pin.files})
             if pin.tools is None:
                 return replace(pin, tools=dict(now), seen={})
             return replace(pin, seen=dict(now) if changes(pin.tools, now) else {})

@@ -8,7 +8,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,11 +91,12 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server and how it is reached. `origin` is where it is named: a file, or "" for the owner's
-    configuration."""
+    configuration. In `roots` tools can write."""
 
     name: str
     settings: ServerSettings
     origin: str = ""
+    roots: tuple[Path, ...] = ()
 
     @property
     def key(self) -> str:
@@ -117,6 +120,20 @@ class Server:
         """What is equal for the same entry."""
         return hashlib.sha256(self.entry.encode()).hexdigest()
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The digests of the files of its command line that lie where tools can write."""
+        here = Path(self.settings.cwd or self.origin or Path.cwd())
+        command = filled(self.settings.command or "")
+        words = [shutil.which(command) or command, *map(filled, self.settings.args)]
+        found: dict[str, str] = {}
+        for word in (part for each in words for part in {each, each.partition("=")[2]} if part):
+            path = Path(os.path.realpath(here / Path(word).expanduser()))
+            if any(path.is_relative_to(root) for root in self.roots):
+                with suppress(OSError):  # no file, or none that can be read
+                    found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Servers:
@@ -129,12 +146,17 @@ class Servers:
 def of(place: Workspace) -> Servers:
     """The servers that a conversation in a workspace may use; it names none without trust."""
     root = place.root if trust.is_trusted(place) else None
-    return named_by(tree.validate(config.load()).mcpServers, root)
+    return named_by(tree.validate(config.load()).mcpServers, root, (place.root,))
 
 
-def named_by(configured: Mapping[str, ServerSettings], root: Path | None) -> Servers:
-    """The owner's servers, then those of the folder's `.mcp.json` whose names are not taken."""
-    own = [Server(name, each) for name, each in configured.items()]
+def named_by(
+    configured: Mapping[str, ServerSettings], root: Path | None, roots: tuple[Path, ...] = ()
+) -> Servers:
+    """The owner's servers, then those of the folder's `.mcp.json` whose names are not taken.
+
+    In `roots` tools can write.
+    """
+    own = [Server(name, each, roots=roots) for name, each in configured.items()]
     entries, notices = _named(root / FILE) if root else ({}, [])
     theirs = []
     for name, entry in entries.items():
@@ -145,7 +167,7 @@ def named_by(configured: Mapping[str, ServerSettings], root: Path | None) -> Ser
             notices.append(f"{FILE}: the server {name!r} is not used: {said}")
             continue
         if name not in configured:
-            theirs.append(Server(name, settings, str(root)))
+            theirs.append(Server(name, settings, str(root), roots))
     return Servers((*own, *theirs), tuple(notices))
 
 

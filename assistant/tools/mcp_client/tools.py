@@ -87,10 +87,7 @@ class Foreign:
     def _may_start(self, server: Server) -> bool:
         if self._pins.may_start(server):
             return True
-        self._tell(
-            f"The MCP server {server.name} of .mcp.json is not used before you agree to it: "
-            f"`assistant mcp-servers approve {server.name}`"
-        )
+        self._tell(f"The MCP server {server.name}: {_not_agreed(server, self._pins)}")
         return False
 
     def _meet(self, server: Server) -> str:
@@ -131,6 +128,8 @@ class Foreign:
         with self._starting[server.key]:
             running = self._connections.get(server.key)
             if running is None or not running.alive:
+                if not self._pins.may_start(server):
+                    raise ToolError(f"{server.name}: {_not_agreed(server, self._pins)}")
                 running = Connection(server, self._begin(), self._interrupt)
                 self._connections[server.key] = running
                 if self._pins.of(server).tools is not None:
@@ -144,6 +143,13 @@ class Foreign:
         with self._beginning:
             self._loop = self._loop or Loop()
             return self._loop
+
+
+def _not_agreed(server: Server, pins: Pins) -> str:
+    """Why a server may not start, and what lets it."""
+    changed = pins.changed(server)
+    why = f"{', '.join(changed)} has changed" if changed else "not approved"
+    return f"{why}, and so not started: `assistant mcp-servers approve {server.name}`"
 
 
 def _held_back(server: Server, held: Mapping[str, str]) -> str:
@@ -171,8 +177,7 @@ def checked(server: Server) -> Checked:
 
     pins, began = Pins(), time.monotonic()
     if not pins.may_start(server):
-        cure = f"`assistant mcp-servers approve {server.name}`"
-        return Checked(server.name, fault=f"not approved, and so not started: {cure}")
+        return Checked(server.name, fault=_not_agreed(server, pins))
     try:
         with connected(server) as connection:
             now = connection.definitions()

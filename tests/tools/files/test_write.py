@@ -309,9 +309,7 @@ def test_what_git_runs_in_another_directory_is_not_journalled(
     assert Ledger(workspace).log() == ()
 
 
-@pytest.mark.parametrize(
-    "path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json"]
-)
+@pytest.mark.parametrize("path", [".envrc", "a/.vscode/tasks.json", "a/.git/config", ".MCP.json"])
 def test_what_others_execute_asks_and_says_why(toolbox: Toolbox, path: str) -> None:
     verdict = toolbox.review(ToolCall("1", "write_file", {"path": path, "text": "x"}))
     assert verdict.action == "ask"

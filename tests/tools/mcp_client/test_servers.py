@@ -13,7 +13,7 @@ import pytest
 from assistant.settings.tools import PolicySettings, ServerSettings
 from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server, named_by
-from assistant.tools.mcp_client.tools import Foreign
+from assistant.tools.mcp_client.tools import Foreign, checked
 from assistant.tools.policy import ApproveAll, DenyAll, Policy
 from assistant.tools.rules import Rules
 from assistant.tools.toolbox import Toolbox
@@ -224,7 +224,7 @@ def test_a_folder_s_own_servers_wait_for_the_owner_s_consent(bench: Bench, tmp_p
     server, pins = named(autoApprove=["*"]), Pins()
     assert bench.begin(server).tools() == []
     assert not (bench.folder / "pid").exists()
-    assert "before you agree to it" in bench.told[0]
+    assert "not approved, and so not started" in bench.told[0]
     pins.agree(server, pins.of(server))
     assert "echo says" in bench.call(bench.begin(server), text="x")
     assert not pins.may_start(named(args=["-c", "something else"]))
@@ -239,3 +239,36 @@ def test_names_and_words_of_servers_are_made_fit() -> None:
     huge = Definition("x", "y" * 9000, {"type": "object", "title": "z" * 99_000})
     assert len(spec("n", huge).description) == 1024
     assert spec("n", huge).parameters == {"type": "object"}
+
+
+def test_a_server_whose_program_in_a_root_has_changed_is_not_started_before_a_yes(
+    bench: Bench, tmp_path: Path
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_bytes(SCRIPT.read_bytes())
+    settings = ServerSettings(command=sys.executable, args=("-S", str(script), str(bench.folder)))
+    server = Server("small", settings, roots=(tmp_path,))
+    assert "hello" in bench.call(bench.begin(server), text="hello")
+    script.write_text("raise SystemExit\n" + script.read_text())
+    foreign = bench.begin(server)
+    assert foreign.tools() == []
+    assert "server.py has changed, and so not started" in bench.told[-1]
+    assert "has changed" in checked(server).fault
+    script.write_bytes(SCRIPT.read_bytes() + b"\n")
+    Pins().agree(server, Pins().of(server))
+    assert "again" in bench.call(bench.begin(server), text="again")
+
+
+def test_a_program_that_changes_during_a_conversation_is_not_started_again(
+    bench: Bench, tmp_path: Path
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_bytes(SCRIPT.read_bytes())
+    settings = ServerSettings(command=sys.executable, args=("-S", str(script), str(bench.folder)))
+    server = Server("small", settings, roots=(tmp_path,))
+    Pins().agree(server, Pins().of(server))
+    bench.call(bench.begin(server))
+    foreign = bench.begin(server)
+    box = Toolbox(foreign.tools())
+    script.write_text("evil")
+    assert "has changed" in calling(box, ApproveAll())("mcp_small_echo", text="x").content
