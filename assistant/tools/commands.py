@@ -54,7 +54,7 @@ def _commands(text: str) -> Iterator[list[str]]:
     words: list[str] = []
     try:
         for word in lexer:
-            if word[0] in ";&|()<>\n`":
+            if word[:1] and word[0] in ";&|()<>\n`":
                 yield words
                 words = []
             else:

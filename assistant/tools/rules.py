@@ -247,8 +247,9 @@ class Rules:
     def _weight(self, rules: Iterable[Rule], tool: str, touched: Touched) -> int:
         """How specific the most specific of the rules is that names it, read widely; else -1."""
         weights = [-1]
+        rules = [rule for rule in rules if rule.names(tool) or rule.binds(tool)]
         parts: set[str] = set()
-        if touched.is_subject:
+        if rules and touched.is_subject:
             parts = {touched.text, *(plain_commands(touched.text) if tool == SHELL else ())}
         for rule in rules:
             if (rule.names(tool) and rule.pattern in EVERYTHING) or (

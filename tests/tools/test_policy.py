@@ -100,6 +100,8 @@ SPELLED = [
     'eval "git push"',
     'echo "$(git push)"',
     "ls | xargs git push",
+    "trap '' TERM; git push",
+    "git push 'nothing closes this",
 ]
 
 

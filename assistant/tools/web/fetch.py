@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -12,10 +12,9 @@ from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
 from assistant.tools.web.addresses import Guard, typed
-from assistant.tools.web.client import Page
 
 
-def title_and_markdown(page: Page) -> tuple[str, str]:
+def title_and_markdown(page: "Page") -> tuple[str, str]:
     """A page's title and its article; of what is no markup, the text as it is."""
     if not page.is_html:
         return "", visible(page.text).strip()
@@ -31,6 +30,9 @@ def title_and_markdown(page: Page) -> tuple[str, str]:
     text = extract(tree, url=page.url, output_format="markdown", include_links=True) or ""
     return visible(title), visible(text or html2txt(tree)).strip()
 
+
+if TYPE_CHECKING:
+    from assistant.tools.web.client import Page
 
 ROOM = 20_000
 """Characters of a page in one result."""
