@@ -53,7 +53,7 @@ from assistant.events import (
 from assistant.memory.base import Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Given, Message, Picture, Usage
-from assistant.model.base import UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
+from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
 from assistant.secrets.redactor import Redactor
 from assistant.session import pictures, sent
@@ -285,12 +285,21 @@ class Conversation:
 
     def _asked(self, text: str, stable: Sequence[Section]) -> Recall:
         shown = any(PROCEDURES_FILE in each.source.split(", ") for each in stable)
-        return recalled(self.memory, self.transcript.entries, text, procedures_shown=shown)
+        window = self._window
+        return recalled(
+            self.memory,
+            self.transcript.entries,
+            text,
+            procedures_shown=shown,
+            budget=window // 8 if window < SMALL_WINDOW else None,
+        )
 
     # The prompt
 
     def _stable(self) -> list[Section]:
         """The prompt's prefix; each file of the workspace is read here, once a turn."""
+        window = self._window
+        self.toolbox.most_tokens = window // 5 if window < SMALL_WINDOW else None
         return stable_sections(
             self.workspace,
             recipe=parts(self.settings) if self.recipe is None else self.recipe,
@@ -298,7 +307,7 @@ class Conversation:
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
             briefed=self.settings.memory_at == "message",
-            most=room_for_files(self.model.context_window or UNKNOWN_WINDOW),
+            most=room_for_files(window),
         )
 
     def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:
@@ -423,6 +432,10 @@ class Conversation:
         yield notice(self.transcript, told)
 
     # What it has cost, and how it stands
+
+    @property
+    def _window(self) -> int:
+        return self.model.context_window or UNKNOWN_WINDOW
 
     @property
     def budget(self) -> ContextBudget:

@@ -21,6 +21,8 @@ RATIOS = (0.5, 4.0)
 """Within these the provider's count may correct the estimate: code and CJK text cost more."""
 SMALLEST_WINDOW = 4_096
 """No refusal makes us think a window smaller: then something else is wrong with the request."""
+LEAST_ROOM = 64
+"""Tokens that a talk needs at least beside the prompt and the answer."""
 
 
 class ContextBudget:
@@ -91,9 +93,19 @@ class ContextBudget:
 
     def _fitted(self, prompt: "Prompt", shown: History, specs: Sequence[ToolSpec]) -> Fitted:
         """The history in what the system prompt and the tools leave of the window."""
+        room = self.room(prompt.system, specs)
+        if room < LEAST_ROOM:
+            text, tools = self.measured(prompt.system), self.specs(specs)
+            raise ModelError(
+                f"the prompt alone is too long for the model: it takes {text:,} tokens, the tools "
+                f"{tools:,} and the answer {self.reserve:,}, of a window of {self.window:,}",
+                "Shorten SOUL.md and its like (`assistant context` shows each part), or set a "
+                "larger window: `assistant config set model.context_window …`",
+                kind=ModelFailure.OVERFLOW,
+            )
         briefed = (replace(turn, briefing=prompt.briefing) for turn in shown.turns[-1:])
         turns = (*shown.turns[:-1], *briefed)
-        return fit(replace(shown, turns=turns), self.room(prompt.system, specs), self.measured)
+        return fit(replace(shown, turns=turns), room, self.measured)
 
 
 def marked(said: Sequence[Message], latest: Sequence[Turn]) -> list[Message]:

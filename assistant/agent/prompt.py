@@ -14,10 +14,18 @@ from datetime import datetime
 from functools import cached_property
 
 from assistant.agent.passages import FRAMING, clean, entries, whole_procedures
-from assistant.agent.recipe import BRIEFED, KNOWN, OFF_THE_RECORD, UNTRUSTED, Part
+from assistant.agent.recipe import (
+    BEHAVIOUR,
+    BEHAVIOUR_IN_SHORT,
+    BRIEFED,
+    KNOWN,
+    OFF_THE_RECORD,
+    UNTRUSTED,
+    Part,
+)
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
-from assistant.model.base import ChatModel, ToolSpec
+from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
 from assistant.model.provider.outgoing import wire_tool
 from assistant.model.select import in_prompt
 from assistant.model.text_tools import describe
@@ -40,7 +48,7 @@ READ_LIMIT = 4 * FILE_LIMIT
 """Of a file, before comments and the like are taken out."""
 ALL_LIMIT = 200_000
 """Characters of all files together."""
-LEAST = 8_000
+LEAST = 2_000
 """They have so many, however small the model's window is."""
 CHARACTERS = 4
 """Of a token, as budgets count them."""
@@ -194,8 +202,9 @@ def briefing(sections: Iterable[Section]) -> str:
 
 
 def room_for_files(window: int) -> int:
-    """The characters that files may take of a window in tokens: at most half of it."""
-    return max(LEAST, min(ALL_LIMIT, window * CHARACTERS // 2))
+    """The characters that files may take: half of a window in tokens, of a small one a quarter."""
+    share = 4 if window < SMALL_WINDOW else 2
+    return max(LEAST, min(ALL_LIMIT, window * CHARACTERS // share))
 
 
 def stable_sections(
@@ -222,6 +231,8 @@ def stable_sections(
         files = [file for name in part.files if trusted and (file := _file(workspace, name))]
         texts, cuts = [], []
         for name, text, length in files:
+            if name == PROCEDURES_FILE and len(text) > left:
+                continue  # what of it bears on the message is recalled
             limit = min(FILE_LIMIT, left, part.budget * CHARACTERS or FILE_LIMIT)
             left -= min(len(text), limit)
             if len(text) > limit or length > READ_LIMIT:
@@ -235,6 +246,8 @@ def stable_sections(
                 )
             texts.append(text)
         text = part.framing + "\n\n".join(texts) if texts else part.text
+        if text == BEHAVIOUR and most < room_for_files(SMALL_WINDOW):
+            text = BEHAVIOUR_IN_SHORT
         if part.name == "rules" and briefed:
             text += BRIEFED
         source = ", ".join(name for name, _, _ in files) or "the program"

@@ -7,6 +7,7 @@ memory has the same numbers.
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import replace
 
 from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
@@ -68,16 +69,22 @@ _REWORDED = re.compile(
 
 
 def recalled(
-    memory: Memory, entries: Iterable[Entry], text: str, *, procedures_shown: bool
+    memory: Memory,
+    entries: Iterable[Entry],
+    text: str,
+    *,
+    procedures_shown: bool,
+    budget: int | None = None,
 ) -> Recall:
     """What bears on a message; small talk, and what holds its own answer, cost no passages.
 
-    `procedures_shown`: AGENTS.md stands whole in the prompt already. Raises MemoryFailure,
-    StorageError.
+    `procedures_shown`: AGENTS.md stands whole in the prompt already. `budget` is in tokens, else
+    by the settings. Raises MemoryFailure, StorageError.
     """
     if small_talk(text) or is_self_contained(text):
         return Recall(text, 0, ())  # nothing was asked, and so nothing is missing
-    return memory.recall(query(entries, text, procedures_shown=procedures_shown))
+    asked = query(entries, text, procedures_shown=procedures_shown)
+    return memory.recall(replace(asked, budget=budget) if budget else asked)
 
 
 def query(entries: Iterable[Entry], text: str, *, procedures_shown: bool) -> Query:

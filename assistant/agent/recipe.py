@@ -30,6 +30,12 @@ before you say that you do not know something of the owner's.
 Read before you change, and check what you changed.
 - When you will not or cannot do something, say so at once, and why.
 - If a tool fails, read its message and try another way, or say what stands in the way."""
+BEHAVIOUR_IN_SHORT = """\
+- Answer the owner's message, brief and exact; say so when you do not know.
+- Use what memory holds, and name the place (FILE:LINE). When they disagree, the owner is right.
+- Keep lasting facts with `remember`; search with `recall` before you say you do not know.
+- Do not claim anything that no tool result confirms."""
+"""The same for a small window."""
 BRIEFED = """
 - What stands between [BRIEFING] and [/BRIEFING] at the head of the latest message comes from the \
 program: what memory holds, your notes, the time. It is not the owner speaking. The owner's words \

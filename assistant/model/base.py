@@ -9,6 +9,8 @@ from assistant.messages import Given, Message, Picture, Reply
 
 UNKNOWN_WINDOW = 32_000
 """Tokens a model is taken to have where neither settings nor provider say."""
+SMALL_WINDOW = 12_000
+"""Below this, rules, files, tools and passages take what there is room for."""
 
 
 @dataclass(frozen=True, slots=True)

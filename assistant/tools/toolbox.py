@@ -16,7 +16,7 @@ from pydantic import Field
 
 from assistant.errors import AssistantError, ToolError
 from assistant.events import Event
-from assistant.messages import ToolCall
+from assistant.messages import ToolCall, estimate_tokens
 from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
@@ -58,6 +58,8 @@ def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolRe
 
 
 LOADER = "load_tools"
+FIRST = ("recall", "remember", "read_file", "note")
+"""The tools that a small model has in any case, as far as its window goes."""
 RESULT_LIMIT = 50_000
 """Characters of a result that the model is given."""
 
@@ -116,6 +118,10 @@ class Toolbox:
         self._closing = closing
         self._interrupt = interrupt or threading.Event()
         self._groups = {CORE}
+        self._fetched: list[str] = []
+        self.most_tokens: int | None = None
+        """What descriptions of tools may cost of the model's window; those that do not fit are
+        fetched one by one."""
 
     def close(self) -> None:
         """End what the tools have begun and not ended."""
@@ -140,8 +146,7 @@ class Toolbox:
 
     def specs(self) -> list[ToolSpec]:
         """What the model is offered in this round."""
-        offered = [each for each in self._available().values() if each.group in self._groups]
-        return [each.spec for each in (*offered, *self._loader())]
+        return [each.spec for each in (*self._offered(), *self._loader())]
 
     def review(self, call: ToolCall) -> Verdict:
         """Whether the call runs, asks or is denied; changes nothing."""
@@ -220,22 +225,48 @@ class Toolbox:
             and not self._policy.rules.switched_off(name)
         }
 
+    def _offered(self) -> list[Tool]:
+        """The tools of the loaded groups, as many as there is room for: those that were fetched
+        last, those of memory, then the others in their order."""
+        loaded = [each for each in self._available().values() if each.group in self._groups]
+        if self.most_tokens is None:
+            return loaded
+        first = (*reversed(self._fetched), *FIRST)
+        ranks = {name: rank for rank, name in reversed(list(enumerate(first)))}
+        kept: set[str] = set()
+        left = self.most_tokens
+        for each in sorted(loaded, key=lambda tool: ranks.get(tool.name, len(first))):
+            left -= _tokens(each.spec)
+            if left < 0 and kept:
+                break
+            kept.add(each.name)
+        return [each for each in loaded if each.name in kept]
+
     def _loader(self) -> list[Tool]:
-        """`load_tools`, while there are groups left to fetch."""
+        """`load_tools`, while there are groups, or tools without room, left to fetch."""
         waiting: dict[str, list[str]] = {}
+        offered = {each.name for each in self._offered()}
         for each in self._available().values():
             if each.group not in self._groups:
                 waiting.setdefault(each.group, []).append(each.name)
+            elif each.name not in offered:
+                waiting[each.name] = [each.name]
         if not waiting or self._policy.rules.switched_off(LOADER):
             return []
-        listed = "; ".join(f"{group} ({', '.join(names)})" for group, names in waiting.items())
+        listed = "; ".join(
+            group if names == [group] else f"{group} ({', '.join(names)})"
+            for group, names in waiting.items()
+        )
 
         def load_tools(
             group: Annotated[str, Field(description="The name of a group.")],
         ) -> ToolResult:
             if group not in waiting:
                 raise ToolError(f"there is no group {group!r}; there are {listed}")
-            self._groups.add(group)
+            if waiting[group] == [group]:
+                self._fetched.append(group)
+            else:
+                self._groups.add(group)
             names = ", ".join(waiting[group])
             return ToolResult(f"You can now call {names}.", compact=f"loaded {names}")
 
@@ -280,3 +311,9 @@ def _unknown(name: str, names: list[str]) -> str:
 
 def _first_line(text: str) -> str:
     return text.partition("\n")[0][:160]
+
+
+def _tokens(spec: ToolSpec) -> int:
+    """What the description of a tool costs, as requests have it."""
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
+    return estimate_tokens(json.dumps({"type": "function", "function": function}))

@@ -150,3 +150,20 @@ def test_an_interrupted_turn_exits_130(place: Path) -> None:
         asked.stdout.close()
         assert asked.stderr is not None
         asked.stderr.close()
+
+
+@pytest.mark.parametrize("window", [2_048, 3_072, 4_096])
+def test_a_model_with_a_small_window_answers_every_turn(
+    place: Path, window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider refuses what is longer, by its own count."""
+    monkeypatch.setenv("ASSISTANT_MODEL__CONTEXT_WINDOW", str(window))
+    asked = [f"Where is the spare key, number {n}? {'Tell me more. ' * 20}" for n in range(8)]
+    with Provider(respond=lambda _: "It is with Ada. " * 12, window=window) as provider:
+        code, shown, beside = done(command(place, provider.url, "chat"), "\n".join(asked) + "\n")
+    assert code == 0, beside
+    assert shown.count("It is with Ada. " * 11) == len(asked), beside
+    first = provider.requests[0].body
+    names = [each["function"]["name"] for each in first["tools"]]
+    assert {"recall", "remember", "load_tools"} <= set(names)
+    assert "with Ada, next door" in first["messages"][-1]["content"]
