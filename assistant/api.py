@@ -89,8 +89,13 @@ class Memory:
         """The best passages for a question, best first; iterate over them.
 
         At most `k`, in at most `budget` tokens, else as the settings say. `as_of` (ISO date) asks
-        what was recorded by that day; `superseded` asks for facts that were replaced, too.
+        what was recorded by that day; `superseded` asks for facts that were replaced, too. Raises
+        UsageError for what is no question, and fewer than one passage or token.
         """
+        _check_text(query, "query")
+        for name, value in (("k", k), ("budget", budget)):
+            if value is not None and value < 1:
+                raise UsageError(f"{name} is {value}", f"Ask for {name}=1 at least, or leave it out")
         return self._keeper.recall(Query(query, k, budget, as_of, superseded))
 
     def remember(
@@ -106,13 +111,17 @@ class Memory:
 
         `replaces` names the fact it supersedes, as an id or `FILE:LINE`. With `review` it waits
         for the owner first; `origin` is who it comes from, for their records. A fact that
-        certainly holds a secret is not written: its status is then `secret`.
+        certainly holds a secret is not written: its status is then `secret`. Raises UsageError for
+        what is no text.
         """
+        _check_text(fact, "fact")
         new = Fact(fact, section, replaces, Origin(origin), waits=review)
         return self._keeper.remember([new])[0]
 
     def remember_all(self, facts: Sequence[str]) -> tuple[Remembered, ...]:
         """Write several facts at once, in order."""
+        for fact in facts:
+            _check_text(fact, "fact")
         return self._keeper.remember([Fact(fact) for fact in facts])
 
     def forget(self, target: str) -> Forgotten:
@@ -282,3 +291,9 @@ def _place(workspace: Path | str | None, *, create: bool) -> folder.Workspace:
         made = template.create(root or folder.default_root()).workspace
         trust.grant(made)
     return folder.find(root)
+
+
+def _check_text(value: object, name: str) -> None:
+    """Raise UsageError for what is no text: a mistake that nothing below would name."""
+    if not isinstance(value, str):
+        raise UsageError(f"the {name} is no text but {value!r}", "Give it as a string")
