@@ -95,7 +95,7 @@ class Memory:
         _check_text(query, "query")
         for name, value in (("k", k), ("budget", budget)):
             if value is not None and value < 1:
-                raise UsageError(f"{name} is {value}", f"Ask for {name}=1 at least, or leave it out")
+                raise UsageError(f"{name} is {value}", f"Ask for {name}=1 at least")
         return self._keeper.recall(Query(query, k, budget, as_of, superseded))
 
     def remember(

@@ -298,8 +298,7 @@ class Conversation:
 
     def _stable(self) -> list[Section]:
         """The prompt's prefix; each file of the workspace is read here, once a turn."""
-        window = self._window
-        self.toolbox.most_tokens = window // 5 if window < SMALL_WINDOW else None
+        self._fit_tools()
         return stable_sections(
             self.workspace,
             recipe=parts(self.settings) if self.recipe is None else self.recipe,
@@ -307,8 +306,12 @@ class Conversation:
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
             briefed=self.settings.memory_at == "message",
-            most=room_for_files(window),
+            most=room_for_files(self._window),
         )
+
+    def _fit_tools(self) -> None:
+        window = self._window
+        self.toolbox.most_tokens = window // 5 if window < SMALL_WINDOW else None
 
     def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:
         turn = turn_sections(
@@ -384,7 +387,8 @@ class Conversation:
                 "Set its true window: `assistant config set model.context_window TOKENS`",
                 kind=ModelFailure.OVERFLOW,
             )
-        self.budget.refused()
+        self.budget.refused(self._window)
+        self._fit_tools()
         needed = self.budget.needed(prompt, self.transcript, self.toolbox.specs())
         if refused == 1 and (yield from self._compact()):
             return

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,18 @@ def test_a_fact_from_its_writing_to_its_end(memory: Memory, place: Path) -> None
     assert memory.undo().text == "The door code is 4712"
     assert memory.log()[-1].origin.kind == "a script"
     assert memory.workspace == place
+
+
+def test_what_is_no_question_and_no_fact_is_refused_in_words(memory: Memory) -> None:
+    with pytest.raises(UsageError, match=r"k is 0.*k=1 at least"):
+        memory.recall("door code", k=0)
+    nothing: Any = None
+    with pytest.raises(UsageError, match="the query is no text but None"):
+        memory.recall(nothing)
+    for call in (memory.remember, lambda fact: memory.remember_all([fact])):
+        with pytest.raises(UsageError, match="the fact is no text but None"):
+            call(nothing)
+    assert memory.log() == ()
 
 
 def test_threads_share_a_memory(memory: Memory) -> None:

@@ -63,10 +63,14 @@ class ContextBudget:
             least, most = RATIOS
             self._ratio = min(most, max(least, self._ratio * reported / self.sent))
 
-    def refused(self) -> None:
-        """The provider found the latest request too long, if it was one that could be made."""
+    def refused(self, window: int) -> None:
+        """The provider found the latest request too long, if it was one that could be made.
+
+        `window` is the model's, as its provider may have said.
+        """
         if self.sent is not None:
             self.window = min(self.window, max(self.sent, SMALLEST_WINDOW))
+        self.window = min(self.window, window)
 
     def request(
         self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]

@@ -28,6 +28,12 @@ OVERFLOW = re.compile(
     r"|reduce the length of the messages|request too large",
     re.IGNORECASE,
 )
+WINDOW = re.compile(
+    r"context (?:length|size|window)(?: is|:)? ?\(?(\d{3,7})\b|n_ctx\D{1,4}(\d{3,7})"
+    r"|> (\d{3,7}) max",
+    re.IGNORECASE,
+)
+"""The tokens of the window, where a provider names them as it refuses a request."""
 QUOTA = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|exceeded your current quota|credit balance"
     r"|billing|payment required|out of credits",

@@ -13,6 +13,7 @@ from assistant.model.base import UNKNOWN_WINDOW, Piece, ToolSpec
 from assistant.model.provider.failures import (
     CHOOSE,
     NO_PICTURES,
+    WINDOW,
     Endpoint,
     classify,
     classify_streamed,
@@ -70,6 +71,7 @@ class LitellmModel:
         self._settings = settings
         self._api_key_env = api_key_env
         self._thoughts: Thoughts = "if any" if THINKERS.search(self.name) else "never"
+        self._told_window: int | None = None  # by its provider, as it refused a request
         self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
 
@@ -99,9 +101,15 @@ class LitellmModel:
     def _endpoint(self) -> Endpoint:
         return Endpoint(self.name, self._settings.api_base, self._key_variable())
 
-    @cached_property
+    @property
     def context_window(self) -> int | None:
-        """Tokens the model takes: the setting, else what litellm or Ollama knows of it.
+        """Tokens the model takes: what is known of it, unless its provider says that it is less."""
+        known, told = self._known_window, self._told_window
+        return min(known, told) if known and told else known or told
+
+    @cached_property
+    def _known_window(self) -> int | None:
+        """The setting, else what litellm or Ollama knows of the model.
 
         Ollama serves as much as it is asked to, which is never more than the model can take, nor
         more than UNKNOWN_WINDOW unless the setting says so.
@@ -174,6 +182,8 @@ class LitellmModel:
         try:
             yield from self._stream(messages, tools)
         except ModelError as error:
+            if error.kind is ModelFailure.OVERFLOW and (named := WINDOW.search(error.message)):
+                self._told_window = int(named[named.lastindex or 0])
             if not (self._learns_from(error) or self._turns_blind(error, messages)):
                 raise
             yield from self._stream(messages, tools)

@@ -100,6 +100,23 @@ def test_the_words_decide_where_the_status_says_too_little(
     assert failure("anthropic/claude-sonnet-4-5", fails(status, words)).kind is kind
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens",
+        "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+        "greater than the context length (n_keep: 5000>= n_ctx: 4096). Try a larger one",
+        "prompt is too long: 5000 tokens > 4096 maximum",
+    ],
+)
+def test_a_window_that_the_server_tells_is_believed(words: str) -> None:
+    with Provider(fails(400, words)) as provider:
+        model = LitellmModel(ModelSettings(name="openai/test", api_base=provider.url))
+        with pytest.raises(ModelError):
+            list(model.stream(ASK))
+    assert model.context_window == 4096
+
+
 @pytest.mark.parametrize("name", WIRES)
 def test_an_answer_that_does_not_begin_times_out(name: str) -> None:
     error = failure(name, Raw((Pause(),)), first_token_seconds=0.3)
