@@ -15,7 +15,7 @@ from assistant.app.wish import ChatWish
 from assistant.memory.base import Query
 from assistant.memory.daemon import client
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.protocol import Keeper
 from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller

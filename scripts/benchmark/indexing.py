@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure

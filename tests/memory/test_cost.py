@@ -10,7 +10,7 @@ import pytest
 
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local.memory import LocalMemory
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
@@ -87,25 +87,6 @@ def test_a_recall_runs_as_many_statements_in_a_large_memory_as_in_a_small_one(
         index.close()
     assert most[FACTS] <= 30
     assert most[FACTS] <= most[100] + 10
-
-
-def test_what_was_read_once_is_read_again_only_of_a_file_that_changed(tmp_path: Path) -> None:
-    index, embedder = opened(tmp_path, FACTS)
-    settle(index)
-    recaller = Recaller(index.store, embedder, MemorySettings())
-    asked = Query(facts(FACTS)[7].question)
-    first = recaller.recall(asked)
-    with traced(index) as seen:
-        assert recaller.recall(asked) == first
-    assert not [each for each in seen if "mentions" in each or "p.found" in each]  # none decoded
-    assert not [each for each in seen if "JOIN vectors" in each]
-    path = tmp_path / "memory" / "0002.md"
-    path.write_text(path.read_text(encoding="utf-8") + "- The key hangs there.\n", encoding="utf-8")
-    index.refresh()
-    with traced(index) as seen:
-        recaller.recall(asked)
-    index.close()
-    assert sum("l.layout" in each for each in seen) == 1
 
 
 def settle(index: Synchronizer) -> None:

@@ -11,7 +11,7 @@ import pytest
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.upkeep import evaluate

@@ -7,7 +7,7 @@ most of its words, waits a little, and is answered from what is indexed by then.
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,9 +20,8 @@ from assistant.memory.corpora.hints import Hints
 from assistant.memory.corpora.queue import PATIENCE, Queue
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.corpus import Corpus
-from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sync import Synchronizer
-from assistant.memory.index.updating import Order
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.refresh import Order, Synchronizer
 from assistant.memory.precedence import Precedence
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import MemorySettings
@@ -189,11 +188,11 @@ class Collection:
         """Index the rest, as long as nobody asks."""
         try:
             while (self._left or self._late) and not self._disturbed():
-                self._look(SPELL, self._unasked)
+                self._look(SPELL, self._unasked, self._disturbed)
         except AssistantError as error:  # whoever asks is told
             logger.warning("%s: the rest is not indexed: %s", self.name, error)
 
-    def _look(self, seconds: float, order: Order) -> None:
+    def _look(self, seconds: float, order: Order, stop: Callable[[], bool] = lambda: False) -> None:
         if away := self._corpus.absence():
             self._left = 0
             with self._turn:
@@ -207,7 +206,7 @@ class Collection:
             self._left = self._left or len(found)
             yield from takewhile(lambda _: not self._closing.is_set(), order(found))
 
-        done = self._index.refresh(seconds=seconds, order=seen)
+        done = self._index.refresh(seconds=seconds, order=seen, stop=stop)
         self._left, self._late = done.left, False
         self._faults = tuple(f"{self.name}:{fault}" for fault in done.faults)
 

@@ -25,8 +25,7 @@ from assistant.memory.corpora.conversations import Conversations
 from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.making import Read, Refine
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Read, Refine, Synchronizer
 from assistant.memory.state import NotesStatus
 from assistant.secrets.redactor import Redactor
 from assistant.settings.memory import SourceSettings
@@ -200,7 +199,6 @@ class Library:
                         redactor=self._redactor,
                         read=read,
                         refine=refine,
-                        piecemeal=True,
                     ),
                     self._embedder,
                     self._settings.memory,

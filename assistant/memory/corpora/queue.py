@@ -6,8 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import chain, takewhile
 from pathlib import Path
 
-from assistant.memory.index.sync import Synchronizer
-from assistant.memory.index.updating import STRETCH, UNFINISHED
+from assistant.memory.index.refresh import Synchronizer
 
 PATIENCE = 5.0
 """Seconds that a question waits for files that are not indexed yet."""
@@ -15,33 +14,25 @@ FEW = 200
 """It waits for all that are new if they are so few."""
 BEST, SHORTLY = 20, 1.5
 """Else for so many that hold most of its words, as far as they are indexed in so many seconds."""
+SMALL = 64 << 10
+"""Bytes of a file that is indexed at once."""
 BULKY = 3
 """Files of more bulk come after all others, whatever they hold."""
 
 
 class Queue:
-    """Puts the files of one index, named from oldest to newest, in the order they are indexed in.
-
-    A file is yielded as often as it takes to index all its stretches, so the index must take each
-    name before the next is asked for.
-    """
+    """The order in which the files of an index, named from oldest to newest, are indexed."""
 
     def __init__(self, root: Path, index: Synchronizer) -> None:
         self._root = root
         self._index = index
 
     def left(self, names: Sequence[str]) -> dict[str, int]:
-        """The files that are not indexed yet, or not all of them: how many bytes are left."""
+        """The files that are not indexed yet, and how many bytes they have."""
         catalog = self._index.store.catalog
         with catalog.reading():
             known = catalog.sources()
-        left = {}
-        for name in names:
-            if name not in known:
-                left[name] = self._size(name)
-            elif known[name].sha256 == UNFINISHED:
-                left[name] = max(self._size(name) - known[name].stat.size, 0)
-        return left
+        return {name: self._size(name) for name in names if name not in known}
 
     def known(self, names: Sequence[str]) -> list[str]:
         """Those of which something is indexed."""
@@ -55,17 +46,16 @@ class Queue:
     def unasked(self, names: Sequence[str]) -> Iterator[tuple[str, int]]:
         """What was never indexed first, of that the small first, and of those the last; each with
         how many come before it or are indexed."""
-        known = {*self.known(names)}.difference(self._index.behind())
+        known = {*self.known(names)}
         ordered = sorted(reversed(names), key=lambda name: (name in known, self._bulk(name)))
         for number, name in enumerate(ordered, start=len(known)):
-            for each in self._whole(name):
-                yield each, number
+            yield name, number
 
     def promising(self, words: Sequence[bytes], names: Sequence[str]) -> Iterator[str]:
         """The files that a question waits for: those that are known, and of the new ones those
         first that hold most of its words."""
-        known, unfinished = {*self.known(names)}, self._index.behind()
-        yield from (name for name in names if name in known and name not in unfinished)
+        known = {*self.known(names)}
+        yield from (name for name in names if name in known)
         new = [name for name in reversed(names) if name not in known]
         few = len(new) <= FEW
         began, patience = time.monotonic(), PATIENCE if few else SHORTLY
@@ -75,20 +65,14 @@ class Queue:
         worth = {name: sum(1 / in_files[word] for word in held[name]) for name in held}
         best = sorted(held, key=lambda name: (self._bulk(name) > BULKY, -worth[name]))
         wanted = best if few else [each for each in best[:BEST] if worth[each]]
-        for name in chain.from_iterable(map(self._whole, wanted)):
+        for name in wanted:
             if time.monotonic() > began + patience:
                 return
             yield name
 
-    def _whole(self, name: str) -> Iterator[str]:
-        for _ in range(2 + 2 * self._size(name) // STRETCH):
-            yield name
-            if name not in self._index.behind():
-                return
-
     def _bulk(self, name: str) -> int:
         """How large a file is: 0 if it is indexed at once, one more for twice as much."""
-        return (self._size(name) // STRETCH).bit_length()
+        return (self._size(name) // SMALL).bit_length()
 
     def _size(self, name: str) -> int:
         try:

@@ -15,15 +15,16 @@ import numpy as np
 from assistant.disk import storage
 from assistant.memory.base import Progress
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.backlog import SLICE
 from assistant.memory.index.corpus import Corpus, decoded
-from assistant.memory.index.sqlite.database import open_cache, translated
-from assistant.memory.index.sqlite.vector_cache import cache_path, vector_ids, vector_key
+from assistant.memory.index.database import open_cache, translated
+from assistant.memory.index.vector_cache import cache_path, vector_ids, vector_key
 from assistant.memory.text.chunk import Chunker
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
 
+SLICE = 512
+"""Texts embedded between two commits of their vectors."""
 SAMPLED = 64
 """Texts that are embedded to tell how long all will take."""
 WHAT = "Embedding by the new model"

@@ -229,7 +229,7 @@ class EmbeddedStore(VectorStore):
                 self._home = _inode(self._directory.parent)
             if _inode(self._directory.parent) != self._home:
                 raise MemoryFailure("the workspace is gone")
-            if self._marker.exists():
+            if self._marker.exists() or self._directory.is_file():
                 self._discard()
             storage.private_directory(self._directory)
             self._marker.touch(mode=storage.PRIVATE_FILE)
@@ -242,6 +242,8 @@ class EmbeddedStore(VectorStore):
 
     def _discard(self) -> None:
         with storage.reported("deleted", self._directory):
+            if self._directory.is_file():
+                self._directory.unlink()
             shutil.rmtree(self._directory, ignore_errors=not self._directory.exists())
         self._marker.unlink(missing_ok=True)
 

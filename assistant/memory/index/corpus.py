@@ -1,14 +1,25 @@
-"""What an index is made of: the memory files of a workspace, or text that lies elsewhere."""
+"""What an index is made of: the memory files of a workspace, or text that lies elsewhere; how they
+are read, and what is wrong with them."""
 
+import errno
+import itertools
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from assistant.disk import storage
+from assistant.memory.index.catalog import Catalog, Source, Stat
 from assistant.memory.text.conflict_marks import conflict_in, may_hold_one, without_marks
 from assistant.workspace.folder import Survey
 
 UNREADABLE = "\ufffd"
 MOST_UNREADABLE = 0.25
 """A file of which more cannot be read is no text."""
+RACY_NS = 2_000_000_000
+"""A file changed this shortly before it was read may have changed again without its stat telling:
+the coarsest clock of the file systems in use (FAT) counts in 2 s."""
+KEPT = "What was indexed of it before stays searchable"
 
 
 class Corpus(Protocol):
@@ -35,6 +46,46 @@ class Corpus(Protocol):
 
     def survey(self) -> Survey:
         """The files there are, and what stands among them and is none."""
+
+
+def is_unchanged(path: str, known: Source) -> bool:
+    """Whether its stat proves that a file is as it was read."""
+    try:
+        return stat_of(path) == proof(known)
+    except OSError:
+        return False
+
+
+def proof(known: Source) -> Stat | None:
+    """The stat by which a file is certainly as it was read; None if none tells."""
+    settled = known.read_ns - max(known.stat.mtime_ns, known.stat.ctime_ns) > RACY_NS
+    return known.stat if settled else None
+
+
+def stat_of(path: str) -> Stat:
+    """A file's stat. Raises OSError."""
+    found = os.stat(path)  # noqa: PTH116
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def read_file(path: str) -> tuple[Stat, bytes]:
+    """The bytes of a file, and its stat from before: a later change shows itself."""
+    with storage.open_file(Path(path)) as file:
+        found = os.fstat(file.fileno())
+        if found.st_size > storage.LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {storage.LARGEST >> 20} MB")
+        data = file.read() if found.st_size else b""  # what /proc shows has no size, nor an end
+    return Stat(found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns), data
+
+
+def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat | None]]:
+    """The files that do not state a fact, each with the digest of what was indexed of it, and the
+    stat that proves it to be so still, if one does."""
+    with catalog.database.using():
+        stating = {stored.chunk.source for stored in catalog.stating(fact)}
+        sources = catalog.sources().values()
+    silent = (each for each in sources if each.name not in stating)
+    return {each.name: (each.sha256, proof(each)) for each in silent}
 
 
 def decoded(name: str, data: bytes) -> str:
@@ -79,3 +130,58 @@ def _unreadable(data: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"byte {error.start}"
     return ""
+
+
+class Faults:
+    """The faults of files, and what stands among them and is none."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[Stat | None, str]] = {}
+        self._sound: dict[str, str] = {}
+        """The digest of each file as it was when nothing was wrong with it."""
+        self._odd: tuple[str, ...] = ()
+
+    def told(self) -> tuple[str, ...]:
+        """What is wrong now, one line each."""
+        return (*self._odd, *(message for _, message in self._files.values()))
+
+    def clear(self) -> None:
+        """What was wrong with files may be right."""
+        self._files.clear()
+
+    def see(self, survey: Survey, missing: Iterable[str]) -> set[str]:
+        """Note what is there; which of the `missing` files lie where nobody can look now."""
+        names = set(survey.sources)
+        self._files = {name: fault for name, fault in self._files.items() if name in names}
+        unseen = {name: folder for name in missing if (folder := _odd_above(name, survey.odd))}
+        self._odd = tuple(
+            f"{name} {why}. {KEPT if name in unseen.values() else 'It is left out'}"
+            for name, why in survey.odd.items()
+        )
+        return set(unseen)
+
+    def has(self, name: str, stat: Stat) -> bool:
+        """Whether a file was at fault as it is now."""
+        return name in self._files and self._files[name][0] == stat
+
+    def add(self, name: str, stat: Stat | None, what: str, *, indexed: bool) -> None:
+        """Something is wrong with a file, of which an earlier state may be `indexed`."""
+        stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if indexed else ""
+        self._files[name] = (stat, f"{name} {what}{stays}")
+
+    def doubts(self, name: str, stat: Stat, data: bytes, digest: str) -> bool:
+        """Whether something is wrong with a file that is indexed as it is; it is named then."""
+        self._files.pop(name, None)
+        if self._sound.get(name) == digest:
+            return False
+        if why := doubt(data):
+            self._files[name] = (stat, f"{name} {why}")
+        else:
+            self._sound[name] = digest
+        return bool(why)
+
+
+def _odd_above(name: str, odd: Mapping[str, str]) -> str:
+    """The folder a file lies below that cannot be looked into now; empty if there is none."""
+    above = itertools.accumulate(name.split("/")[:-1], lambda path, part: f"{path}/{part}")
+    return next((folder for folder in above if folder in odd), "")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, no_progress
+from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import (
     Belongs,
     EmbeddedStore,
@@ -22,8 +23,7 @@ from assistant.memory.index.chroma import (
     VectorsDamaged,
     VectorStore,
 )
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.columns import Rows
+from assistant.memory.index.layout import NOWHERE, Layout, Rows
 from assistant.memory.index.vectors import EXACT, Scan
 from assistant.memory.precedence import QUESTIONS
 from assistant.memory.state import ServerStatus
@@ -50,7 +50,7 @@ FILLING = "Filling the vector index"
 GONE = "The vector index was gone; it was filled again from the cache"
 
 Nearest = tuple[Rows, NDArray[np.float32]]
-"""Row ids of the catalog and their cosine similarity, best first."""
+"""Positions in a layout and their cosine similarity, best first."""
 
 
 class DenseIndex:
@@ -86,45 +86,47 @@ class DenseIndex:
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
 
-    def nearest(self, vector: NDArray[np.float32], limit: int) -> Nearest:
-        """The nearest chunks to a unit vector, at most `limit`, of the catalog as it is now."""
+    def nearest(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
+        """The nearest chunks of a layout to a unit vector, at most `limit`."""
         if not self._probed:  # see, before the first question, whether a server is there at all
             self._probed = True
             try:
                 self._store.probe()
             except MemoryFailure as error:
                 self._failed(error)
-        few = self._compared and 0 < self._catalog.outbox.size <= SLICE
-        if few and self._catalog.count() > EXACT:
+        large = len(layout) > EXACT
+        if large and self._compared and 0 < self._catalog.outbox.size <= SLICE:
             self._in_step.wait(SHORTLY)
         if self._in_step.is_set() and not self._catalog.outbox.size:
             try:
-                if (found := self._by_chroma(vector, limit)) is not None:
-                    if self._catalog.count() > EXACT:
+                if (found := self._by_chroma(layout, vector, limit)) is not None:
+                    if large:
                         self.scan.release()
                     return found
             except MemoryFailure as error:
                 self._failed(error)
                 self._wake.set()
-        places, cosines = self.scan.nearest(vector, limit)
-        return self._catalog.layout().rowid[places], cosines
+        return self.scan.nearest(layout, vector, limit)
 
-    def _by_chroma(self, vector: NDArray[np.float32], limit: int) -> Nearest | None:
-        """Chroma's answer; None if it is of another state than this thread sees."""
+    def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest | None:
+        """Chroma's answer; None if it is of another state than the layout."""
         ids, cosines = self._store.query(vector, limit)
         if len(ids) != len(cosines) or not np.all(np.abs(cosines) <= MOST_COSINE):
             raise VectorsDamaged("The vector index answers what it was not told")
-        rows = self._catalog.rowids(ids)
-        if len(rows) < min(limit, len(self._catalog.layout())):
-            if not self._in_step.is_set() or not self._catalog.is_latest:
+        try:
+            places = layout.of_ids(ids)
+        except ValueError as error:  # an id that is none of ours
+            raise VectorsDamaged("The vector index answers what it was not told") from error
+        there = places != NOWHERE
+        wanted = min(limit, len(layout))
+        if there.sum() < wanted:
+            if not self._in_step.is_set() or layout.generation != self._catalog.database.latest:
                 return None
-            if len(rows) < FOUND_SHARE * min(limit, len(self._catalog.layout())):
+            if there.sum() < FOUND_SHARE * wanted:
                 raise VectorsDamaged("The vector index does not match the catalog")
-        near = dict(zip(ids, cosines.tolist(), strict=True))
-        found = np.array(list(rows.values()), dtype=np.int64)
-        cosines = np.array([near[id_] for id_ in rows], dtype=np.float32)
-        best = np.lexsort((found, -cosines))[:limit]
-        return found[best], cosines[best]
+        places, cosines = places[there], cosines[there]
+        best = np.lexsort((places, -cosines))[:limit]
+        return places[best], cosines[best]
 
     # The server
 

@@ -1,37 +1,126 @@
-"""What of the index is open: the catalog and dense search. Search reads here, `sync` writes.
+"""The files of an index, and what of it is open: the catalog and dense search. Search reads here,
+`refresh` writes.
 
-The store knows whom its index belongs to, and throws one away that is damaged, copied from
-elsewhere, or of another version or model.
+An index knows whom it belongs to. One that is damaged, copied from elsewhere, or of another version
+or model is thrown away, and made again from the files and the cached vectors.
 """
 
 import contextlib
+import json
+import os
+import platform
+import shutil
+import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from assistant.disk import storage
 from assistant.errors import MemoryFailure, StorageError
 from assistant.memory.index.ahead import kept_for
-from assistant.memory.index.belonging import IndexFiles, belongs
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import Corpus
+from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged, is_whole_cache
 from assistant.memory.index.dense import DenseIndex
-from assistant.memory.index.examining import Examination, are_large, drop_unless_whole
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sqlite.vector_cache import cache_path, cache_place
-from assistant.memory.index.stand_in import StandIn, sweep, takes_writes
+from assistant.memory.index.vector_cache import cache_path
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.anchor import Anchor
 
+MANIFEST = "manifest.json"
 LOOK_SECONDS = 30.0
 """How often a disk that took no writes is looked at."""
+ROOM = 2 << 20
+"""Bytes for which there must be room, or a disk takes no writes."""
 SPARE_VECTORS = 1000
 """Cached vectors kept though no chunk has them: an undo or a moved line finds them again."""
 DAMAGED = "The index was damaged; it was made again"
 NO_WRITES = (
-    "The disk of this memory takes no writes, being full or read-only: recall answers from a copy "
-    "of the index, and nothing can be remembered until there is room"
+    "The disk of this memory takes no writes, being full or read-only: recall answers from what "
+    "was indexed before, and nothing can be remembered until there is room"
 )
 DELETED = "The index was deleted; it was made again"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFiles:
+    """The files of the index at a `place`; `of` says whose it is to be."""
+
+    place: Path
+    of: Mapping[str, str | int]
+
+    @property
+    def catalog(self) -> Path:
+        """The database that is authoritative."""
+        return self.place / "catalog.db"
+
+    @property
+    def chroma(self) -> Path:
+        """The folder of the vectors that Chroma has in this process."""
+        return self.place / "chroma"
+
+    @property
+    def checksum(self) -> Path:
+        """The size and checksum of the catalog: there after a clean exit, until it is opened."""
+        return self.place / "catalog.sum"
+
+    def claim(self) -> str:
+        """Throw away an index that is not ours; says why, if one was there. Raises StorageError."""
+        try:
+            known = json.loads(storage.read(self.place / MANIFEST))
+        except (FileNotFoundError, ValueError, StorageError):
+            known = None
+        if known == self.of:
+            return ""
+        self.renew()
+        if not isinstance(known, dict):
+            return ""
+        same = all(known.get(name) == self.of[name] for name in ("machine", "user", "root"))
+        why = "by another version or embedding model" if same else "for another place"
+        return f"The index was made {why}; it was made again"
+
+    def renew(self) -> None:
+        """Begin again with nothing. Raises StorageError."""
+        self.discard()
+        storage.replace(self.place / MANIFEST, json.dumps(self.of).encode())
+
+    def sealed(self) -> bytes:
+        """What tells the catalog, while it is closed, from any other; it is what `seal` wrote."""
+        with storage.reported("read", self.catalog):
+            size, crc = storage.checksum(self.catalog)
+        return f"{size} {crc:08x}".encode()
+
+    def seal(self) -> None:
+        """Note that the catalog was closed, and what it is. Raises StorageError."""
+        storage.replace(self.checksum, self.sealed())
+
+    def discard(self) -> None:
+        """Delete them. Raises StorageError."""
+        with storage.reported("deleted", self.place):
+            for path in (*self.place.glob("catalog.*"), *self.place.glob("chroma*"),
+                         self.place / MANIFEST):  # fmt: skip
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+
+    def size(self) -> int:
+        """Their bytes."""
+        total = 0
+        for directory, _, names in os.walk(self.place):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
+                    total += Path(directory, name).stat().st_size
+        return total
+
+    def inode(self) -> int:
+        """That of the catalog, -1 if there is none."""
+        try:
+            return self.catalog.stat().st_ino
+        except OSError:
+            return -1
 
 
 class IndexStore:
@@ -46,50 +135,34 @@ class IndexStore:
         self._corpus = corpus
         self._fingerprint = fingerprint
         self._settings = settings
-        self._closed = False
         self._anchor = Anchor(corpus.private.parent)
-        self._stand_in: StandIn | None = None
+        self._closed = False
         self._looked = 0.0
-        self._examination: Examination | None = None
         self.notices: list[str] = []
-        sweep()
+        self.readonly = False
+        """Whether what was indexed before is read on a disk that takes no writes."""
+        self.catalog, self.dense = self._open()
+
+    def can_write(self) -> bool:
+        """Whether a few megabytes can be written where the index lies."""
         try:
-            self.catalog, self.dense = self._open()
-        except StorageError:
-            self._begin_standing_in()
-
-    @property
-    def stands_in(self) -> bool:
-        """Whether it lies in memory, since the disk takes no writes."""
-        return self._stand_in is not None
-
-    @property
-    def trouble(self) -> str:
-        """Why it lies in memory, in one line."""
-        return NO_WRITES if self._stand_in else ""
-
-    def stand_in(self) -> None:
-        """Go on in memory, with what the index on the disk holds. Raises StorageError."""
-        self._let_go()
-        self._begin_standing_in()
+            with tempfile.TemporaryFile(dir=self._corpus.private) as file:
+                file.write(bytes(ROOM))
+        except OSError:
+            return False
+        return True
 
     def return_home(self) -> bool:
-        """Go on where the index belongs, if the disk takes writes again; looked at now and then."""
-        stand_in, now = self._stand_in, time.monotonic()
-        if stand_in is None or now - self._looked < LOOK_SECONDS:
+        """Write again, if the disk takes writes again; looked at now and then."""
+        now = time.monotonic()
+        if not self.readonly or now - self._looked < LOOK_SECONDS:
             return False
         self._looked = now
         if not self.can_write():
             return False
         self._let_go()
-        stand_in.close()
-        self._stand_in = None
         self.catalog, self.dense = self._open()
         return True
-
-    def can_write(self) -> bool:
-        """Whether the disk that the index belongs on takes writes."""
-        return takes_writes(self._corpus.private)
 
     @property
     def deleted(self) -> bool:
@@ -100,18 +173,9 @@ class IndexStore:
         """Close what there is and open it again, after throwing it away if `discard`."""
         self._let_go()
         if discard:
-            self._files.discard()
-            drop_unless_whole(self._cache)
+            self._discard()
         self.notices.append(notice)
         self.catalog, self.dense = self._open()
-
-    def examined(self, *, wait: bool = False) -> None:
-        """Raise CatalogDamaged if that was found since it was opened; `wait` for all to be read."""
-        if self._examination is not None:
-            if wait:
-                self._examination.wait()
-            if self._examination.damaged is not None:
-                raise self._examination.damaged
 
     def size(self) -> int:
         """The bytes of the index on disk."""
@@ -123,15 +187,12 @@ class IndexStore:
             return
         self._closed = True
         self.dense.close()
-        whole = self._end_examination()
-        with contextlib.suppress(CatalogDamaged):  # found again, and told, at the next start
-            if prune and not self._awaits_another_model():
+        with contextlib.suppress(CatalogDamaged, StorageError):  # told at the next start
+            if prune and not self.readonly and not self._awaits_another_model():
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
-            if whole:
-                self._files.unmark()
-        if self._stand_in is not None:
-            self._stand_in.close()
+            if not self.readonly and not self.deleted:
+                self._files.seal()
 
     def _awaits_another_model(self) -> bool:
         """Whether vectors lie ready that nothing has yet, since memory is to change its model."""
@@ -145,67 +206,117 @@ class IndexStore:
     # Opening
 
     @property
-    def _cache(self) -> Path:
-        return self._stand_in.cache if self._stand_in else cache_path(self._corpus.identity)
-
-    def _end_examination(self) -> bool:
-        """Leave off; whether nothing is left to be examined."""
-        examination, self._examination = self._examination, None
-        if examination is not None:
-            examination.close()
-        return examination is None or examination.passed
+    def belongs(self) -> dict[str, str | int]:
+        """Where an index belongs: one that was copied from elsewhere is not this one's."""
+        return belongs(self._corpus.identity, self._fingerprint)
 
     def _let_go(self) -> None:
-        self._end_examination()
         with contextlib.suppress(MemoryFailure, StorageError):
             self.dense.close()
         with contextlib.suppress(CatalogDamaged, StorageError):
             self.catalog.close()
 
-    def _begin_standing_in(self) -> None:
-        self._looked = time.monotonic()
-        self._stand_in = StandIn(self._corpus.index, cache_place(self._corpus.identity))
-        self.catalog, self.dense = self._open()
+    def _discard(self) -> None:
+        """Throw the index away, and the cached vectors if they are damaged too: what is whole need
+        not be embedded again."""
+        self._files.renew()
+        cache = cache_path(self._corpus.identity)
+        if not is_whole_cache(cache):
+            for path in cache.parent.glob(f"{cache.name}*"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _open(self) -> tuple[Catalog, DenseIndex]:
-        if self._stand_in is None:
-            self._anchor.check()  # Chroma may make folders where a workspace was
+        self._files = files = IndexFiles(self._corpus.index, self.belongs)
+        self._anchor.check()  # Chroma may make folders where a workspace was
+        try:
             storage.private_directory(self._corpus.private)
             storage.private_directory(self._corpus.index)
-        place = self._stand_in.index if self._stand_in else self._corpus.index
-        self._files = files = IndexFiles(place, self.belongs)
-        if notice := files.claim():
-            self.notices.append(notice)
-        catalog = self._open_catalog(files)
+            if notice := files.claim():
+                self.notices.append(notice)
+            catalog = self._open_catalog(files)
+            self.readonly = False
+        except StorageError:
+            if self.can_write() or not files.catalog.is_file():
+                raise
+            catalog = Catalog(files.catalog, cache_path(self._corpus.identity), readonly=True)
+            self.readonly, self._looked = True, time.monotonic()
         self._inode = files.inode()
         notify = self.notices.append
         dense = DenseIndex(catalog, files.chroma, self._settings, self.belongs, notify)
         return catalog, dense
 
     def _open_catalog(self, files: IndexFiles) -> Catalog:
-        """The catalog; made anew if it is damaged, or if the vectors that it names are gone."""
-        cache = self._cache
-        unclean = files.mark()
-        aside = unclean and are_large(files.catalog, cache)
+        """The catalog; made anew if it is damaged, cannot be opened, or the vectors that it names
+        are gone."""
+        cache = cache_path(self._corpus.identity)
         try:
-            catalog = Catalog(files.catalog, cache, check=unclean and not aside)
-        except CatalogDamaged as error:
-            if not (self._stand_in or self.can_write()):  # a full disk looks like damage
-                raise StorageError(error.message, "Make room on the disk") from error
+            clean = self._is_clean(files)
+            catalog = Catalog(files.catalog, cache)
+            if not clean:
+                catalog.verify()
+        except (CatalogDamaged, StorageError):
+            if not self.can_write():  # a full disk looks like damage
+                raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
-            files.renew()
-            drop_unless_whole(cache)
-            return Catalog(files.catalog, cache)
-        if catalog.count() and catalog.fact("vectors") != catalog.vectors.token:
+            self._discard()
+            catalog = Catalog(files.catalog, cache)
+        if catalog.count() and catalog.fact("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are made again")
             files.renew()
             catalog = Catalog(files.catalog, cache)
-        catalog.keep_fact("vectors", catalog.vectors.token)
-        self._examination = Examination(files.catalog, cache) if aside else None
+        catalog.keep_fact("vectors", catalog.database.token)
         return catalog
 
-    @property
-    def belongs(self) -> dict[str, str | int]:
-        """Where an index belongs: one that was copied from elsewhere is not this one's."""
-        return belongs(self._corpus.identity, self._fingerprint)
+    def _is_clean(self, files: IndexFiles) -> bool:
+        """Whether the catalog was closed and is as it was then; another must be verified.
+
+        Raises CatalogDamaged if it was closed and is another now.
+        """
+        if not files.catalog.exists():
+            return True
+        try:
+            left = storage.read(files.checksum)
+        except FileNotFoundError:
+            return False
+        if left != files.sealed():
+            raise CatalogDamaged(f"the index {files.catalog} was changed since it was closed")
+        with storage.reported("written", files.checksum):
+            files.checksum.unlink()
+        return True
+
+
+def belongs(identity: Path, fingerprint: str) -> dict[str, str | int]:
+    """What tells the index of a corpus by a model from all others."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "embedder": fingerprint,
+        "machine": _machine(),
+        "user": os.getuid(),
+        "root": str(identity),
+    }
+
+
+def owner_of(collection: str, of: Mapping[str, Any]) -> Literal["theirs", "nobody", "unknown"]:
+    """Whose a collection on a server is that belongs so (`of`).
+
+    Nobody's, if it was made here by this user, for a workspace that is gone or is indexed otherwise
+    by now.
+    """
+    if of.get("machine") != _machine() or of.get("user") != os.getuid():
+        return "unknown"
+    if not Path(str(of.get("root"))).exists():
+        return "nobody"
+    try:
+        now = json.loads(storage.read(Path(str(of.get("index"))) / MANIFEST))
+    except (FileNotFoundError, ValueError):
+        return "theirs"  # its index is made again, under the same name
+    mine = isinstance(now, dict) and collection_name(now) == collection
+    return "theirs" if mine else "nobody"
+
+
+def _machine() -> str:
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        return platform.node()

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from assistant.memory.base import Pair, Passage, Query, Recall, Remembered
-from assistant.memory.index.sqlite.catalog import Source
+from assistant.memory.index.catalog import Source
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.locating import Locator, similar
 from assistant.memory.state import MemoryStatus, SourceStatus

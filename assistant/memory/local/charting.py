@@ -6,7 +6,7 @@ import numpy as np
 
 from assistant.memory.base import Passage
 from assistant.memory.chart import Chart, Charted, Topic
-from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.catalog import Catalog
 from assistant.memory.search.survey.near_pairs import read_vectors
 from assistant.memory.search.survey.projection import names, plane
 from assistant.memory.text.chunk import passage

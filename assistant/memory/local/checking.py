@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from assistant.errors import StorageError
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.state import Finding
 from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.review import Review

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.errors import LedgerError
-from assistant.memory.index.belonging import owner_of
 from assistant.memory.index.chroma import collection_name
-from assistant.memory.index.store import IndexStore
+from assistant.memory.index.store import IndexStore, owner_of
 from assistant.memory.state import ServerCollection
 
 

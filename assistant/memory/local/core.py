@@ -14,10 +14,9 @@ from assistant.memory.base import (
 )
 from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index import stand_in
-from assistant.memory.index.reading import unsaid
-from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.corpus import unsaid
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local.answers import Answers
 from assistant.memory.local.collections import Collections
 from assistant.memory.local.freshness import Freshness, Notices
@@ -105,7 +104,6 @@ class Core:
 
     def _scrub(self) -> None:
         """Leave no byte of what the files no longer hold in any index."""
-        stand_in.sweep()
         try:
             self.index.scrub()
         except CatalogDamaged:

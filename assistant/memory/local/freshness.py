@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from assistant.memory.base import Notify, Progress
-from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sync import Refreshed, Synchronizer
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.refresh import Refreshed, Synchronizer
 from assistant.memory.precedence import QUESTIONS
 
 KEPT_NOTICES = 10

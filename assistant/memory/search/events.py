@@ -15,7 +15,7 @@ from itertools import chain, takewhile
 import numpy as np
 import regex
 
-from assistant.memory.index.sqlite.catalog import Catalog
+from assistant.memory.index.catalog import Catalog
 from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.language import is_function_word, stem
 from assistant.memory.text.times.period import Period, period

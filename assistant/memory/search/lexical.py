@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.index.sqlite.postings import Postings, Term
+from assistant.memory.index.layout import Layout, Rows
+from assistant.memory.index.postings import Postings, Term
 
 K1 = 1.2
 B = 0.75

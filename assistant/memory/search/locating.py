@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from assistant.memory.base import Located, Passage, Query
-from assistant.memory.index.sqlite.stored import StoredChunk
+from assistant.memory.index.catalog import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunk import Chunk, passage
@@ -105,7 +105,8 @@ def similar(store: IndexStore, fact: StoredChunk) -> tuple[Passage, ...]:
     layout = catalog.layout()
     place = layout.positions(np.array([fact.rowid]))
     vector = catalog.vectors.read(layout.vector[place].tolist())[0]
-    rows, cosines = store.dense.nearest(vector, 4 * MOST_SIMILAR)
+    places, cosines = store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
+    rows = layout.rowid[places]
     cosine = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
     near = [
         passage(stored.chunk, cosine[stored.rowid])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.postings import Term
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.postings import Term
 from assistant.memory.search import events
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.language import (

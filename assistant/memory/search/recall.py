@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
 from assistant.memory.search.question import Question, read

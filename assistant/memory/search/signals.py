@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.columns import Layout, Rows
-from assistant.memory.index.sqlite.postings import Postings
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.layout import Layout, Rows
+from assistant.memory.index.postings import Postings
 from assistant.memory.search import lexical
 from assistant.memory.search.lexical import Grains
 from assistant.memory.search.question import Question

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.index.vectors import Scan
 
@@ -24,8 +24,11 @@ Cosines = NDArray[np.float32]
 class Similarity:
     """Cosines of one question by position; those not known yet are computed on demand."""
 
-    def __init__(self, scan: Scan, question: Cosines, positions: Rows, cosines: Cosines) -> None:
+    def __init__(
+        self, scan: Scan, layout: Layout, question: Cosines, positions: Rows, cosines: Cosines
+    ) -> None:
         self._scan = scan
+        self._layout = layout
         self.question = question
         order = np.argsort(positions)
         self.known, self._cosines = positions[order], cosines[order]
@@ -34,7 +37,7 @@ class Similarity:
         """The cosines of these positions."""
         missing = np.unique(positions[~self._has(positions)])
         if len(missing):
-            vectors: Vectors = self._scan.vectors(missing)
+            vectors: Vectors = self._scan.vectors(self._layout, missing)
             places = np.concatenate([self.known, missing])
             cosines = np.concatenate([self._cosines, vectors @ self.question])
             order = np.argsort(places)
@@ -59,9 +62,10 @@ def compare(
     `among`, if some are."""
     scan = store.dense.scan
     if among is not None:
-        return Similarity(scan, question, *scan.nearest(question, len(layout), among))
-    rows, cosines = store.dense.nearest(question, limit)
-    return Similarity(scan, question, layout.positions(rows), cosines)
+        nearest = scan.nearest(layout, question, len(layout), among)
+    else:
+        nearest = store.dense.nearest(layout, question, limit)
+    return Similarity(scan, layout, question, *nearest)
 
 
 def understanding(text: str, embedder: Embedder) -> float:

@@ -12,8 +12,8 @@ from functools import lru_cache
 from importlib import resources
 
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.vocabulary import SHORTEST, folded
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.vocabulary import SHORTEST, folded
 from assistant.memory.text.language import is_function_word
 
 MEANT = 2

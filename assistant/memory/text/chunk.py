@@ -4,17 +4,20 @@ Parsed pieces are cached, so that an edit costs the parsing of what it changed.
 """
 
 import hashlib
-import json
 import re
 import sys
 import threading
 import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assistant.characters.stretches import STRETCH, ends_a_line, stretches
 from assistant.memory.base import Passage, Status
@@ -129,62 +132,38 @@ class Section:
             (*self.dates[:keep], heading_date(title)),
         )
 
-    def written(self) -> str:
-        """The section as a line of text, equal for equal ones."""
-        return json.dumps([self.levels, self.path, self.dates])
-
-
-def section_of(written: str) -> Section:
-    """The section that was written so."""
-    return Section(*map(tuple, json.loads(written)))
-
 
 _CUT = re.compile(r"(?:\A|(?<=[\r\n]))(?:(#{1,6} )|[-*+] (?=\w))[^|\r\n]*(?=[\r\n]|\Z)")
 """A line with a bar may be a table's head, which an item within a list is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grain:
-    """Of so many items one starts a piece, and of so many pieces one starts a part, on average."""
-
-    items: int = 16
-    pieces: int = 32
+ITEMS = 16
+"""Of so many items one starts a piece, on average."""
 
 
-GRAIN = Grain()
-
-
-def cuts(text: str, start: int, grain: Grain = GRAIN) -> Iterator[int]:
+def cuts(text: str, start: int, items: int = ITEMS) -> Iterator[int]:
     """Where the pieces begin that follow the one at `start`."""
     for first, stop in stretches(text, start):
         for found in _CUT.finditer(text, first, stop):
             whole = found.end() < stop or ends_a_line(text, stop)
-            if found.start() > start and whole and _is_cut(found, grain):
+            if found.start() > start and whole and _is_cut(found, items):
                 yield found.start()
 
 
-def starts_part(text: str, piece: int, grain: Grain = GRAIN) -> bool:
-    """Whether a part of the text begins with a piece, by the words of its first line."""
-    found = _CUT.match(text, piece)
-    return found is not None and _sum(found[0]) // grain.items % grain.pieces == 0
-
-
-def _is_cut(found: re.Match[str], grain: Grain) -> bool:
+def _is_cut(found: re.Match[str], items: int) -> bool:
     """Whether a line that may start a piece does; a very long one never."""
-    short = len(found[0]) < STRETCH
-    return short and bool(found[1] or _sum(found[0]) % grain.items == 0)
-
-
-def _sum(line: str) -> int:
-    return crc32(line.encode("utf-8", "surrogatepass"))
+    if len(found[0]) >= STRETCH:
+        return False
+    return bool(found[1] or crc32(found[0].encode("utf-8", "surrogatepass")) % items == 0)
 
 
 REMEMBERED_CHARS = 12_000_000
 """The text whose chunks are remembered: some 150,000 facts."""
 
 
-LARGEST_PART = 96 << 10
-"""Characters from which on a part ends with the next piece."""
+SOURCES, LONGEST = 8, 4 << 20
+"""Files, and characters of one, whose pieces are kept in order: their beginning is not looked
+through again."""
 
 
 TOP = Section()
@@ -192,10 +171,6 @@ TOP = Section()
 
 _SPECIAL_TOKENS = 8
 """More than any model adds to a text."""
-
-
-def _never(place: int, section: Section) -> bool:
-    return False
 
 
 def chunk(
@@ -225,57 +200,58 @@ class Chunker:
         max_tokens: int,
         max_chars: int = MAX_CHARS,
         *,
-        grain: Grain = GRAIN,
+        items: int = ITEMS,
         room: int = REMEMBERED_CHARS,
     ) -> None:
-        """`room`: the characters of text whose chunks are remembered."""
+        """`room`: the characters of text whose chunks are cached."""
         self._fits = _fitting(count_tokens, max_tokens)
         self._max_chars = max_chars
-        self._grain = grain
-        self._remembered: OrderedDict[tuple[str, Section, str], _Piece] = OrderedDict()
+        self._items = items
+        self._cached: OrderedDict[tuple[str, Section, str], Piece] = OrderedDict()
+        self._last: dict[str, list[Piece]] = {}
         self._room = room
         self._turn = threading.Lock()
 
     def __call__(self, text: str, source: str) -> Iterator[Chunk]:
         """The chunks of a file's text, in order, as they are parsed."""
         times: Counter[str] = Counter()
-        ordinal = line = 0
-        for part in self.parts(text.removeprefix("\ufeff"), source):
-            for each in part.chunks:
-                yield placed(repeated(each, times[each.id]), ordinal, part.start, line)
+        ordinal = line = start = 0
+        for piece in self.pieces(text.removeprefix("\ufeff"), source):
+            for number, each in enumerate(piece.chunks, start=ordinal):
+                yield placed(repeated(each, times[each.id]), number, start, line)
                 times[each.id] += 1
-            ordinal += len(part.chunks)
-            line += part.lines
+            ordinal += len(piece.chunks)
+            line += piece.lines
+            start += piece.size
 
-    def parts(
-        self,
-        text: str,
-        source: str,
-        start: int = 0,
-        section: Section = TOP,
-        is_known: Callable[[int, Section], bool] = _never,
-    ) -> Iterator["Part"]:
-        """The parts of a text without byte-order mark, from the one that begins at `start` under a
-        section, up to where one is known that would begin."""
-        above, chunks, size, lines = section, list[Chunk](), 0, 0
-        for piece in self._pieces(text, source, start, section):
-            if size and (size >= LARGEST_PART or starts_part(text, start + size, self._grain)):
-                yield Part(start, size, lines, above, tuple(chunks))
-                start += size
-                above, chunks, size, lines = section, [], 0, 0
-                if is_known(start, section):
-                    return
-            for each in piece.chunks:
-                chunks.append(placed(each, len(chunks), size, lines))
-            size += piece.size
-            lines += piece.lines
-            section = piece.section
-        if size:
-            yield Part(start, size, lines, above, tuple(chunks))
+    def pieces(self, text: str, source: str) -> Iterator["Piece"]:
+        """The pieces of a text without byte-order mark, in order; those that it begins with as when
+        it was parsed last are not looked for again."""
+        pieces: list[Piece] = []
+        start, section = 0, TOP
+        for piece in self._last.get(source, ()):
+            if not text.startswith(piece.text, start):
+                break
+            pieces.append(piece)
+            start += piece.size
+        for piece in pieces[-2:]:  # where a piece ends is told by the words behind it
+            start -= piece.size
+        del pieces[-2:]
+        yield from pieces
+        if pieces:
+            section = pieces[-1].section
+        for piece in self._parsed(text, source, start, section):
+            pieces.append(piece)
+            yield piece
+        self._last.pop(source, None)
+        if len(text) <= LONGEST:
+            self._last[source] = pieces
+        while len(self._last) > SOURCES:
+            del self._last[next(iter(self._last))]
 
-    def _pieces(self, text: str, source: str, start: int, section: Section) -> Iterator["_Piece"]:
+    def _parsed(self, text: str, source: str, start: int, section: Section) -> Iterator["Piece"]:
         """The pieces of a text, those joined again that an open fence or the like runs through."""
-        ends = chain(cuts(text, start, self._grain), [len(text)])
+        ends = chain(cuts(text, start, self._items), [len(text)])
         while start < len(text):
             end, taken = next(ends), 1
             piece = self._once(text[start:end], source, section)
@@ -287,24 +263,24 @@ class Chunker:
             start, section = end, piece.section
             QUESTIONS.give_way()
 
-    def _once(self, text: str, source: str, section: Section) -> "_Piece":
+    def _once(self, text: str, source: str, section: Section) -> "Piece":
         """A piece, by one thread at a time: files may be parsed side by side."""
         with self._turn:
             return self._piece(text, source, section)
 
-    def _piece(self, text: str, source: str, section: Section) -> "_Piece":
+    def _piece(self, text: str, source: str, section: Section) -> "Piece":
         key = (source, section, text)
-        if key in self._remembered:
-            self._remembered.move_to_end(key)
-            return self._remembered[key]
-        piece = self._remembered[key] = self._made(text, source, section)
+        if key in self._cached:
+            self._cached.move_to_end(key)
+            return self._cached[key]
+        piece = self._cached[key] = self._made(text, source, section)
         self._room -= len(text)
         while self._room < 0:
-            (_, _, oldest), _ = self._remembered.popitem(last=False)
+            (_, _, oldest), _ = self._cached.popitem(last=False)
             self._room += len(oldest)
         return piece
 
-    def _made(self, text: str, source: str, section: Section) -> "_Piece":
+    def _made(self, text: str, source: str, section: Section) -> "Piece":
         parsed = parse(text, self._fits, self._max_chars)
         named = heading_date(PurePosixPath(source).stem)
         found: list[Chunk] = []
@@ -313,34 +289,49 @@ class Chunker:
                 section = section.under(block.level, block.title)
             else:
                 found.append(_chunk(block, text, source, section, section.date or named))
-        lines = breaks_in(text)
-        return _Piece(tuple(found), len(text), lines, section, parsed.open)
+        return Piece(text, tuple(found), breaks_in(text), section, parsed.open)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A stretch of a file that is understood from itself and the section above it.
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A piece of a file: its chunks as if it were all of it, each as the first that says what it
+    says, how many lines it has, and the section that it ends in."""
 
-    Its chunks stand in it as if it were all of the file, each as the first that says what it says.
-    Where a part ends is told by its own words and the line below it.
-    """
-
-    start: int
-    size: int
-    lines: int
-    section: Section
+    text: str
     chunks: tuple[Chunk, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A piece of a file: its chunks as if it were all of it, the section that it ends in."""
-
-    chunks: tuple[Chunk, ...]
-    size: int
     lines: int
     section: Section
     open: bool
+
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return len(self.text)
+
+    @cached_property
+    def columns(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int32]]:
+        """Of its chunks: the ids as numbers, the checksums, and their first and last lines and
+        characters."""
+        return columns(self.chunks)
+
+
+def columns(
+    chunks: Sequence[Chunk],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int32]]:
+    """Of chunks: the ids as numbers, the checksums, and the first and last lines and characters."""
+    places = [(each.start_line, each.end_line, each.start_char, each.end_char) for each in chunks]
+    return (
+        np.array([int(each.id, 16) for each in chunks], dtype=np.uint64),
+        np.array([checksum(each) for each in chunks], dtype=np.uint32),
+        np.array(places, dtype=np.int32).reshape(-1, 4),
+    )
+
+
+def checksum(chunk: Chunk) -> int:
+    """Tells chunks of one id apart, that say something else, and a damaged one."""
+    c = chunk
+    said = (c.id, c.text, c.plain, c.heading, c.date, c.mentions, c.status, c.until)
+    return crc32(repr(said).encode("utf-8", "surrogatepass"))
 
 
 def _chunk(unit: Unit, text: str, source: str, section: Section, date: str | None) -> Chunk:

@@ -25,7 +25,7 @@ def masked(
     found = redactor.places(text)
     places = [(first - start, last - start, stand_in) for first, last, stand_in in found]
     redact = cache(redactor.redact)  # a heading stands over many chunks
-    return (_masked(each, places, redact) for each in chunks) if places else iter(chunks)
+    return (mask(each, places, redact) for each in chunks) if places else iter(chunks)
 
 
 def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
@@ -39,7 +39,8 @@ def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:
     return replace(passage, text=own, plain=plain(own))
 
 
-def _masked(chunk: Chunk, places: Sequence[Place], redact: Callable[[str], str]) -> Chunk:
+def mask(chunk: Chunk, places: Sequence[Place], redact: Callable[[str], str]) -> Chunk:
+    """The chunk without the secrets that stand at these places, and in its heading."""
     heading = tuple(map(redact, chunk.heading))
     inside = _inside(places, chunk.start_char, chunk.end_char)
     if not inside and heading == chunk.heading:

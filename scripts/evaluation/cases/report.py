@@ -18,7 +18,7 @@ import numpy as np
 from assistant.memory.base import Query
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder, Vectors
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.question import read
 from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Weights
 from assistant.memory.search.recall import Recaller

@@ -11,7 +11,7 @@ from assistant.memory.corpora import conversations
 from assistant.memory.corpora.collection import Collection
 from assistant.memory.corpora.conversations import Conversations
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.text.chunk import Chunker
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
@@ -66,7 +66,6 @@ def opened(workspace: Workspace, embedder: Counting) -> Synchronizer:
         embedder,
         IndexSettings(),
         read=conversations.text,
-        piecemeal=True,
     )
 
 
@@ -79,22 +78,28 @@ def collection(workspace: Workspace, embedder: Counting) -> Iterator[Collection]
     made.close()
 
 
-def test_a_large_file_is_indexed_a_stretch_at_a_time_and_nothing_twice(
+def test_a_large_file_that_is_broken_off_is_gone_on_with_and_nothing_embedded_twice(
     workspace: Workspace, embedder: Counting
 ) -> None:
     name = large(workspace)
-    index, stretches = opened(workspace, embedder), 0
-    while index.refresh().left:
-        assert index.behind() == (name,)
-        stretches += 1
-        if stretches == 2:  # what is left is indexed after another start
+    index, rounds = opened(workspace, embedder), 0
+    made = 0
+
+    def stop() -> bool:
+        return len(embedder.calls) > made
+
+    while index.refresh(stop=stop).left:
+        made = len(embedder.calls)
+        assert index.store.catalog.count() == 0
+        rounds += 1
+        if rounds == 1:  # what is left is indexed after another start
             index.close()
             index = opened(workspace, embedder)
     held = of_source(index.store.catalog, name)
     text = conversations.text(name, (workspace.sessions / name).read_bytes())
     wanted = Chunker(embedder.count_tokens, embedder.max_tokens)(text, name)
     assert [each.chunk for each in held] == [*wanted]
-    assert stretches >= 3 and max(embedder.calls) < MESSAGES / 2
+    assert rounds >= 1 and max(embedder.calls) < MESSAGES / 2
     assert embedder.embedded <= len({each.chunk.plain for each in held}) + 2  # and its headings
     index.close()
 

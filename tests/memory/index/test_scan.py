@@ -3,7 +3,7 @@
 import numpy as np
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
@@ -16,11 +16,12 @@ def test_chroma_and_the_scan_name_the_same_nearest(workspace: Workspace) -> None
     index = Synchronizer(workspace, embedder, IndexSettings())
     index.refresh()
     dense, catalog = index.store.dense, index.store.catalog
+    layout = catalog.layout()
     asked = embedder.embed(queries(made, 40))
-    scanned = [dense.scan.nearest(vector, 8) for vector in asked]
+    scanned = [dense.scan.nearest(layout, vector, 8) for vector in asked]
     dense.drain()
     assert dense.count() == catalog.count() and not catalog.outbox.size
-    found = [dense.nearest(vector, 8)[1] for vector in asked]
+    found = [dense.nearest(layout, vector, 8)[1] for vector in asked]
     exact = np.array([cosines for _, cosines in scanned])
     missed = exact - np.array(found) > 2e-3
     assert not missed[:, :3].any()
@@ -33,10 +34,10 @@ def test_a_scan_keeps_to_what_is_marked(workspace: Workspace) -> None:
     embedder = HashingEmbedder()
     index = Synchronizer(workspace, embedder, IndexSettings())
     index.refresh()
-    scan, count = index.store.dense.scan, index.store.catalog.count()
+    scan, layout = index.store.dense.scan, index.store.catalog.layout()
     vector = embedder.embed([facts(60)[41].text])[0]
-    marked = np.isin(np.arange(count), [3, 5, 40])
-    places, cosines = scan.nearest(vector, 10, marked)
+    marked = np.isin(np.arange(len(layout)), [3, 5, 40])
+    places, cosines = scan.nearest(layout, vector, 10, marked)
     assert sorted(places.tolist()) == [3, 5, 40]
     assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
     index.close()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import lexical
 from assistant.memory.search.lexical import Grains, Match
 from assistant.settings.memory import IndexSettings

@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.postings import Term
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.postings import Term
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import question
 from assistant.memory.search.question import Question
 from assistant.settings.memory import IndexSettings

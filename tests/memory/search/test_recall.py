@@ -17,7 +17,7 @@ from assistant.memory.embedding.embedder import (
     normalized,
 )
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.memory.search.selection import NEAREST
 from assistant.settings.memory import IndexSettings, MemorySettings

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.index.sync import Synchronizer
+from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.spelling import Spelling
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace

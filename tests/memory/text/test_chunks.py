@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assistant.memory.text import blocks
 from assistant.memory.text.blocks import MAX_CHARS, Parsed, parse
-from assistant.memory.text.chunk import TOP, Chunk, Chunker, Grain, chunk, repeated
+from assistant.memory.text.chunk import TOP, Chunk, Chunker, chunk, repeated
 
 LIMIT = 64
 
@@ -340,9 +340,8 @@ def uncut(text: str) -> list[Chunk]:
 @given(JOINED)
 def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None:
     whole = uncut(text)
-    for pieces in (1, 32):
-        chunker = Chunker(count_tokens, LIMIT, grain=Grain(1, pieces))
-        assert list(chunker(text, "MEMORY.md")) == whole
+    chunker = Chunker(count_tokens, LIMIT, items=1)
+    assert list(chunker(text, "MEMORY.md")) == whole
 
 
 WORDS = st.text(st.characters(exclude_characters="\n\r"), max_size=30) | st.sampled_from(
@@ -381,7 +380,7 @@ def test_a_plain_list_is_read_without_the_parser() -> None:
 def test_what_is_remembered_of_one_text_changes_nothing_in_another(
     one: str, other: str, third: str
 ) -> None:
-    chunker = Chunker(count_tokens, LIMIT, grain=Grain(items=1))
+    chunker = Chunker(count_tokens, LIMIT, items=1)
     for text in (one, one + other, third + one, other + third, one):
         for source in ("MEMORY.md", "memory/2026-05-08.md"):
             assert list(chunker(text, source)) == chunks(text, source)
@@ -416,7 +415,7 @@ def test_no_more_is_remembered_than_there_is_room_for() -> None:
     chunker = Chunker(count_tokens, LIMIT, room=1000)
     for number in range(100):
         list(chunker(f"# {number}\n\n- {'long ' * 60}\n", "MEMORY.md"))
-    assert sum(len(text) for _, _, text in chunker._remembered) <= 1000
+    assert sum(len(text) for _, _, text in chunker._cached) <= 1000
 
 
 def test_an_open_fence_is_read_in_linear_time() -> None:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 
 from assistant.memory.base import Due, Passage
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.stored import StoredChunk
+from assistant.memory.index.catalog import Catalog, StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.text.chunk import passage
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions

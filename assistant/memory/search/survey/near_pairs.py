@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.columns import Layout, Rows
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.text.chunk import Chunk
 
 NEAR = 0.35

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.sqlite.columns import Rows
+from assistant.memory.index.layout import Rows
 from assistant.memory.text.language import without_function_words
 
 MOST_TOPICS = 24

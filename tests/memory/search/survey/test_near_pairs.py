@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.parts import NewPart, Update
-from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
-from assistant.memory.index.sqlite.vector_cache import vector_key
+from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
+from assistant.memory.index.layout import Chunks
+from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.search.survey import near_pairs
 from assistant.memory.text.chunk import chunk
 
@@ -21,9 +20,8 @@ def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Ca
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     keys = [vector_key(each.plain, str.casefold) for each in chunks]
     opened.vectors.put(keys, unit, embedded=len(keys))
-    part = NewPart(b"", "", 1_000, 100, chunks)
     opened.replace_sources(
-        [SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", Update([part]))], str.casefold
+        [SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", Chunks.of(chunks))], str.casefold
     )
     return opened
 

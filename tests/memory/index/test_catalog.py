@@ -1,7 +1,6 @@
 """The catalog: real SQLite, real files."""
 
 import dataclasses
-import random
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,14 +13,11 @@ import pytest
 
 from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.sqlite.catalog import Catalog
-from assistant.memory.index.sqlite.columns import Layout, layout_of, unpack
-from assistant.memory.index.sqlite.database import CatalogDamaged
-from assistant.memory.index.sqlite.packed import Packed
-from assistant.memory.index.sqlite.parts import NewPart, Update
-from assistant.memory.index.sqlite.postings import Term
-from assistant.memory.index.sqlite.rows import SourceUpdate, Stat
-from assistant.memory.index.sqlite.vector_cache import vector_key
+from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.layout import Chunks
+from assistant.memory.index.postings import Term
+from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.text.chunk import Chunk
 from tests.memory.index.reading import all_vectors, headings, of_source
 
@@ -52,14 +48,7 @@ def put(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") ->
     keys = [vector_key(chunk.plain, MODEL) for chunk in chunks]
     vectors = EMBEDDER.embed([chunk.plain for chunk in chunks])
     catalog.vectors.put(keys, vectors, embedded=len(chunks))
-    update = SourceUpdate(source, STAT, "digest", whole(catalog, chunks, source))
-    catalog.replace_sources([update], MODEL)
-
-
-def whole(catalog: Catalog, chunks: Sequence[Chunk], source: str = "MEMORY.md") -> Update:
-    """What makes these chunks all that a source has, in one part."""
-    part = NewPart(b"", "", 10_000, 1_000, chunks)
-    return Update([part] if chunks else [], catalog.parts(source))
+    catalog.replace_sources([SourceUpdate(source, STAT, "digest", Chunks.of(chunks))], MODEL)
 
 
 @pytest.fixture
@@ -126,23 +115,6 @@ def test_the_layout_is_in_document_order(catalog: Catalog) -> None:
     assert catalog.layout() is layout
     catalog.delete_source("AGENTS.md")
     assert len(catalog.layout()) == 3
-
-
-def test_a_layout_put_together_is_the_one_read_anew(catalog: Catalog) -> None:
-    """Files come, grow, shrink, are emptied and go, several between two looks."""
-    draw = random.Random(5)
-    for _ in range(25):
-        for name in draw.sample("abcdefg", draw.choice((1, 1, 3))):
-            said = [f"{'Ann' if n % 2 else 'Bob'}: {name}{n}?" for n in range(draw.randrange(9))]
-            put(catalog, facts(*said, source=name), name)
-        if "c" in catalog.sources() and draw.random() < 0.3:
-            catalog.delete_source("c")
-        with catalog.database.using() as db:
-            anew = layout_of(catalog.generation, *Packed("layout", unpack).read(db))
-        for field in dataclasses.fields(Layout):
-            kept, read = getattr(catalog.layout(), field.name), getattr(anew, field.name)
-            np.testing.assert_array_equal(kept, read, field.name)
-    assert catalog.layout().turn.any()
 
 
 def test_an_empty_catalog_answers(catalog: Catalog) -> None:
@@ -282,7 +254,7 @@ def test_a_purge_that_another_program_holds_up_does_not_claim_to_be_done(
 def test_a_failed_change_changes_nothing(catalog: Catalog) -> None:
     put(catalog, facts("tea"))
     generation = catalog.generation
-    update = SourceUpdate("MEMORY.md", STAT, "d", whole(catalog, facts("no vector")))
+    update = SourceUpdate("MEMORY.md", STAT, "d", Chunks.of(facts("no vector")))
     with pytest.raises(KeyError):
         catalog.replace_sources([update], MODEL)
     assert catalog.generation == generation
@@ -297,7 +269,8 @@ def test_everything_outlives_a_reopening(tmp_path: Path) -> None:
     first.touch("MEMORY.md", Stat(9, 9, 9, 9), 77)
     generation = first.generation
     first.close()
-    second = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db", check=True)
+    second = Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
+    second.verify()
     assert second.generation == generation
     assert found(second, "tea") == ["tea"]
     assert second.sources()["MEMORY.md"].stat == Stat(9, 9, 9, 9)
@@ -309,7 +282,7 @@ def test_everything_outlives_a_reopening(tmp_path: Path) -> None:
 def test_what_is_no_catalog_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "catalog.db").write_bytes(content)
     with pytest.raises(CatalogDamaged):
-        Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db", check=True)
+        Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
 
 
 def test_another_versions_catalog_is_refused(tmp_path: Path) -> None:
@@ -329,6 +302,43 @@ def test_a_row_that_is_not_what_was_written_is_seen(catalog: Catalog, tmp_path: 
     db.close()
     with pytest.raises(CatalogDamaged):
         of_source(catalog, "MEMORY.md")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE sources SET layout = zeroblob(length(layout))",
+        "UPDATE sources SET chunks = chunks + 1",
+        "UPDATE chunks SET plain = 'the code is 4712'",
+        "UPDATE sections SET heading = '[\"Cars\"]'",
+        "DELETE FROM chunks WHERE plain LIKE 'tea%'",
+        "UPDATE postings SET found = zeroblob(length(found)) WHERE term = 'tea'",
+        "UPDATE postings SET term = 'ted' WHERE term = 'tea'",
+    ],
+)
+def test_nothing_that_hides_a_fact_goes_unseen(
+    catalog: Catalog, tmp_path: Path, change: str
+) -> None:
+    put(catalog, facts("the code is 4711", "tea", heading=("Codes",)))
+    catalog.verify()
+    db = sqlite3.connect(tmp_path / "catalog.db")
+    db.execute(change)
+    db.commit()
+    db.close()
+    with pytest.raises(CatalogDamaged):
+        catalog.verify()
+
+
+def test_a_reader_sees_one_state_however_often_it_looks(catalog: Catalog) -> None:
+    put(catalog, facts("tea"))
+    with catalog.reading():
+        before = catalog.count(), len(catalog.layout()), catalog.generation
+        writer = threading.Thread(target=put, args=(catalog, facts("tea", "coffee")))
+        writer.start()
+        writer.join()
+        assert (catalog.count(), len(catalog.layout()), catalog.generation) == before
+        assert found(catalog, "coffee") == [] and not catalog.is_latest
+    assert catalog.count() == 2 and found(catalog, "coffee") == ["coffee"]
 
 
 def test_threads_may_read_while_one_writes(catalog: Catalog) -> None:

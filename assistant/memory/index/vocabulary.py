@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-from assistant.memory.index.sqlite.database import Database
+from assistant.memory.index.database import Database
 
 SHORTEST = 4
 """Shorter words are each near to many others."""

@@ -14,8 +14,8 @@ import numpy as np
 from assistant import config
 from assistant.disk import storage
 from assistant.memory.embedding.embedder import FingerprintOf, Vectors
-from assistant.memory.index.sqlite.columns import Rows
-from assistant.memory.index.sqlite.database import Database
+from assistant.memory.index.database import Database
+from assistant.memory.index.layout import Rows
 
 BATCH = 1000
 """Vectors read at once: a hundred thousand as Python's objects take 100 MB more."""
@@ -105,10 +105,10 @@ class VectorCache:
         """Drop vectors that nothing has, all but the newest `keep`; returns how many."""
         with self._database.using() as db:
             done = db.execute(
-                "DELETE FROM vectors WHERE id IN (SELECT v.id FROM vectors v"
-                " LEFT JOIN chunks c ON c.vector = v.id LEFT JOIN sections s ON s.vector = v.id"
-                " WHERE c.vector IS NULL AND s.vector IS NULL"
-                " ORDER BY v.id DESC LIMIT -1 OFFSET ?)",
+                "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE id NOT IN"
+                " (SELECT vector FROM chunks UNION ALL"
+                " SELECT vector FROM sections WHERE vector IS NOT NULL)"
+                " ORDER BY id DESC LIMIT -1 OFFSET ?)",
                 (keep,),
             )
             return done.rowcount
@@ -150,7 +150,11 @@ def matrix(values: Sequence[bytes]) -> Vectors:
 
 
 def _rows(joined: bytes, count: int) -> Vectors:
-    """Vectors end to end as rows; rounding to float16 left them a hair off length 1."""
+    """Vectors end to end as rows; rounding to float16 left them a hair off length 1.
+
+    No component of one is larger than 1: a bit that was flipped on the disk makes no other.
+    """
     if not count:
         return np.empty((0, 0), dtype=np.float32)
-    return np.frombuffer(joined, dtype=np.float16).reshape(count, -1).astype(np.float32)
+    halves = np.frombuffer(joined, dtype=np.float16).reshape(count, -1)
+    return np.clip(np.nan_to_num(halves.astype(np.float32), copy=False), -1.0, 1.0)

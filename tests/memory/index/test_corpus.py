@@ -1,7 +1,7 @@
 """What is wrong with files, told until it is right again."""
 
-from assistant.memory.index.faults import KEPT, Faults
-from assistant.memory.index.sqlite.rows import Stat
+from assistant.memory.index.catalog import Stat
+from assistant.memory.index.corpus import KEPT, Faults
 from assistant.workspace.folder import Survey
 
 NAME = "memory/log.md"

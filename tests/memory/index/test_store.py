@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.memory.index.belonging import MANIFEST, IndexFiles, belongs, owner_of
 from assistant.memory.index.chroma import collection_name
+from assistant.memory.index.store import MANIFEST, IndexFiles, belongs, owner_of
 
 
 @pytest.fixture
@@ -54,13 +54,6 @@ def test_one_that_cannot_be_told_is_made_again_without_a_word(
 ) -> None:
     (files.place / MANIFEST).write_text(manifest)
     assert files.claim() == "" and not files.catalog.exists()
-
-
-def test_an_exit_that_was_not_clean_is_known(files: IndexFiles) -> None:
-    assert files.mark() is False
-    assert files.mark() is True
-    files.unmark()
-    assert files.mark() is False
 
 
 def test_whose_a_collection_on_a_server_is(files: IndexFiles, tmp_path: Path) -> None:

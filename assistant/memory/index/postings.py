@@ -9,29 +9,26 @@ written lies together.
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.memory.index.sqlite.columns import Rows
-from assistant.memory.index.sqlite.database import TOKENIZER, Database
-from assistant.memory.index.sqlite.memo import Memo
+from assistant.memory.index.database import Database
+from assistant.memory.index.layout import Rows
 from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
-MEMO_POSTINGS = 2_000_000
-"""Postings that stay read until the next change: 24 MB."""
-MEMO_FREQUENCIES = 10_000
+TOKENIZER = "porter unicode61 remove_diacritics 2"
 MEMO_WORDS = 10_000
-LEAST_WEIGHT = 50
-"""A term that stands nowhere takes room, too."""
+"""Words whose terms stay known."""
 BLOCK = 1 << 14
 """Rows whose postings lie together. Larger ones cost an edit more, smaller ones a question."""
 AT_ONCE = 500
@@ -57,15 +54,9 @@ class Term:
 class InvertedIndex:
     """The words of a catalog's database. Raises CatalogDamaged and StorageError."""
 
-    def __init__(self, database: Database, generation: Callable[[], int]) -> None:
-        """`generation` names the state that the calling thread sees."""
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._tokenizer = Tokenizer()
-        self._frequencies: Memo[str, int] = Memo(generation, MEMO_FREQUENCIES)
-        self._read = {
-            table: Memo[str, Postings](generation, MEMO_POSTINGS, _weight)
-            for table in ("postings", "heading_postings")
-        }
 
     def close(self) -> None:
         """Let go of what it opened itself."""
@@ -87,30 +78,30 @@ class InvertedIndex:
         return [*words, *(Term(term, stands[term]) for term in others if stands[term])]
 
     def in_chunks(self, terms: Iterable[Term]) -> dict[str, Postings]:
-        """Where each term stands: row ids of chunks, and how often. Kept until the next change."""
+        """Where each term stands: row ids of chunks, and how often."""
         return self._postings("postings", terms)
 
     def in_headings(self, terms: Iterable[Term]) -> dict[str, Postings]:
         """Where each term stands in headings: numbers of sections, and how often."""
         return self._postings("heading_postings", terms)
 
+    def verify(self) -> None:
+        """See that all postings are what was written."""
+        with self._database.using() as db:
+            for table in ("postings", "heading_postings"):
+                for term, found, total in db.execute(f"SELECT term, found, total FROM {table}"):
+                    _verified(term, [found], total)
+
     def _standing(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term stands."""
         with self._database.using() as db:
-            found = self._frequencies.of(terms)
-            if missing := [term for term in terms if term not in found]:
-                there = _frequencies(db, "postings", missing)
-                found |= self._frequencies.put({term: there.get(term, 0) for term in missing})
-        return found
+            there = _frequencies(db, "postings", terms)
+        return {term: there.get(term, 0) for term in terms}
 
     def _postings(self, table: str, terms: Iterable[Term]) -> dict[str, Postings]:
-        kept, named = self._read[table], [term.text for term in terms]
-        found = kept.of(named)
-        if missing := [text for text in named if text not in found]:
-            with self._database.using() as db:
-                blocks = _blocks(db, table)
-                found |= kept.put({text: _read(db, table, blocks, text) for text in missing})
-        return found
+        with self._database.using() as db:
+            blocks = _blocks(db, table)
+            return {term.text: _read(db, table, blocks, term.text) for term in terms}
 
     def holds_any(self, terms: Iterable[Term]) -> bool:
         """Whether a chunk or a heading holds any of these."""
@@ -181,9 +172,12 @@ class PostingsWriter:
             for _, row in placed:
                 lengths[row] += 1
             self._db.executemany(
-                f"INSERT INTO {self._table} VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
-                " SET found = CAST(found || excluded.found AS BLOB)",
-                QUESTIONS.between(_packed(placed)),
+                f"INSERT INTO {self._table} VALUES (?1, ?2, ?3, ?4 + ?5) ON CONFLICT DO UPDATE"
+                " SET found = CAST(found || excluded.found AS BLOB), total = total + ?4",
+                (
+                    (block, term, new, _sum(new), _of(term))
+                    for block, term, new in QUESTIONS.between(_packed(placed))
+                ),
             )
         return lengths
 
@@ -196,8 +190,9 @@ class PostingsWriter:
                 there = np.frombuffer(row[0] if row else b"", _POSTING)
                 left = there[~np.isin(there, np.frombuffer(gone, _POSTING))]
                 if len(left):
-                    change = f"UPDATE {self._table} SET found = ? {where}"
-                    self._db.execute(change, (left.tobytes(), block, term))
+                    change = f"UPDATE {self._table} SET found = ?, total = ? {where}"
+                    total = _of(term) + _sum(left.tobytes())
+                    self._db.execute(change, (left.tobytes(), total, block, term))
                 else:
                     self._db.execute(f"DELETE {of} {where}", (block, term))
 
@@ -227,8 +222,22 @@ def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
         yield int(block[start]), names[term[start]], postings[start:end].tobytes()
 
 
-def _weight(found: Postings) -> int:
-    return LEAST_WEIGHT + len(found[0])
+def _sum(packed: bytes) -> int:
+    return int(np.frombuffer(packed, _POSTING).sum(dtype=np.int64))
+
+
+def _of(term: str) -> int:
+    """What a term adds to the total of its postings, by which damage is told."""
+    return crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def _verified(term: str, found: Sequence[bytes], total: int) -> bytes:
+    """Postings of a term, end to end. Raises sqlite3.DatabaseError if they are not what was
+    written."""
+    joined = b"".join(found)
+    if len(joined) % _POSTING.itemsize or _sum(joined) + len(found) * _of(term) != total:
+        raise sqlite3.DatabaseError("postings are not what was written")
+    return joined
 
 
 def _blocks(db: sqlite3.Connection, table: str) -> str:
@@ -249,15 +258,15 @@ def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> di
 
 def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Postings:
     query = (
-        f"SELECT p.block, p.found FROM json_each(?) b CROSS JOIN {table} p"
+        f"SELECT p.block, p.found, p.total FROM json_each(?) b CROSS JOIN {table} p"
         " ON p.block = b.value AND p.term = ?"
     )
     found = db.execute(query, (blocks, term)).fetchall()
-    if any(len(value) % _POSTING.itemsize for _, value in found):
-        raise sqlite3.DatabaseError("postings are not what was written")
-    postings = np.frombuffer(b"".join(value for _, value in found), _POSTING)
-    sizes = [len(value) // _POSTING.itemsize for _, value in found]
-    begin = np.repeat(np.array([block * BLOCK for block, _ in found], np.int64), sizes)
+    packed = [value for _, value, _ in found]
+    joined = _verified(term, packed, sum(total for _, _, total in found))
+    postings = np.frombuffer(joined, _POSTING)
+    sizes = [len(value) // _POSTING.itemsize for value in packed]
+    begin = np.repeat(np.array([block * BLOCK for block, _, _ in found], np.int64), sizes)
     return begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
 
 

@@ -1,0 +1,577 @@
+"""Make the index say what the files say: stat → digest → parse → embed what is new → write.
+
+File events are only hints. `refresh`, before each recall, compares every source's stat with the
+indexed one, and reads a file again that changed within 2 s of its last reading, since its stat
+may not tell. What an edit costs depends on what it changed: a chunk's id does not name its place.
+"""
+
+import contextlib
+import logging
+import math
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+import numpy as np
+
+from assistant.errors import AssistantError, MemoryFailure, StorageError
+from assistant.memory.base import Progress, no_progress
+from assistant.memory.embedding.embedder import Embedder, Vectors
+from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
+from assistant.memory.index.corpus import Corpus, Faults, decoded, is_unchanged, read_file, stat_of
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.layout import NOWHERE, Chunks
+from assistant.memory.index.store import DAMAGED, DELETED, NO_WRITES, IndexStore
+from assistant.memory.index.vector_cache import vector_key
+from assistant.memory.precedence import QUESTIONS
+from assistant.memory.text.alike import DIGESTS
+from assistant.memory.text.chunk import Chunk, Chunker, Piece
+from assistant.memory.text.masking import masked
+from assistant.memory.text.standing import standing
+from assistant.secrets.redactor import Redactor
+from assistant.settings.memory import IndexSettings
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 5.0
+"""Seconds that an answer waits for another thread that brings the index up; for one that is writing
+a large file into it, none."""
+LARGE = 256 << 10
+"""Bytes by which a file has grown or shrunk from which on it is indexed in the background."""
+GROUP = 256
+"""Texts of files that are embedded and written together, or a few more."""
+SLICE, CHARACTERS = 512, 1 << 16
+"""Texts embedded between two commits of their vectors, and the most that they say together: what a
+kill can cost, and how long whoever ends this waits."""
+WORKERS = 2
+"""Slices embedded at once: one fills the processors while another is tokenized or comes to its end.
+"""
+STEP, LONG = 1 << 14, 1 << 18
+"""Characters that are parsed at once, and of a text of which it is told how far it is read."""
+INDEXING = "Indexing files"
+
+OnChange = Callable[[str, str, str], None]
+"""Called as `on_change(source, text, sha256)` once the new content of a file is indexed: its text,
+and the digest of its bytes in hex. A file that is gone has no text."""
+Order = Callable[[list[str]], Iterable[str]]
+"""In which order files are looked at."""
+Read = Callable[[str, bytes], str]
+"""The text to index of a file, by its name and bytes. Raises ValueError that says why there is
+none."""
+Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
+"""What is indexed of a file's chunks, by its name and text."""
+
+
+class Dropped(Exception):
+    """What was on its way is not wanted any more, or not now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did. `notices` are one line each, for the owner; `faults` those of them that
+    return until the file they name is put right. `left` is how many files there was no time for."""
+
+    changed: tuple[str, ...]
+    embedded: int
+    notices: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file as it was read, and its chunks once they are parsed."""
+
+    name: str
+    stat: Stat
+    data: bytes
+    digest: str
+    text: str
+    chunks: Chunks = field(default_factory=lambda: Chunks.of(()))
+
+    @property
+    def update(self) -> SourceUpdate:
+        return SourceUpdate(self.name, self.stat, self.digest, self.chunks)
+
+
+_Slice = tuple[list[bytes], Future[Vectors]]
+"""Texts that are embedded together, by the keys of their vectors."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """Files whose chunks are written together, and the slices in which their texts are embedded."""
+
+    files: list[_File] = field(default_factory=list)
+    texts: dict[bytes, str] = field(default_factory=dict)
+    """What is new, by the keys of the vectors."""
+    documents: set[bytes] = field(default_factory=set)
+    """Those of the keys that a chunk says, and not a heading alone."""
+    slices: list[_Slice] = field(default_factory=list)
+
+
+class Synchronizer:
+    """Makes the index of a corpus say what its files say; the only writer of it. Thread-safe.
+
+    `store` is what can be read. When a read raises CatalogDamaged, call `recover` and `refresh`,
+    then read again.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        embedder: Embedder,
+        settings: IndexSettings,
+        on_change: OnChange | None = None,
+        redactor: Callable[[], Redactor] = Redactor,
+        read: Read = decoded,
+        refine: Refine | None = None,
+        *,
+        aside: bool = False,
+    ) -> None:
+        """Open or make the index; nothing is read of the files yet. Raises StorageError.
+
+        What `redactor` knows for a secret is not indexed. `aside`: where there is an index already,
+        nobody waits for a large file, which is indexed in the background.
+        """
+        self.store = IndexStore(corpus, embedder.fingerprint, settings)
+        self._corpus = corpus
+        self._embedder = embedder
+        self._chunker = Chunker(embedder.count_tokens, embedder.max_tokens)
+        self._on_change = on_change
+        self._redactor = redactor
+        self._text = read
+        self._refine = refine
+        self._aside = aside
+        self._large: dict[str, None] = {}
+        """The files that are on their way in the background."""
+        self._thread: threading.Thread | None = None
+        self._lock = threading.RLock()
+        self._closing = False
+        self._committing = False
+        self._whole = False
+        """Whether all files were looked at."""
+        self._faults = Faults()
+        self._trouble = ""
+        self._known = self.store.catalog.sources()
+        self._changes: deque[tuple[str, str, str]] = deque()
+
+    def refresh(
+        self,
+        progress: Progress = no_progress,
+        *,
+        seconds: float = math.inf,
+        order: Order = list,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Refreshed:
+        """Bring the index up to the files as they are now, as far as that is done in `seconds` and
+        until it is to `stop`; what was embedded by then need not be again.
+
+        A file that cannot be read or is no text keeps what was indexed of it and is named in the
+        notices. Raises StorageError when the index cannot be made.
+        """
+        with self._lock:
+            done = self._refreshed(progress, seconds, order, stop)
+        self._observe()
+        return done
+
+    def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
+        """Do the same; None if another thread is at it and does not come to an end."""
+        if not self._lock.acquire(timeout=0 if self._committing else PATIENCE):
+            return None
+        try:
+            done = self._refreshed(progress, math.inf, list, lambda: False)
+        finally:
+            self._lock.release()
+        self._observe()
+        return done
+
+    def behind(self) -> tuple[str, ...]:
+        """The files that the index does not have as they are, and is about to."""
+        return tuple(self._large)
+
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong now, one line each: files that cannot be indexed, a disk that takes no
+        writes, a server that fails."""
+        return (*self._faults.told(), *filter(None, [self._trouble, self.store.dense.trouble]))
+
+    def recover(self, damaged: Catalog | None = None) -> None:
+        """Throw the index away after damage; the next `refresh` makes it again.
+
+        To no effect if it is not the one that was found `damaged` any more.
+        """
+        with self._lock:
+            if damaged is None or damaged is self.store.catalog:
+                self._reopen(DAMAGED, discard=True)
+
+    def verify(self) -> bool:
+        """Whether the catalog is whole, from end to end; a damaged one is made again."""
+        with self._lock:
+            try:
+                self.store.catalog.verify()
+            except CatalogDamaged:
+                self.recover()
+                return False
+            return True
+
+    def rebuild(self, progress: Progress = no_progress) -> Refreshed:
+        """Make the index again from the files; cached vectors are used."""
+        with self._lock:
+            try:
+                self.store.catalog.clear()
+            except CatalogDamaged:
+                self.recover()
+            self._known = self.store.catalog.sources()
+            self._faults.clear()
+            with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
+                self.store.dense.refill()
+            done = self.refresh(progress)
+            self.store.dense.settle(progress)
+            return done
+
+    def scrub(self, order: Order = list) -> None:
+        """Leave no byte in the index of what the files no longer hold, of those in the order."""
+        with self._lock:
+            self.refresh(order=order)
+            self.store.catalog.scrub()
+            self.store.dense.scan.release()
+            self.store.dense.refill()  # Chroma's files keep the vectors of what was deleted
+            self.store.dense.deliver()
+
+    def close(self) -> None:
+        """Let go of the index, dropping what is on its way; a second time does nothing."""
+        self._closing = True
+        if (thread := self._thread) is not None:
+            thread.join()
+        with self._lock:
+            self.store.close(prune=self._whole)
+
+    # Refreshing
+
+    def _refreshed(
+        self, progress: Progress, seconds: float, order: Order, stop: Callable[[], bool]
+    ) -> Refreshed:
+        if self.store.deleted:
+            self._reopen(DELETED)
+        if self.store.return_home():
+            self._known = self.store.catalog.sources()
+        before, changed = self._embedded(), list[str]()
+        deadline = time.monotonic() + seconds
+
+        def enough() -> bool:
+            return time.monotonic() > deadline or stop()
+
+        try:
+            try:
+                left = self._reconcile(progress, order, enough, changed)
+            except CatalogDamaged:
+                if not self.store.can_write():  # a full disk looks like damage
+                    raise StorageError(NO_WRITES, "Make room on the disk") from None
+                self.recover()
+                before = self._embedded()
+                left = self._reconcile(progress, order, enough, changed)
+            self._trouble = ""
+        except StorageError:
+            if self.store.can_write():
+                raise
+            left, self._trouble = 0, NO_WRITES
+        if not self.store.readonly:
+            self.store.dense.deliver()
+        faults = self.faults()
+        notices = (*self.store.notices, *faults)
+        self.store.notices.clear()
+        return Refreshed(tuple(changed), self._embedded() - before, notices, faults, left)
+
+    def _reconcile(
+        self,
+        progress: Progress,
+        order: Order,
+        stop: Callable[[], bool],
+        changed: list[str],
+    ) -> int:
+        """Bring up what changed, told by `changed`; for how many files there was no time."""
+        survey = self._corpus.survey()
+        names = survey.sources
+        missing = set(self._known).difference(names)
+        unseen = self._faults.see(survey, missing)
+        left = set(names)
+
+        def altered() -> Iterator[_File]:
+            for name in order(names):
+                if stop():
+                    return
+                file = self._altered(name)
+                left.discard(name)
+                if file:
+                    looked.append(name)
+                    yield file
+
+        looked: list[str] = []
+        with contextlib.suppress(Dropped):
+            for group in self._made(altered(), progress, stop):
+                self._commit(group)
+                changed += [file.name for file in group]
+                if left:
+                    progress(INDEXING, len(names) - len(left), len(names))
+        left.update(set(looked).difference(changed))
+        for name in missing.difference(unseen):
+            self.store.catalog.delete_source(name)
+            changed.append(name)
+            self._changes.append((name, "", sha256(b"").hexdigest()))
+        if changed:
+            self._known = self.store.catalog.sources()
+        self._whole = not left
+        return len(left)
+
+    def _altered(self, name: str) -> _File | None:
+        """A file as it is now, if it says something else than is known and is indexed here."""
+        path = f"{self._corpus.root}/{name}"  # a Path costs as much as the rest for each file
+        known = self._known.get(name)
+        if known and is_unchanged(path, known):
+            return None
+        try:
+            stat = stat_of(path)
+            if self._faults.has(name, stat) or name in self._large:
+                return None
+            grown = abs(stat.size - (known.stat.size if known else 0))
+            if self._aside and self._known and grown >= LARGE:
+                self._begin_aside(name)
+                return None
+            file = self._read(name)
+        except FileNotFoundError:
+            return None  # deleted since it was listed: the next refresh sees it gone
+        except OSError as error:
+            self._fault(name, None, f"cannot be read ({error.strerror})")
+            return None
+        except ValueError as error:
+            self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
+            return None
+        if known and known.sha256 == file.digest:
+            now = time.time_ns()
+            self.store.catalog.touch(name, file.stat, now)
+            self._known[name] = replace(known, stat=file.stat, read_ns=now)
+            self._doubt(file)
+            return None
+        return file
+
+    def _read(self, name: str) -> _File:
+        """Raises OSError, ValueError."""
+        stat, data = read_file(f"{self._corpus.root}/{name}")
+        return _File(name, stat, data, DIGESTS.of(data), self._text(name, data))
+
+    def _made(
+        self, files: Iterable[_File], progress: Progress, stop: Callable[[], bool]
+    ) -> Iterator[list[_File]]:
+        """These files with their chunks, in groups whose vectors are cached; each group is to be
+        written before the next is asked for. While the texts of one are embedded, the next is
+        parsed. Raises Dropped when it is to `stop`."""
+        begun: deque[_Group] = deque()
+        with contextlib.closing(_Embedding(self.store.catalog, self._embedder)) as embedding:
+            group = _Group()
+            for file in files:
+                if group.files and len(file.text) >= CHARACTERS:  # nobody waits for a large one
+                    embedding.begin(group)
+                    begun.append(group)
+                    group = _Group()
+                group.files.append(self._parsed(file, group, progress, stop))
+                if len(group.texts) >= GROUP:
+                    embedding.begin(group)
+                    begun.append(group)
+                    group = _Group()
+                if len(begun) > 1:
+                    yield embedding.finished(begun.popleft(), progress, stop)
+            embedding.begin(group)
+            begun.append(group)
+            while begun:
+                if done := embedding.finished(begun.popleft(), progress, stop):
+                    yield done
+
+    def _parsed(
+        self, file: _File, group: _Group, progress: Progress, stop: Callable[[], bool]
+    ) -> _File:
+        """A file with its chunks; those of its texts that are new go to the group."""
+        text, fingerprint_of = file.text.removeprefix("\ufeff"), self._embedder.fingerprint_of
+
+        def go_on(place: int) -> None:
+            QUESTIONS.give_way()
+            if self._closing or stop():
+                raise Dropped
+            if len(text) >= LONG:
+                progress(f"Reading {file.name}", place, len(text))
+
+        pieces, size = [], 0
+        for piece in self._chunker.pieces(text, file.name):
+            if size // STEP != (size := size + piece.size) // STEP:
+                go_on(size)
+            pieces.append(piece)
+        chunks = self._shown(file, text, pieces)
+        headings = set()
+        new = np.flatnonzero(chunks.among(self.store.catalog.packed(file.name)) == NOWHERE)
+        for chunk in map(chunks.at, new.tolist()):
+            key = vector_key(chunk.plain, fingerprint_of)
+            group.texts[key] = chunk.plain
+            group.documents.add(key)
+            headings.add(chunk.heading)
+        for heading in headings:
+            if above := standing(file.name, heading):
+                group.texts.setdefault(vector_key(above, fingerprint_of), above)
+        return replace(file, chunks=chunks)
+
+    def _shown(self, file: _File, text: str, pieces: list[Piece]) -> Chunks:
+        """The chunks of a file as they are indexed, without secrets."""
+        redactor = self._redactor()
+        if self._refine is None:
+            chunks: Chunks | None = Chunks.of_pieces(pieces)
+            if chunks and (secrets := redactor.places(text)):
+                chunks = chunks.masked(secrets, redactor.redact)
+            if chunks is not None:
+                return chunks
+        found: Iterable[Chunk] = self._chunker(text, file.name)
+        if self._refine:
+            found = self._refine(found, file.name, file.text)
+        return Chunks.of(tuple(masked(found, text, redactor)))
+
+    def _commit(self, files: list[_File]) -> None:
+        """Write files, and see what is wrong with them."""
+        updates = [file.update for file in files]
+        self.store.catalog.replace_sources(updates, self._embedder.fingerprint_of)
+        for file in files:
+            self._changes.append((file.name, file.text, file.digest))
+            self._doubt(file)
+
+    def _doubt(self, file: _File) -> None:
+        """Name what is wrong with an indexed file; whoever comes next must look at it again."""
+        if self._faults.doubts(file.name, file.stat, file.data, file.digest):
+            self.store.catalog.touch(file.name, file.stat, 0)
+
+    def _fault(self, name: str, stat: Stat | None, what: str) -> None:
+        self._faults.add(name, stat, what, indexed=name in self._known)
+
+    def _reopen(self, notice: str, *, discard: bool = False) -> None:
+        self._whole = False
+        self.store.reopen(notice, discard=discard)
+        self._known = self.store.catalog.sources()
+
+    def _embedded(self) -> int:
+        return self.store.catalog.vectors.embedded
+
+    def _observe(self) -> None:
+        """Show what changed, holding no lock: whoever is shown it may wait for a write."""
+        while self._changes:
+            change = self._changes.popleft()
+            if self._on_change is not None:
+                self._on_change(*change)
+
+    # In the background
+
+    def _begin_aside(self, name: str) -> None:
+        self._large[name] = None
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._work_aside, name="aside", daemon=True)
+            self._thread.start()
+
+    def _work_aside(self) -> None:
+        while self._large and not self._closing:
+            name = next(iter(self._large))
+            with QUESTIONS.behind():
+                self._index_aside(name)
+            with self._lock:
+                del self._large[name]
+                if not self._large:
+                    self._thread = None
+            self._observe()
+
+    def _index_aside(self, name: str) -> None:
+        """Index a large file; others wait only while it is written at last."""
+
+        def closing(*_: object) -> bool:
+            return self._closing
+
+        try:
+            for group in self._made([self._read(name)], no_progress, closing):
+                with self._lock:
+                    self._committing = True
+                    self._commit(group)
+                    self._known = self.store.catalog.sources()
+        except (OSError, ValueError) as error:
+            with contextlib.suppress(OSError):
+                stat = stat_of(f"{self._corpus.root}/{name}")
+                self._fault(name, stat, f"cannot be indexed ({error})")
+        except (
+            AssistantError,
+            Dropped,
+            KeyError,
+            sqlite3.ProgrammingError,
+        ) as error:  # whoever asks next meets it too
+            logger.warning("%s is not indexed aside: %s", name, type(error).__name__)
+        finally:
+            self._committing = False
+
+
+class _Embedding:
+    """Gives the texts of groups vectors in the cache, on threads of its own."""
+
+    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
+        self._cache = catalog.vectors
+        self._embedder = embedder
+        self._under_way: set[bytes] = set()
+        self._groups: list[_Group] = []
+        self._workers: ThreadPoolExecutor | None = None
+
+    def close(self) -> None:
+        """Drop what was not begun, and keep what was."""
+        if self._workers is not None:
+            self._workers.shutdown(cancel_futures=True)
+        for group in self._groups:
+            for slice_ in group.slices[:]:
+                if not slice_[1].cancelled():
+                    with contextlib.suppress(Exception):  # what is lost is embedded again
+                        self._keep(group, slice_)
+
+    def begin(self, group: _Group) -> None:
+        """Hand what is new to the embedder, alike in length side by side: less padding."""
+        self._groups = [each for each in self._groups if each.slices]
+        self._groups.append(group)
+        missing = self._cache.missing(list(group.texts)) - self._under_way
+        self._under_way |= missing
+        keys: list[bytes] = []
+        characters = 0
+        for key in sorted(missing, key=lambda key: len(group.texts[key])):
+            if len(keys) == SLICE or characters >= CHARACTERS:
+                self._submit(group, keys)
+                keys, characters = [], 0
+            keys.append(key)
+            characters += len(group.texts[key])
+        if keys:
+            self._submit(group, keys)
+
+    def finished(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> list[_File]:
+        """The files of a group, once their texts have their vectors; `progress` takes how many
+        have, and of how many."""
+        total, done = sum(len(keys) for keys, _ in group.slices), 0
+        while group.slices:
+            progress(f"Indexing {group.files[0].name}", done, total)
+            keys, _ = slice_ = group.slices[0]
+            self._keep(group, slice_)
+            done += len(keys)
+            if group.slices and stop():
+                raise Dropped
+        if total:
+            progress(f"Indexing {group.files[0].name}", done, total)
+        return group.files
+
+    def _keep(self, group: _Group, slice_: _Slice) -> None:
+        keys, vectors = slice_
+        self._cache.put(keys, vectors.result(), len(group.documents.intersection(keys)))
+        group.slices.remove(slice_)
+
+    def _submit(self, group: _Group, keys: list[bytes]) -> None:
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(WORKERS, "embedding")
+        texts = [group.texts[key] for key in keys]
+        group.slices.append((keys, self._workers.submit(self._embedder.embed, texts)))
