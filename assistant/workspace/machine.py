@@ -14,7 +14,6 @@ from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError
 
-IN_MEMORY = Path("/dev/shm")
 OWNER = "machine"
 """The file in a workspace's own folder that says whose it is."""
 
@@ -45,15 +44,6 @@ def own(base: Path, kind: str, root: Path) -> Path:
     """A folder of this machine's for something of a workspace, below the user's `base`."""
     name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return base / kind / name
-
-
-def volatile() -> Path:
-    """A folder whose files lie in memory, as far as the system has one."""
-    if os.access(IN_MEMORY, os.W_OK):
-        return IN_MEMORY
-    import tempfile  # not for who only reads
-
-    return Path(tempfile.gettempdir())
 
 
 def journal(private: Path) -> Path:

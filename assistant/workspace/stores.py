@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from assistant import config
-from assistant.workspace import machine
 from assistant.workspace.folder import Workspace
 
-Base = Literal["workspace", "state", "cache", "config", "memory"]
+Base = Literal["workspace", "state", "cache", "config"]
 """What a store's patterns start from: the workspace's folder, one of the user's (XDG), or the
 system's for files in memory."""
 Words = Literal["always", "sessions", "owner", "none"]
@@ -63,8 +62,6 @@ STORES = (
           "chunks, words and vectors of the files", "always"),
     Store("synced index", "cache", ("index/**/*",),
           "the same, of workspaces that other machines share", "always"),
-    Store("index in memory", "memory", ("assistant-index-*/**/*",),
-          "the same, while a disk takes no writes; gone with its process", "always"),
     Store("synced locks", "state", ("locks/**/*",),
           "process numbers, of such workspaces", "none"),
     Store("vectors", "cache", ("vectors/*/*",),
@@ -121,8 +118,6 @@ def root(place: Workspace, base: Base) -> Path:
             return config.cache_dir()
         case "config":
             return config.config_file().parent
-        case "memory":
-            return machine.volatile()
 
 
 def unlisted(place: Workspace) -> list[Path]:

@@ -8,15 +8,17 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from assistant.memory.embedding.embedder import FingerprintOf, Vectors
@@ -31,14 +33,17 @@ from assistant.memory.text.chunk import Chunk, checksum
 from assistant.memory.text.dialogue import label, number, speaks
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
+from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 BATCH = 1000
 """Chunks that are verified at once."""
 LISTS = 1024
 """Lists of texts that stay decoded."""
 _TABLES = (
-    "sources", "sections", "chunks", "outbox", "vocabulary", "postings", "heading_postings",
+    "sources", "sections", "chunks", "occasions", "outbox", "vocabulary", "postings",
+    "heading_postings",
 )  # fmt: skip
+_DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
 _ROW = """c.rowid, c.crc, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status, c.until
     FROM chunks c LEFT JOIN sections h ON h.id = c.section"""
 
@@ -147,9 +152,13 @@ class Catalog:
     disk is full or read-only.
     """
 
-    def __init__(self, path: Path, cache: Path, *, readonly: bool = False) -> None:
-        """Open or make it, with the vectors in `cache`; see `Database`."""
+    def __init__(
+        self, path: Path, cache: Path, *, readonly: bool = False, diary: bool = False
+    ) -> None:
+        """Open or make it, with the vectors in `cache`; see `Database`. `diary`: the days that
+        chunks speak of are kept."""
         self.database = Database(path, cache, readonly=readonly)
+        self._diary = diary
         self.vectors = VectorCache(self.database)
         self.outbox = Outbox(self.database)
         self.vocabulary = Vocabulary(self.database)
@@ -235,7 +244,7 @@ class Catalog:
         A chunk whose id is there already keeps its row.
         """
         with self.database.changing() as db:
-            writer = _Writer(db, self._tokenizer, fingerprint_of)
+            writer = _Writer(db, self._tokenizer, fingerprint_of, diary=self._diary)
             for update in updates:
                 writer.replace(update)
         self.outbox.recount()
@@ -274,6 +283,9 @@ class Catalog:
             rowids = layout.rowid[start : start + BATCH].tolist()
             if len(self.chunks(rowids)) != len(rowids):
                 raise CatalogDamaged("the index names chunks that are not there")
+        with self.database.using() as db:
+            for row in db.execute("SELECT * FROM occasions"):
+                _sound(row)
         self.words.verify()
 
     # Reading
@@ -317,13 +329,16 @@ class Catalog:
         where = "c.status = 'current' AND c.said IN (SELECT value FROM json_each(?))"
         return list(self._stored(self._rows(where, [said(fact)])).values())
 
-    def current(self, test: Callable[[str], bool]) -> list[StoredChunk]:
-        """The chunks that are current and whose words a test holds for, or that name days."""
+    def speaking(self, first: date, last: date) -> list[tuple[StoredChunk, tuple[Occasion, ...]]]:
+        """The current chunks that may speak of these days, and what of: as far as can be told of
+        one under no date."""
         with self.database.using() as db:
-            db.create_function("holds", 1, test, deterministic=True)
-            where = "c.status = 'current' AND (c.mentions != '[]' OR holds(c.plain))"
-            rows = db.execute(f"SELECT {_ROW} WHERE {where}").fetchall()
-        return list(self._stored(rows).values())
+            rows = db.execute(
+                "SELECT * FROM occasions WHERE first <= ? AND last >= ?",
+                (last.toordinal(), first.toordinal()),
+            ).fetchall()
+            found = {row[0]: _DECODER.decode(_sound(row)) for row in rows}
+        return [(each, found[each.rowid]) for each in self.chunks(list(found))]
 
     def _rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with self.database.using() as db:
@@ -344,10 +359,10 @@ class Catalog:
             for rowid, name, ordinal, (first, last, start, end) in zip(
                 layout.rowid[at].tolist(), names, layout.ordinal[at].tolist(), places, strict=True
             ):
-                _, crc, id_, text, plain, heading, date, mentions, status, until = own[rowid]
+                _, crc, id_, text, plain, heading, day, mentions, status, until = own[rowid]
                 chunk = Chunk(
                     id_, layout.sources[name], ordinal, text, plain, _listed(heading), first, last,
-                    start, end, date, _listed(mentions), status, until,
+                    start, end, day, _listed(mentions), status, until,
                 )  # fmt: skip
                 if checksum(chunk) != crc:
                     raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
@@ -359,9 +374,15 @@ class _Writer:
     """Rewrites the rows of sources, as far as they changed, within a transaction."""
 
     def __init__(
-        self, db: sqlite3.Connection, tokenizer: Tokenizer, fingerprint_of: FingerprintOf
+        self,
+        db: sqlite3.Connection,
+        tokenizer: Tokenizer,
+        fingerprint_of: FingerprintOf,
+        *,
+        diary: bool = False,
     ) -> None:
         self._db = db
+        self._diary = diary
         self._words = PostingsWriter(db, "postings", tokenizer)
         self._headings = PostingsWriter(db, "heading_postings", tokenizer)
         self._fingerprint_of = fingerprint_of
@@ -435,6 +456,7 @@ class _Writer:
             raise sqlite3.DatabaseError("chunks are missing")
         self._words.drop((row, searchable(plain)) for row, _, plain in QUESTIONS.between(gone))
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
+        self._db.executemany("DELETE FROM occasions WHERE chunk = ?", [(row,) for row in rowids])
         vocabulary.drop(self._db, (plain for _, _, plain in QUESTIONS.between(gone)))
         self._tell_chroma(id_ for _, id_, _ in gone)
 
@@ -467,6 +489,15 @@ class _Writer:
                 for place, c in QUESTIONS.between(new.items())
             ),
         )  # fmt: skip
+        if self._diary:
+            self._db.executemany(
+                "INSERT INTO occasions VALUES (?, ?, ?, ?, ?)",
+                (
+                    (written[place][0], *spoken_of)
+                    for place, c in QUESTIONS.between(new.items())
+                    if c.status == "current" and (spoken_of := _spoken_of(c))
+                ),
+            )
         vocabulary.add(self._db, (chunk.plain for chunk in QUESTIONS.between(new.values())))
         self._tell_chroma(chunk.id for chunk in new.values())
         return written
@@ -475,6 +506,27 @@ class _Writer:
         self._db.executemany(
             "INSERT OR REPLACE INTO outbox (chunk) VALUES (?)", ((id_,) for id_ in ids)
         )
+
+
+def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes, int] | None:
+    """The first and last day that a chunk may speak of, what of, and a checksum; None for none."""
+    found = occasions(chunk.plain, chunk.date)
+    undated = chunk.date is None and may_speak(chunk.plain)
+    if not found and not undated:
+        return None
+    endless = undated or any(each.rule for each in found)
+    first = 0 if undated else min(each.start.toordinal() for each in found)
+    last = date.max.toordinal() if endless else max(each.end.toordinal() for each in found)
+    value = msgspec.json.encode(found)
+    return first, last, value, zlib.crc32(repr((first, last, value)).encode())
+
+
+def _sound(row: tuple[Any, ...]) -> bytes:
+    """What a chunk speaks of. Raises sqlite3.DatabaseError if it is not what was written."""
+    chunk, first, last, value, crc = row
+    if zlib.crc32(repr((first, last, value)).encode()) != crc:
+        raise sqlite3.DatabaseError(f"what row {chunk} speaks of is not what was written")
+    return bytes(value)
 
 
 def said(plain: str) -> int:

@@ -13,7 +13,7 @@ from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 CACHE_VERSION = 1
 APPLICATION_ID = 0x41535354  # "ASST"
 _SCHEMA = f"""
@@ -31,6 +31,9 @@ CREATE TABLE chunks (
   date TEXT, status TEXT NOT NULL, until TEXT, mentions TEXT NOT NULL,
   plain TEXT NOT NULL, text TEXT NOT NULL);
 CREATE INDEX chunks_by_said ON chunks (said);
+CREATE TABLE occasions (
+  chunk INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, value BLOB NOT NULL,
+  crc INTEGER NOT NULL);
 CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, texts INTEGER NOT NULL) WITHOUT ROWID;

@@ -133,13 +133,15 @@ class Synchronizer:
         refine: Refine | None = None,
         *,
         aside: bool = False,
+        diary: bool = False,
     ) -> None:
         """Open or make the index; nothing is read of the files yet. Raises StorageError.
 
         What `redactor` knows for a secret is not indexed. `aside`: where there is an index already,
-        nobody waits for a large file, which is indexed in the background.
+        nobody waits for a large file, which is indexed in the background. `diary`: the days that
+        chunks speak of are kept.
         """
-        self.store = IndexStore(corpus, embedder.fingerprint, settings)
+        self.store = IndexStore(corpus, embedder.fingerprint, settings, diary=diary)
         self._corpus = corpus
         self._embedder = embedder
         self._chunker = Chunker(embedder.count_tokens, embedder.max_tokens)

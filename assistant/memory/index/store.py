@@ -130,8 +130,11 @@ class IndexStore:
     that the owner should know, until somebody takes them.
     """
 
-    def __init__(self, corpus: Corpus, fingerprint: str, settings: IndexSettings) -> None:
+    def __init__(
+        self, corpus: Corpus, fingerprint: str, settings: IndexSettings, *, diary: bool = False
+    ) -> None:
         """Open or make it, for vectors of the model `fingerprint`. Raises StorageError."""
+        self._diary = diary
         self._corpus = corpus
         self._fingerprint = fingerprint
         self._settings = settings
@@ -251,7 +254,7 @@ class IndexStore:
         cache = cache_path(self._corpus.identity)
         try:
             clean = self._is_clean(files)
-            catalog = Catalog(files.catalog, cache)
+            catalog = Catalog(files.catalog, cache, diary=self._diary)
             if not clean:
                 catalog.verify()
         except (CatalogDamaged, StorageError):
@@ -259,12 +262,12 @@ class IndexStore:
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
             self._discard()
-            catalog = Catalog(files.catalog, cache)
+            catalog = Catalog(files.catalog, cache, diary=self._diary)
         if catalog.count() and catalog.fact("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are made again")
             files.renew()
-            catalog = Catalog(files.catalog, cache)
+            catalog = Catalog(files.catalog, cache, diary=self._diary)
         catalog.keep_fact("vectors", catalog.database.token)
         return catalog
 

@@ -23,7 +23,6 @@ from assistant.memory.local.freshness import Freshness, Notices
 from assistant.memory.local.redaction import Redaction
 from assistant.memory.search.locating import Locator
 from assistant.memory.search.recall import Recaller
-from assistant.memory.search.survey.diary import Diary
 from assistant.memory.writing.draft import State
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.purge import Purge
@@ -56,7 +55,13 @@ class Core:
         self.ledger = Ledger(workspace, today, self.redaction.text, self._wait_for, self._unsaid)
         self.review = Review(workspace, self.ledger)
         self.index = Synchronizer(
-            workspace, embedder, settings.index, self._observe, redactor, aside=resident
+            workspace,
+            embedder,
+            settings.index,
+            self._observe,
+            redactor,
+            aside=resident,
+            diary=True,
         )
         self.library = Library(workspace, settings, embedder, redactor, progress)
         self.purge = Purge(self.ledger, self.review, self._scrub)
@@ -66,7 +71,6 @@ class Core:
         self.locator = Locator(self.index.store, self.recaller)
         self.collections = Collections(self.index.store)
         self.answers = Answers(self.index.store, self.ledger, self.locator)
-        self.diary = Diary(self.index.store, self.answers.dated)
 
     def close(self) -> None:
         """Let go of the indexes."""

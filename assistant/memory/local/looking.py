@@ -8,6 +8,7 @@ from assistant.memory.chart import Chart
 from assistant.memory.local.charting import chart
 from assistant.memory.local.checking import damage
 from assistant.memory.local.core import Core
+from assistant.memory.search.survey.diary import due
 from assistant.memory.search.survey.near_pairs import near_pairs
 from assistant.memory.state import MemoryStatus, ServerCollection
 
@@ -64,7 +65,8 @@ class Looking:
         return tuple(self.core.answers.pair(*each) for each in near)
 
     def due(self, first: str, last: str) -> tuple[Due, ...]:
-        return self.core.fresh.read(lambda: self.core.diary.due(first, last))
+        dated = self.core.answers.dated
+        return self.core.fresh.read(lambda: due(self.core.index.store.catalog, dated, first, last))
 
     def chart(self) -> Chart:
         catalog = self.core.fresh.read(lambda: self.core.index.store.catalog)
