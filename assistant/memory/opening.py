@@ -13,7 +13,7 @@ from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.memory.index.ahead import Ahead
-    from assistant.memory.local.memory import LocalMemory
+    from assistant.memory.local import LocalMemory
 
 
 def open_local(
@@ -32,7 +32,7 @@ def open_local(
     """
     with ThreadPoolExecutor(1) as loader:
         loading = loader.submit(compile.load, settings.embedding, progress)
-        from assistant.memory.local.memory import LocalMemory  # 0.2 s, on the other core
+        from assistant.memory.local import LocalMemory  # 0.2 s, on the other core
 
         embedder = loading.result()
     redactor = CurrentRedactor()

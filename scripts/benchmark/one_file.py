@@ -14,7 +14,7 @@ from statistics import median
 
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
@@ -56,7 +56,7 @@ def costs(directory: Path, size: int, *, single: bool) -> Costs:
     path = (write_single if single else write_many)(place.root, facts(size))
     memory = LocalMemory(Workspace(place.root), Settings(), HashingEmbedder())
     memory.refresh()
-    memory.core.index.store.dense.drain()
+    memory.index.store.dense.drain()
     works = _works(memory, path)
     seconds = {name: _clocked(work) for name, work in works.items() if name != "purge"}
     seconds["purge"] = _once(works["purge"], 1)  # the next would wait until Chroma is filled

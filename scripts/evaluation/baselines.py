@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.base import Query, Recall, fill
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.search.lexical import idf, saturated
 from assistant.memory.search.question import read
 from assistant.memory.text.chunk import passage
@@ -34,10 +34,10 @@ class Baseline:
 
     def recall(self, query: Query) -> Recall:
         """The best passages by this ranking, within the query's limits."""
-        store = self.memory.core.index.store
+        store = self.memory.index.store
         layout = store.catalog.layout()
-        vector = self.memory.core.embedder.embed_questions([query.text[:600]])[0]
-        places, cosines = store.dense.scan.nearest(vector, len(layout))
+        vector = self.memory.embedder.embed_questions([query.text[:600]])[0]
+        places, cosines = store.dense.scan.nearest(layout, vector, len(layout))
         score = np.zeros(len(layout), np.float32)
         score[places] = cosines
         if self.name == FUSION:
@@ -50,7 +50,7 @@ class Baseline:
         return Recall(query.text, sum(each.tokens for each in taken), tuple(taken))
 
     def _bm25(self, text: str) -> NDArray[np.float32]:
-        catalog = self.memory.core.index.store.catalog
+        catalog = self.memory.index.store.catalog
         layout = catalog.layout()
         lengths = layout.length.astype(np.float32)
         score = np.zeros(len(layout), np.float32)

@@ -11,7 +11,7 @@ from assistant.errors import UsageError
 from assistant.events import Recalled
 from assistant.memory.base import Query, Recall
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings

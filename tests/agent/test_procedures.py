@@ -7,7 +7,7 @@ from assistant.agent.prompt import stable_sections
 from assistant.agent.recalling import PLACES
 from assistant.conversation import Conversation
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.settings.tree import Settings

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.conversation import Conversation
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.secrets.redactor import Redactor
 from assistant.session import transcript
 from assistant.settings.tree import Settings

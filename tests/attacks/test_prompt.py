@@ -7,7 +7,7 @@ import pytest
 
 from assistant.conversation import Conversation
 from assistant.memory.base import Fact
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.model.text_tools import XmlTools

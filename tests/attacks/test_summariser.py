@@ -10,7 +10,7 @@ from assistant.agent.compaction import summary_request
 from assistant.conversation import Conversation
 from assistant.events import FactsCaptured
 from assistant.memory.base import Passage, Query
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry

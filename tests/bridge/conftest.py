@@ -11,7 +11,7 @@ from mcp_types import Implementation
 from assistant.bridge.mcp_tools import MemoryTools, server
 from assistant.bridge.mcp_wire import Terms
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace

@@ -9,7 +9,7 @@ import pytest
 from mcp_types import ElicitResult
 
 from assistant.bridge.mcp_wire import Terms
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.messages import estimate_tokens
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace

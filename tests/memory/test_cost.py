@@ -11,7 +11,7 @@ import pytest
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.settings.tree import Settings

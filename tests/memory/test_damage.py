@@ -17,7 +17,7 @@ import pytest
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, lifecycle
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -146,7 +146,7 @@ KILLED = """
 import signal, sys
 from pathlib import Path
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 memory = LocalMemory(Workspace(Path(sys.argv[1])), Settings(), HashingEmbedder())

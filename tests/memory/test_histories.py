@@ -32,7 +32,7 @@ from assistant.errors import AssistantError, LedgerError
 from assistant.memory.base import Fact, Passage, Query
 from assistant.memory.daemon import client, sockets
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunk import chunk
 from assistant.memory.text.markdown import plain

@@ -13,7 +13,7 @@ from assistant.cli.main import cli
 from assistant.errors import ImportFailure, UsageError, WorkspaceError
 from assistant.memory.base import SESSIONS, Fact, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.moving import archive
 from assistant.moving.formats import Export
 from assistant.moving.package import Package

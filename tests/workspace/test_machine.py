@@ -7,7 +7,7 @@ import pytest
 
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace import machine
 from assistant.workspace.folder import Workspace

@@ -10,7 +10,7 @@ from assistant.agent.context_budget import ContextBudget
 from assistant.conversation import Conversation
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.markdown import plain
 from assistant.model.scripted import ScriptedModel

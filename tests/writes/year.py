@@ -13,7 +13,7 @@ from assistant.agent.capture.reading import KNOWN_EACH
 from assistant.conversation import Conversation
 from assistant.memory.base import Fact, Query, Recall, Remembered
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.chunk import chunks_of
 from assistant.memory.text.markdown import plain

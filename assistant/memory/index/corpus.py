@@ -19,6 +19,8 @@ MOST_UNREADABLE = 0.25
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may have changed again without its stat telling:
 the coarsest clock of the file systems in use (FAT) counts in 2 s."""
+TICK_NS = 100_000_000
+"""The same where times have fractions of a second: those count in ticks of the kernel."""
 KEPT = "What was indexed of it before stays searchable"
 
 
@@ -58,8 +60,9 @@ def is_unchanged(path: str, known: Source) -> bool:
 
 def proof(known: Source) -> Stat | None:
     """The stat by which a file is certainly as it was read; None if none tells."""
-    settled = known.read_ns - max(known.stat.mtime_ns, known.stat.ctime_ns) > RACY_NS
-    return known.stat if settled else None
+    coarse = known.stat.ctime_ns % 1_000_000_000 == 0
+    past = known.read_ns - max(known.stat.mtime_ns, known.stat.ctime_ns)
+    return known.stat if past > (RACY_NS if coarse else TICK_NS) else None
 
 
 def stat_of(path: str) -> Stat:

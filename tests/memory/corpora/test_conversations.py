@@ -10,7 +10,7 @@ from assistant.memory.base import SESSIONS, Query, Recall
 from assistant.memory.corpora.conversations import read, rendered
 from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.session import transcript
 from assistant.session.entries import (
     AssistantEntry,

@@ -13,7 +13,7 @@ from assistant.memory.corpora.merging import merged
 from assistant.memory.corpora.notes import Notes
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.memory import IndexSettings, SourceSettings
 from assistant.settings.tree import Settings, validate
 from assistant.workspace.folder import Survey, Workspace

@@ -9,7 +9,7 @@ import pytest
 from assistant.memory.base import Fact, Query, Recall
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.index.refresh import LARGE
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
@@ -94,7 +94,7 @@ def _try(memory: LocalMemory, begun: threading.Event) -> None:
 def test_a_reader_sees_one_state_whatever_is_written_meanwhile(
     workspace: Workspace, memory: LocalMemory
 ) -> None:
-    catalog = memory.core.index.store.catalog
+    catalog = memory.index.store.catalog
     with catalog.reading():
         before = catalog.count(), len(catalog.layout()), catalog.generation
         writer = threading.Thread(target=memory.remember, args=([Fact("A new one")],))

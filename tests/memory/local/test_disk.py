@@ -14,7 +14,7 @@ from pathlib import Path
 from assistant.errors import StorageError
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 

@@ -7,7 +7,7 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Query, Secret
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings

@@ -13,7 +13,7 @@ from assistant.errors import LedgerError, MemoryFailure
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.chroma import ServerStore
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.memory.state import MemoryStatus
 from assistant.settings.memory import IndexSettings
 from assistant.settings.tree import Settings

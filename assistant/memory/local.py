@@ -1,0 +1,590 @@
+"""Memory in the process that owns the index: whatever can be asked of it, done here.
+
+Before each answer the index is brought up to the files; after each write too, so that a fact can
+be recalled when `remember` returns. Writes are made one at a time; what reads waits for none.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from itertools import chain
+from typing import Literal, TypeVar
+
+from assistant import config
+from assistant.disk import ownership
+from assistant.errors import AssistantError, LedgerError, StorageError
+from assistant.memory.base import (
+    FACTS,
+    Due,
+    Fact,
+    Forgotten,
+    Held,
+    JournalEntry,
+    Located,
+    Notify,
+    Pair,
+    Passage,
+    Progress,
+    Query,
+    Recall,
+    Remembered,
+    Secret,
+    no_notices,
+    no_progress,
+)
+from assistant.memory.chart import Chart
+from assistant.memory.corpora.library import Library
+from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.index.chroma import collection_name
+from assistant.memory.index.corpus import unsaid
+from assistant.memory.index.database import CatalogDamaged
+from assistant.memory.index.refresh import Refreshed, Synchronizer
+from assistant.memory.index.store import owner_of
+from assistant.memory.precedence import QUESTIONS
+from assistant.memory.search.locating import Locator, similar
+from assistant.memory.search.recall import Recaller
+from assistant.memory.search.survey.charting import chart
+from assistant.memory.search.survey.diary import due
+from assistant.memory.search.survey.near_pairs import near_pairs
+from assistant.memory.state import Finding, MemoryStatus, ServerCollection, SourceStatus
+from assistant.memory.text.chunk import passage
+from assistant.memory.text.identity import fact_key
+from assistant.memory.writing.draft import State
+from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.ledger import Ledger, Written, given_up_by
+from assistant.memory.writing.purge import Purge
+from assistant.memory.writing.redaction import Redaction
+from assistant.memory.writing.review import Review
+from assistant.memory.writing.transaction import SetAside
+from assistant.secrets.redactor import Redactor
+from assistant.settings.tree import Settings
+from assistant.workspace.folder import Workspace
+from assistant.workspace.leftovers import killed_writes
+
+DOUBTFUL = frozenset({"tool", "recalled"})
+"""Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
+and what the assistant makes of recalled facts is memory listening to itself."""
+KEPT_NOTICES = 10
+"""The latest events that `status` tells of."""
+SHOWN = 5
+"""Numbers of damaged lines that are named."""
+UNKNOWN = "files that changed"
+_T = TypeVar("_T")
+
+
+class Notices:
+    """What happened to the index, and what is wrong with a file while it lasts."""
+
+    def __init__(self, notify: Notify) -> None:
+        self._notify = notify
+        self._happened: deque[str] = deque(maxlen=KEPT_NOTICES)
+        self._faults: tuple[str, ...] = ()
+        self._turn = threading.RLock()
+
+    def take(self, done: Refreshed) -> None:
+        """Tell each notice when it is new; a fault is kept only while it lasts."""
+        with self._turn:
+            for notice in done.notices:
+                if notice not in (*self._happened, *self._faults, *done.faults):
+                    self._notify(notice)
+                    self._happened.append(notice)
+            self.see(done.faults)
+
+    def see(self, faults: tuple[str, ...]) -> None:
+        """Tell each fault when it is new; one that is left out is over."""
+        with self._turn:
+            for fault in faults:
+                if fault not in self._faults:
+                    self._notify(fault)
+            self._faults = faults
+
+    def add(self, notice: str) -> None:
+        """Keep something for `status` that nobody need be told at once."""
+        self._happened.append(notice)
+
+    def all(self) -> tuple[str, ...]:
+        """What there is to know, oldest first, faults last."""
+        return (*self._happened, *self._faults)
+
+
+class LocalMemory:
+    """`Keeper` in this process. Safe to use from several threads.
+
+    It must own the index (`owner.py`). `let_go` is called when it is closed. Secrets that
+    `redactor` knows are not indexed: their stand-ins are, and that is what passages say.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        embedder: Embedder,
+        progress: Progress = no_progress,
+        notify: Notify = no_notices,
+        let_go: Callable[[], None] | None = None,
+        today: Callable[[], date] = date.today,
+        redactor: Callable[[], Redactor] = Redactor,
+        *,
+        resident: bool = False,
+    ) -> None:
+        """`resident`: it stays, so that nobody need wait until a large file is indexed."""
+        self.embedder = embedder
+        self.index = Synchronizer(
+            workspace,
+            embedder,
+            settings.index,
+            self._observe,
+            redactor,
+            aside=resident,
+            diary=True,
+        )
+        self._progress = progress
+        self._notices = Notices(notify)
+        self._redaction = Redaction(workspace, redactor)
+        self._ledger = Ledger(
+            workspace,
+            today,
+            self._redaction.text,
+            lambda what: progress(what, 0, 0),
+            self._unsaid,
+        )
+        self._review = Review(workspace, self._ledger)
+        self._library = Library(workspace, settings, embedder, redactor, progress)
+        self._purge = Purge(self._ledger, self._review, self._scrub)
+        self._recaller = Recaller(self.index.store, embedder, settings.memory)
+        self._locator = Locator(self.index.store, self._recaller)
+        self._places = (workspace.private, config.cache_dir(), config.state_dir())
+        self._let_go = let_go
+        self._lock = threading.RLock()
+        """Held by whoever writes; whoever reads waits for nobody."""
+        self._begun = self._closed = False
+
+    def close(self) -> None:
+        """Let go of the indexes."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._library.close()
+                self.index.close()
+                self._give_back()
+            finally:
+                if self._let_go is not None:
+                    self._let_go()
+
+    # Questions
+
+    def recall(self, query: Query) -> Recall:
+        if query.within not in ("", FACTS):
+            return self._library.recall(query)
+        found, behind = self._look(lambda: self._recaller.recall(query))
+        known = self._recorded if query.why else self._dated
+        answer = replace(
+            found,
+            passages=tuple(map(known, found.passages)),
+            near_misses=tuple(map(known, found.near_misses)),
+        )
+        if behind:
+            notice = f"{', '.join(behind)}: being indexed; this is from what memory held before"
+            answer = replace(answer, behind=behind, notices=(*answer.notices, notice))
+        if query.verbatim:
+            own = tuple(map(self._redaction.verbatim, answer.passages))
+            answer = replace(answer, passages=own)
+        return answer if query.within else self._library.beside(query, answer)
+
+    def locate(self, target: str) -> Located:
+        self._library.check_changeable(target)
+        return self._read(lambda: self._locator.locate(target))
+
+    def waiting(self) -> tuple[Held, ...]:
+        return self._review.waiting()
+
+    def erased(self) -> tuple[JournalEntry, ...]:
+        return self._read(self._ledger.erased)
+
+    def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
+        return self._ledger.log(limit)
+
+    def due(self, first: str, last: str) -> tuple[Due, ...]:
+        return self._read(lambda: due(self.index.store.catalog, self._dated, first, last))
+
+    def chart(self) -> Chart:
+        return chart(self._read(lambda: self.index.store.catalog), self._recorded)
+
+    def pairs(self, limit: int = 200) -> tuple[Pair, ...]:
+        catalog = self._read(lambda: self.index.store.catalog)
+        found = []
+        for one, other, cosine in near_pairs(catalog, limit, self._progress):
+            both = [self._dated(passage(chunk)) for chunk in (one, other)]
+            earlier, later = sorted(both, key=lambda each: (each.date or "", each.start_line))
+            found.append(Pair(earlier, later, cosine))
+        return tuple(found)
+
+    def status(self) -> MemoryStatus:
+        def look() -> MemoryStatus:
+            catalog = self.index.store.catalog
+            told = [
+                self.embedder.notice,
+                *self._notices.all(),
+                *self._library.notices(),
+                *_damage(self._ledger.commits.journal, self._review),
+                *(
+                    f"A save from an older copy of {entry.source} took away: {entry.text}"
+                    f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
+                    for entry in self._ledger.erased()
+                ),
+                *(
+                    f"A save brought back what you had forgotten, {each.source}:{each.line}:"
+                    f" {each.text} (`assistant forget {'--purge ' if each.purged else ''}"
+                    f"{each.source}:{each.line}`, or `assistant memory restore {each.entry}"
+                    " --dismiss` if it was meant)"
+                    for each in self._ledger.returned()
+                ),
+            ]
+            sources = (
+                SourceStatus(
+                    source.name,
+                    source.chunks,
+                    datetime.fromtimestamp(source.read_ns / 1e9, UTC)
+                    .astimezone()
+                    .isoformat(timespec="seconds"),
+                )
+                for source in catalog.sources().values()
+            )
+            return MemoryStatus(
+                chunks=catalog.count(),
+                sources=tuple(sources),
+                embedded_total=catalog.vectors.embedded_total,
+                embedder=self.embedder.fingerprint,
+                index_bytes=self.index.store.size(),
+                waiting_for_review=len(self._review.waiting()),
+                notices=tuple(filter(None, told)),
+                server=self.index.store.dense.status(),
+            )
+
+        notes = self._library.status()
+        return replace(self._read(look), notes=notes)
+
+    # Writes
+
+    def remember(
+        self, facts: Sequence[Fact], *, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        with self._lock:
+            facts = [self._bound(fact) if _is_doubtful(fact) else fact for fact in facts]
+            secrets = self._redaction.secrets(facts)
+            refused = list(map(self._redaction.refusal, facts, secrets))
+            sure = [
+                fact
+                for fact, refusal in zip(facts, refused, strict=True)
+                if not refusal and not _is_doubtful(fact)
+            ]
+            replaced = self._read(lambda: self._replaced(sure))
+            done = self._ledger.remember(sure, request=request, replaced=replaced)
+            written = iter(self._answered(done))
+            answers = (
+                refusal or (self._hold(fact) if _is_doubtful(fact) else next(written))
+                for fact, refusal in zip(facts, refused, strict=True)
+            )
+            return tuple(map(_telling, answers, facts, secrets))
+
+    def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
+        with self._lock:
+            own = list(map(self._redaction.verbatim, passages))
+            forgotten = self._ledger.forget(own, request=request)
+            self._brought_up()
+            return replace(forgotten, removed=tuple(passages))
+
+    def purge(
+        self,
+        passages: Sequence[Passage],
+        *,
+        past: Sequence[str] = (),
+        sessions: bool = False,
+        request: str | None = None,
+    ) -> Forgotten:
+        with self._lock:
+            for fact in past:
+                self._check_past(fact)
+            own = list(map(self._redaction.verbatim, [*passages, *self._struck(passages)]))
+            shown = [each.plain for each in passages if each not in own]
+            forgotten = self._purge.forget(
+                own, past=[*past, *shown], sessions=sessions, request=request
+            )
+            self._brought_up()
+            return replace(forgotten, removed=tuple(passages))
+
+    def undo(self, *, request: str | None = None) -> JournalEntry:
+        with self._lock:
+            undone = self._ledger.undo(request=request)
+            self._brought_up()
+            return undone
+
+    def review(
+        self, id: str, *, accept: bool, text: str | None = None, request: str | None = None
+    ) -> Remembered | None:
+        with self._lock:
+            if not accept:
+                self._review.refuse(id)
+                return None
+            held = [each.fact for each in self._review.waiting() if each.id == id]
+            replaced = self._read(lambda: self._replaced(held))
+            written = self._review.accept(id, text, request=request, replaced=replaced)
+            return self._answered([written])[0]
+
+    def restore(
+        self, ids: Sequence[str], *, dismiss: bool = False, request: str | None = None
+    ) -> tuple[Remembered, ...]:
+        with self._lock:
+            if dismiss:
+                self._ledger.dismiss(ids)
+                return ()
+            written = self._ledger.restore(ids, request=request)
+            return self._answered(written)
+
+    # Keeping
+
+    def refresh(self) -> None:
+        """Bring the index up to the files ahead of the next question."""
+        self._brought_up()
+        self._library.refresh()
+
+    def rebuild(self) -> MemoryStatus:
+        with self._lock:
+            self._notices.take(self.index.rebuild(self._progress))
+            return self.status()
+
+    def check(self) -> tuple[Finding, ...]:
+        with self._lock:
+            self._brought_up()
+            found = tuple(self._checked())
+            self._brought_up()
+            return found
+
+    def collections(self) -> tuple[ServerCollection, ...]:
+        store = self.index.store
+        own, found = collection_name(store.belongs), []
+        for name, of, vectors in store.dense.server().collections():
+            owner = "this" if name == own else owner_of(name, of)
+            root = (store.belongs if name == own else of).get("root", "")
+            found.append(ServerCollection(name, str(root), vectors, owner))
+        return tuple(sorted(found, key=lambda each: (each.workspace, each.name)))
+
+    def remove_collections(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
+        there = {each.name: each for each in self.collections()}
+        for name in names:
+            if name not in there:
+                raise LedgerError(f"no collection {name!r} of ours is there", "List them first")
+            if there[name].owner == "this":
+                raise LedgerError(f"{name} is in use by this memory", "Remove index.url first")
+        for name in names:
+            self.index.store.dense.server().drop(name)
+        return tuple(there[name] for name in names)
+
+    def _checked(self) -> Iterator[Finding]:
+        """What is wrong with journal, index and files, mended where that can be."""
+        commits = self._ledger.commits
+        yield from _aside("journal", commits.journal.name, commits.set_aside())
+        for name in commits.images.names():
+            try:
+                commits.images.read(name)
+            except StorageError as error:  # what it held cannot be restored
+                commits.images.drop(name)
+                yield Finding("journal", f"{error.message}; it is dropped", True)
+        yield from _aside("file", self._review.path.name, self._review.set_aside())
+        if not self.index.verify():
+            yield Finding("index", "the index was damaged; it is made again from the files", True)
+        with commits.locked():
+            for left in killed_writes(commits.workspace):
+                left.unlink(missing_ok=True)
+                where = left.relative_to(commits.workspace.root)
+                yield Finding("file", f"{where}, which a killed write left; it is removed", True)
+        for fault in self.index.faults():
+            yield Finding("file", fault, False)
+
+    # An index that says what the files say
+
+    def _read(self, read: Callable[[], _T]) -> _T:
+        """What `read` finds in an index that says what the files say, made anew if damaged."""
+        return self._look(read)[0]
+
+    def _look(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
+        """The same, and the files that the index does not have as they are: it is being brought up
+        to them, and what it said before is read meanwhile."""
+        with QUESTIONS.answering():
+            behind = self._brought_up()
+            catalog = self.index.store.catalog
+            try:
+                with catalog.reading():
+                    found = read()
+            except CatalogDamaged:
+                self.index.recover(catalog)
+                behind = self._brought_up()
+                with self.index.store.catalog.reading():
+                    found = read()
+        self._notices.see(self.index.faults())
+        return found, behind
+
+    def _brought_up(self) -> tuple[str, ...]:
+        """Bring the index up to the files; those that it is behind with, as of now."""
+        if not self._begun:
+            with self._lock:
+                begun, self._begun = self._begun, True
+                if not begun:
+                    self._finish()
+        done = self.index.refresh_unless_busy(self._progress)
+        if done is not None:
+            self._notices.take(done)
+            self._give_back()
+        return self.index.behind() or (() if done else (UNKNOWN,))
+
+    def _finish(self) -> None:
+        """Finish the purges that a dead owner had begun; recall goes on if that fails."""
+        try:
+            self._purge.finish()
+        except AssistantError as error:
+            self._notices.add(f"A purge is not finished: {error}")
+
+    def _scrub(self) -> None:
+        """Leave no byte of what the files no longer hold in any index."""
+        try:
+            self.index.scrub()
+        except CatalogDamaged:
+            self.index.recover()
+            self.index.scrub()
+        self._library.scrub()
+
+    def _observe(self, source: str, text: str, sha256: str) -> None:
+        """See whether a stale save took facts away; recall goes on if that fails."""
+        try:
+            self._ledger.observe(source, text, sha256)
+        except AssistantError as error:
+            self._notices.add(str(error))
+
+    def _unsaid(self, fact: str) -> Mapping[str, State]:
+        """The states of files that certainly do not state a fact.
+
+        Of a long one, or one with a secret, the index may have other words than the file.
+        """
+        long = 2 * self.embedder.count_tokens(fact) > self.embedder.max_tokens
+        if long or self._redaction.text(fact) != fact:
+            return {}
+        try:
+            return unsaid(self.index.store.catalog, fact)
+        except CatalogDamaged:
+            return {}
+
+    def _give_back(self) -> None:
+        """Leave nothing that belongs to root, if root works in another's workspace."""
+        for place in self._places:
+            ownership.give_to_owner(place)
+
+    # Passages and facts
+
+    def _dated(self, passage: Passage) -> Passage:
+        """With the journal's date, where the file names none."""
+        return passage if passage.date else self._recorded(passage)
+
+    def _recorded(self, passage: Passage) -> Passage:
+        """With what the journal knows of it."""
+        entry = self._ledger.recorded(passage.plain)
+        if entry is None:
+            return passage
+        return replace(
+            passage,
+            date=passage.date or entry.time[:10],
+            origin=passage.origin or entry.origin.kind,
+        )
+
+    def _answered(self, written: Iterable[Written]) -> tuple[Remembered, ...]:
+        """Where what was written stands, once the index has it, and what it may supersede."""
+        return self._read(lambda: tuple(map(self._remembered, written)))
+
+    def _remembered(self, written: Written) -> Remembered:
+        stored = self._locator.beginning_at(written.source, written.line)
+        near = stored and written.status != "exists"
+        return Remembered(
+            status=written.status,
+            id=stored.chunk.id if stored else "",
+            source=written.source,
+            line=written.line,
+            text=written.text,
+            similar=similar(self.index.store, stored) if stored and near else (),
+        )
+
+    def _hold(self, fact: Fact) -> Remembered:
+        """Let a fact wait for the owner; it is in no file and no recall until then."""
+        if known := self._ledger.stated(fact.text):
+            return self._remembered(known)
+        (held,) = self._review.hold([fact])
+        return Remembered("waiting", held.id, "", 0, held.fact.text)
+
+    def _bound(self, fact: Fact) -> Fact:
+        """The fact with the id of what it replaces: until the owner looks, lines move.
+
+        Raises LedgerError if it names nothing.
+        """
+        if fact.replaces is None:
+            return fact
+        there = self._read(lambda: self._replaced([fact]))
+        return replace(fact, replaces=given_up_by(fact, there)[0].id)
+
+    def _replaced(self, facts: Sequence[Fact]) -> dict[str, tuple[Passage, ...]]:
+        """The passages that each `replaces` names; the ledger refuses a fact that names none."""
+        targets = {fact.replaces for fact in facts if fact.replaces}
+        for target in targets:
+            self._library.check_changeable(target)
+        replaced = {target: self._locator.named(target) for target in targets}
+        for each in chain.from_iterable(replaced.values()):
+            self._redaction.check_open(each)
+        return replaced
+
+    def _struck(self, passages: Sequence[Passage]) -> list[Passage]:
+        """The superseded passages that say the same as others, and go with them for good."""
+        facts = {each.plain for each in passages}
+        found = self._read(lambda: [self._locator.superseded(one) for one in facts])
+        return [each for each in chain.from_iterable(found) if each not in passages]
+
+    def _check_past(self, fact: str) -> None:
+        """Raise LedgerError if a file still says a fact, or holds its words."""
+        near = self._read(lambda: self._locator.locate(fact))
+        for each in near.passages:
+            if near.exact or fact_key(fact) in fact_key(each.plain):
+                raise LedgerError(f"{each.citation} still says {fact!r}", "Name that line")
+
+
+def _is_doubtful(fact: Fact) -> bool:
+    return fact.waits or fact.origin.kind in DOUBTFUL
+
+
+def _telling(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Remembered:
+    """The answer with what of the fact looks like a secret, unless its owner knows that."""
+    return answer if fact.secrets == "keep" else replace(answer, secrets=secrets)
+
+
+def _damage(journal: Journal, review: Review) -> Iterator[str]:
+    """What to tell of lines that cannot be read."""
+    files = {journal.name: journal.damaged(), review.path.name: review.damaged()}
+    for name, damaged in files.items():
+        if damaged:
+            which = _lines(tuple(damaged))
+            yield f"{name}: {which} damaged and passed over: `assistant memory check`"
+
+
+def _aside(part: Literal["journal", "file"], name: str, kept: SetAside | None) -> Iterator[Finding]:
+    if kept is not None:
+        where = f".assistant/history/{kept.image}"
+        one = len(kept.lines) == 1
+        which = f"{name}:{kept.lines[0]} was" if one else f"{name}: {_lines(kept.lines)} were"
+        is_kept = "it is kept" if one else "they are kept"
+        yield Finding(part, f"{which} damaged; {is_kept} as {where}", True)
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """Which lines, the first few of them by number."""
+    listed = ", ".join(map(str, numbers[:SHOWN]))
+    more = f" and {len(numbers) - SHOWN:,} more" if len(numbers) > SHOWN else ""
+    return f"{'line' if len(numbers) == 1 else 'lines'} {listed}{more}"
