@@ -7,7 +7,7 @@ import pytest
 from assistant.bridge.hook_prompt import MOST_PASSAGES, bearing_on
 from assistant.memory.base import Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.local.memory import LocalMemory
+from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
