@@ -153,7 +153,7 @@ class Synchronizer:
         self._large: dict[str, None] = {}
         """The files that are on their way in the background."""
         self._thread: threading.Thread | None = None
-        self._lock = threading.RLock()
+        self._lock, self._observing = threading.RLock(), threading.RLock()
         self._closing = False
         self._committing = False
         self._whole = False
@@ -463,11 +463,17 @@ class Synchronizer:
         return self.store.catalog.vectors.embedded
 
     def _observe(self) -> None:
-        """Show what changed, holding no lock: whoever is shown it may wait for a write."""
-        while self._changes:
-            change = self._changes.popleft()
-            if self._on_change is not None:
-                self._on_change(*change)
+        """Show what changed, with the index unlocked: whoever is shown it may wait for a write.
+        What another thread is showing is waited for."""
+        if not self._observing.acquire(timeout=PATIENCE):
+            return
+        try:
+            while self._changes:
+                change = self._changes.popleft()
+                if self._on_change is not None:
+                    self._on_change(*change)
+        finally:
+            self._observing.release()
 
     # In the background
 

@@ -217,7 +217,7 @@ def test_a_daemon_whose_code_was_changed_gives_way(workspace: Workspace, tmp_pat
     first = ask()
     time.sleep(CODE_SECONDS)
     assert ask() == first
-    with (code / "memory" / "local" / "answers.py").open("a", encoding="utf-8") as file:
+    with (code / "memory" / "local.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     time.sleep(CODE_SECONDS)
     assert ask() not in ("", first)
