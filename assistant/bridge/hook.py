@@ -7,9 +7,7 @@ import contextlib
 import hashlib
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -224,6 +222,9 @@ def answered(find: Callable[[], Workspace], call: Call) -> str:
 
 def _hand_over(place: Workspace, at: Happened, data: bytes) -> None:
     """Have another process take over a long conversation; it outlives this one."""
+    import subprocess  # not at each prompt
+    import tempfile
+
     command = ["-m", "assistant.cli.main", "-w", str(place.root), "hook", at.event, PATIENT]
     with tempfile.TemporaryFile() as stdin:
         stdin.write(data)
