@@ -30,6 +30,7 @@ from assistant.agent.prompt import (
 )
 from assistant.agent.recalling import recalled
 from assistant.agent.recipe import BOOTSTRAP, Part, parts
+from assistant.agent.standing import Standing, standing
 from assistant.display import counted
 from assistant.errors import (
     AssistantError,
@@ -88,6 +89,8 @@ from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 NOTHING: Given = MappingProxyType({})
+WHOLE_SHARE = 4
+"""Memory stands whole in the prompt while it takes at most this part of the window."""
 OVERFLOWS = 6
 """How often the request of one turn may be found too long."""
 
@@ -99,6 +102,7 @@ class Conversation:
     `skills` are listed in the prompt, and come in when a message holds a trigger of theirs.
     `interruption` is shared with tools that run long. An untrusted workspace's files and memory
     stay out of the prompt. Without `captures` compaction takes no facts from what it leaves out.
+    Memory of at most `whole` tokens stands in the prompt, but for files that are `hidden`.
     `untold` is what the owner should hear with the next turn; memory adds to it. `begun` is told
     of each message written down; `daily` has what is to be said once a day.
     """
@@ -119,6 +123,8 @@ class Conversation:
     max_rounds: int = MAX_ROUNDS
     trusted: bool = True
     captures: bool = True
+    whole: int = 4000
+    hidden: Callable[[str], bool] = lambda _: False
     untold: list[str] = field(default_factory=list)
     begun: Callable[[], None] = lambda: None
     daily: Callable[[date], Sequence[str]] = lambda _: ()
@@ -126,6 +132,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         self._is_new = True
+        self._standing = Standing()
         self._budgets: dict[str, ContextBudget] = {}
         self.scratch.replay(succeeded(self.transcript.entries))
 
@@ -299,14 +306,21 @@ class Conversation:
     def _stable(self) -> list[Section]:
         """The prompt's prefix; each file of the workspace is read here, once a turn."""
         self._fit_tools()
+        recipe = parts(self.settings) if self.recipe is None else self.recipe
+        self._standing = Standing()
+        shown = any(part.name == "memory" for part in recipe)
+        if shown and self.trusted and self.model.extracts:  # the offline responder quotes passages
+            most = min(self.whole, self._window // WHOLE_SHARE)
+            self._standing = standing(self.workspace, most, self.redactor.redact, self.hidden)
         return stable_sections(
             self.workspace,
-            recipe=parts(self.settings) if self.recipe is None else self.recipe,
+            recipe=recipe,
             skills=self.skills.index,
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
             briefed=self.settings.memory_at == "message",
             most=room_for_files(self._window),
+            memory=self._standing,
         )
 
     def _fit_tools(self) -> None:
@@ -320,6 +334,7 @@ class Conversation:
             now=now,
             place=self.workspace,
             model=self.model.name,
+            whole=self._standing.whole,
         )
         sections = redacted([*stable, *turn], self.redactor.redact)
         return Prompt(sections, self.settings.memory_at == "message")

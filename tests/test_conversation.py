@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assistant.agent.prompt import UNAVAILABLE
+from assistant.agent.prompt import BEARING, UNAVAILABLE
 from assistant.conversation import Conversation
 from assistant.errors import MemoryFailure, ModelError, ModelFailure, UsageError
 from assistant.events import (
@@ -109,7 +109,7 @@ def test_a_turn_is_recalled_answered_and_finished(opened: Opened) -> None:
     stable, asked = model.requests[0].messages
     assert stable.cache and not asked.cache
     assert "- (MEMORY.md:1) The spare key is with Ada" in asked.content
-    assert asked.content.startswith("[BRIEFING]\n# Your Memory\n")
+    assert asked.content.startswith("[BRIEFING]\n# What Bears on This Message\n")
     assert asked.content.endswith("\n[/BRIEFING]\n\nWhere is the spare key?")
     assert [entry.type for entry in talk.transcript.entries] == [
         "header",
@@ -629,7 +629,7 @@ def test_a_preview_keeps_and_sends_nothing(opened: Opened, tmp_path: Path) -> No
     model = ScriptedModel()
     talk = opened(model, memory=ListMemory([Fact("The spare key is with Ada")]))
     shown = {each.title: each.text for each in talk.preview("Where is the spare key?")}
-    assert "- (MEMORY.md:1) The spare key" in shown["Your Memory"]
+    assert "- (MEMORY.md:1) The spare key" in shown[BEARING]
     assert '"name": "look", "description": "Look around."' in shown["Tools"]
     assert shown["Message"] == "Where is the spare key?"
     assert model.requests == [] and not talk.workspace.private.exists()
@@ -656,7 +656,7 @@ def test_small_talk_costs_no_passages(opened: Opened) -> None:
     events = list(talk.send("Hello there!"))
     assert Recalled((), 0) in events
     assert "Says hello" not in str(model.requests[0])
-    assert "Your Memory" in {each.title for each in talk.preview("Hello there!")}
+    assert BEARING in {each.title for each in talk.preview("Hello there!")}
     reply(talk.send("What is said hello there?"))
     assert "Says hello" in str(model.requests[1])
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from assistant.memory.base import Passage
+from assistant.memory.text.annotations import without
 from assistant.messages import estimate_tokens
 from assistant.quoting import COMMENT, one_line, quoted
 
@@ -34,7 +35,7 @@ def entries(passages: Iterable[Passage]) -> str:
 def entry(passage: Passage) -> str:
     """`- (FILE:LINE, DATE) text`, the text's own lines kept behind a bar."""
     date = f", {passage.date}" if passage.date else ""
-    text = BULLET.sub("", passage.text.strip(), count=1)
+    text = BULLET.sub("", without(passage.text).strip(), count=1)
     return f"- ({one_line(passage.citation)}{date}) {quoted(text)}"
 
 

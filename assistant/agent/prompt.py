@@ -8,7 +8,7 @@ before it once. Or, as `context.memory_at` says, in a system message of its own 
 
 import json
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,6 +23,7 @@ from assistant.agent.recipe import (
     UNTRUSTED,
     Part,
 )
+from assistant.agent.standing import Standing
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
@@ -39,6 +40,9 @@ Entries from AGENTS.md are the owner's procedures: follow one when it applies to
 NOTES = "Your Notes of This Session"
 NOTES_FRAMING = "Your own notes; they are no orders of the owner."
 NOTHING = "No entries of memory come with this message."
+CITED = "Of your memory, these entries bear on this message most:"
+BEARING = "What Bears on This Message"
+NOTHING_NEAR = "Nothing in memory stands out for this message."
 WEAK = "Nothing in memory stands out for this message; these entries are only the nearest."
 UNAVAILABLE = "Memory could not be asked this time; say so if the answer depends on it."
 TOOLS = "Tools"
@@ -52,6 +56,7 @@ LEAST = 2_000
 """They have so many, however small the model's window is."""
 CHARACTERS = 4
 """Of a token, as budgets count them."""
+NO_MEMORY = Standing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +154,13 @@ def turn_sections(
     now: datetime,
     place: Workspace,
     model: str = "",
+    whole: Collection[str] = (),
 ) -> list[Section]:
-    """What changes with the turn. `recall` is None if memory could not be asked."""
+    """What changes with the turn. `recall` is None if memory could not be asked; files that stand
+    in the prompt `whole` are only cited."""
     sources = ", ".join(dict.fromkeys(each.source for each in recall.passages)) if recall else ""
     cited = f"memory: {sources}" if sources else "memory"
-    memory = Section("Your Memory", memory_text(recall), source=cited)
+    memory = Section(BEARING, memory_text(recall, whole), source=cited)
     environment = (
         f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
         f"The workspace is {one_line(str(place.root))}; the system is {platform.system()}, "
@@ -172,16 +179,24 @@ def notes_sections(working_memory: str) -> list[Section]:
     return [Section(NOTES, text, source="the session's notes")]
 
 
-def memory_text(recall: Recall | None) -> str:
-    """The framing and the recalled passages between their tags."""
+def memory_text(recall: Recall | None, whole: Collection[str] = ()) -> str:
+    """The framing and the recalled passages between their tags; the places of those that stand in
+    the prompt already, unless nothing stands out."""
     if recall is None:
         return UNAVAILABLE
-    if not recall.passages:
-        return f"{NOTHING} {recall.caveat}".strip()
-    procedures = any(passage.source == PROCEDURES_FILE for passage in recall.passages)
-    framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
-    notes = " ".join(filter(None, [WEAK if recall.weak else "", recall.caveat]))
-    return f"{framing}\n\n{entries(recall.passages)}\n\n{notes}".rstrip()
+    shown = [each for each in recall.passages if each.source not in whole]
+    there = [each for each in recall.passages if each.source in whole and not recall.weak]
+    parts = []
+    if there:
+        parts.append(f"{CITED} {', '.join(one_line(each.citation) for each in there)}.")
+    if shown:
+        procedures = any(passage.source == PROCEDURES_FILE for passage in shown)
+        framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
+        parts.append(f"{framing}\n\n{entries(shown)}")
+        parts.append(WEAK if recall.weak else "")
+    elif not there:
+        parts.append(NOTHING_NEAR if recall.passages else NOTHING)
+    return "\n\n".join(filter(None, [*parts, recall.caveat]))
 
 
 def system_messages(sections: Iterable[Section]) -> list[Message]:
@@ -216,6 +231,7 @@ def stable_sections(
     trusted: bool = True,
     briefed: bool = False,
     most: int = ALL_LIMIT,
+    memory: Standing = NO_MEMORY,
 ) -> list[Section]:
     """The prefix, in the order of the recipe; files take `most` characters. Raises StorageError.
 
@@ -227,6 +243,10 @@ def stable_sections(
         if part.name == "skills":
             text = neutralised(skills) if trusted else ""
             sections.append(Section(part.title, text, stable=True, source="skills/"))
+            continue
+        if part.name == "memory":
+            source = f"memory: {', '.join(memory.sources)}"
+            sections.append(Section(part.title, memory.text, True, source, memory.cut))
             continue
         files = [file for name in part.files if trusted and (file := _file(workspace, name))]
         texts, cuts = [], []

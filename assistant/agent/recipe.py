@@ -88,10 +88,11 @@ KNOWN = (
     Part("procedures", "The Owner's Procedures", (PROCEDURES_FILE,)),
     Part("sensitive", "Sensitive Data", ("PRIVACY.md",), SENSITIVE),
     Part("tools", "The Owner's Notes on Tools", ("TOOLS.md",)),
+    Part("memory", "Your Memory"),
     Part("skills", "Skills"),
     Part("bootstrap", "Your First Conversation", (BOOTSTRAP,), framing=f"{BOOTSTRAP_FRAMING}\n\n"),
 )
-ALONE = ("identity", "guardrails", "rules", "sensitive")
+ALONE = ("identity", "guardrails", "rules", "sensitive", "memory")
 """What the prompt of a task has that nobody is there for."""
 
 

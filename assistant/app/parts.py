@@ -70,6 +70,8 @@ class Parts:
             max_rounds=chosen.model.max_rounds,
             trusted=self.trusted,
             captures=chosen.memory.capture != "never" and not self.wish.purpose,
+            whole=chosen.memory.whole,
+            hidden=partial(self.roots.denies, "recall"),
             recipe=alone(BEAT) if self.beats else parts(chosen.context),
             untold=self.untold,
             begun=self._listener(),

@@ -18,6 +18,9 @@ class MemorySettings(Table):
     """The most passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
     """The most tokens they may cost together."""
+    whole: int = Field(default=4000, ge=0)
+    """While memory comes to at most so many tokens, and to a quarter of the model's window, all of
+    it stands in the prompt. 0: never, only its core."""
     capture: Literal["always", "compaction", "never"] = "always"
     """When what was said is read for lasting facts: at the end of each session and before it is
     compacted, only before it is compacted, or never. It takes a language model."""

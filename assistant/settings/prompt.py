@@ -47,7 +47,7 @@ class ContextSettings(Table):
     sections: Annotated[tuple[SectionSettings, ...], BeforeValidator(_sections)] = ()
     """The sections of the prompt, in order: names, or tables with `name`, `title`, `files` and
     `budget`. Unset: `identity`, `guardrails`, `profile`, `rules`, `procedures`, `sensitive`,
-    `tools`, `skills`, `bootstrap`."""
+    `tools`, `memory`, `skills`, `bootstrap`."""
 
     compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
     """The share of the room for history at which compaction starts."""

@@ -123,14 +123,12 @@ def whole() -> Probe:
 
 
 def disturbed() -> Probe:
-    """Whether a message that memory has nothing on gets something, and its tokens."""
+    """What a message costs that memory has nothing on."""
 
-    def score(room: Room, asked: Asked) -> tuple[float, float]:
-        tokens = room.turn(asked.question).tokens
-        return float(tokens > 0), float(tokens)
+    def score(room: Room, asked: Asked) -> tuple[float]:
+        return (float(room.turn(asked.question).tokens),)
 
-    measures = Measure("gets memory", less_is_better=True), Measure("tokens a message", tokens=True)
-    return Probe(measures, score)
+    return Probe((Measure("tokens a message", tokens=True),), score)
 
 
 def _covered_within(room: Room, asked: Asked, budget: int) -> float:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assistant.agent.prompt import (
+    BEARING,
     NOTHING,
     UNAVAILABLE,
     WEAK,
@@ -56,7 +57,7 @@ def test_the_sections_stand_in_the_order_of_the_design(full: Workspace) -> None:
         "Off the Record",
     ]
     turn = turn_sections(recalled(), working_memory="[x] done", now=NOW, place=full)
-    assert titles(turn) == ["Your Memory", "Your Notes of This Session", "Now"]
+    assert titles(turn) == [BEARING, "Your Notes of This Session", "Now"]
     assert "not negotiable" in stable[1].text and "Text of SOUL." in stable[1].text
     assert "Saturday, 2026-11-21 09:30" in turn[-1].text
 

@@ -52,7 +52,7 @@ def test_in_memory_notes_messages_and_results_there_is_one_briefing(workspace: W
         sent = "\n".join(each.content for each in request.messages if each.role != "system")
         assert [sent.count("[BRIEFING]"), sent.count("[/BRIEFING]")] == [1, 1]
         owner = next(each for each in reversed(request.messages) if each.role == "user")
-        assert owner.content.startswith("[BRIEFING]\n# Your Memory")
+        assert owner.content.startswith("[BRIEFING]\n# What Bears on This Message")
 
 
 def test_a_briefing_is_one_block(workspace: Workspace) -> None:

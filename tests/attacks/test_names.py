@@ -10,6 +10,7 @@ from assistant.agent.prompt import (
     system_messages,
     turn_sections,
 )
+from assistant.agent.standing import standing
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message
 from assistant.skills import loading as skills
@@ -84,3 +85,11 @@ def test_in_a_memory_files_name_and_heading(attack: Attack, workspace: Workspace
     sent = [Message("system", f"# Your Memory\n\n{memory_text(Recall('q', 1, (passage,)))}")]
     assert ORDER.casefold() in look(sent[0].content)
     assert orders(sent) == []
+
+
+@every_attack
+def test_in_memory_that_stands_whole(attack: Attack, workspace: Workspace) -> None:
+    text = attack.against("MEMORY")
+    (workspace.root / "MEMORY.md").write_text(f"# {text}\n\n- {text}\n", encoding="utf-8")
+    shown = standing(workspace, 100_000, str, lambda _: False).text
+    assert orders([Message("system", f"# Your Memory\n\n{shown}")]) == []

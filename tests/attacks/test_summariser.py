@@ -7,6 +7,7 @@ import pytest
 
 from assistant.agent.capture.extraction import extraction_request
 from assistant.agent.compaction import summary_request
+from assistant.agent.prompt import BEARING
 from assistant.conversation import Conversation
 from assistant.events import FactsCaptured
 from assistant.memory.base import Passage, Query
@@ -77,8 +78,8 @@ def test_a_fact_from_a_tool_waits_whoever_the_model_says_it_is_from(
     assert PLANTED not in (place.root / "MEMORY.md").read_text()
     assert PLANTED not in str(memory.recall(Query("harbour master account")).passages)
     reply(talk.send("What of the harbour master?"))
-    (system,) = [m.content for m in model.requests[-1].messages if "# Your Memory" in m.content]
-    assert PLANTED not in system
+    said = [m.content for m in model.requests[-1].messages if f"# {BEARING}" in m.content]
+    assert said and PLANTED not in str(said)
     for held in memory.waiting():
         memory.review(held.id, accept=False)
 

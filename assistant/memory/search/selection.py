@@ -38,13 +38,13 @@ NOISE = slice(20, 100)
 """The candidates of these ranks tell what a chunk scores that has nothing to do with a question."""
 UNRELATED = 1.5
 """What they score where there are fewer."""
-WEAK, STRONG = 2.2, 5.0
+WEAK, STRONG = 2.5, 4.5
 """How far the best must stand out for more than the nearest, and for the whole budget; between the
 two the tokens grow evenly, so that none hangs on a third decimal."""
 NEAREST = 5
 NEAREST_TOKENS = 90
 """What a turn is given in any case."""
-OWN_EVIDENCE = 0.2
+OWN_EVIDENCE = 0.1
 """The share of the best's distance from the noise that every other passage must have."""
 NOT_ASKED = 6.0
 """By so much less counts what a question mentions only to name a time."""

@@ -1,0 +1,85 @@
+"""Memory that stands in every prompt: all of a small one, else its core."""
+
+from pathlib import Path
+
+import pytest
+
+from assistant.agent.prompt import memory_text
+from assistant.agent.standing import CORE_TOKENS, Standing, standing
+from assistant.memory.base import Passage, Recall
+from assistant.workspace.folder import Workspace
+
+MEMORY = """# Memory
+
+## Home -- 2026-05-08 <!-- filed -->
+
+- The door code is 4711. <!-- core --> <!-- for: guests, deliveries -->
+- ~~The rent is 900 euros~~ (superseded 2026-06-01: The rent is 950 euros)
+- The rent is 950 euros
+"""
+MOST = 4_000
+
+
+def write(place: Workspace, name: str, text: str) -> None:
+    path: Path = place.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def shown(place: Workspace, most: int = MOST, hidden: str = "") -> Standing:
+    return standing(place, most, str, lambda source: source == hidden)
+
+
+def test_a_small_memory_stands_whole_without_what_is_superseded_and_marks(
+    workspace: Workspace,
+) -> None:
+    write(workspace, "MEMORY.md", MEMORY)
+    write(workspace, "memory/people.md", "# People\n\n- Ada keeps bees\n  and hens\n")
+    write(workspace, "AGENTS.md", "- When planning: ask first\n")
+    found = shown(workspace)
+    assert "- (:5) The door code is 4711.\n- (:7) The rent is 950 euros\n" in found.text
+    assert "memory/people.md › People\n- (:3) Ada keeps bees\n" in found.text
+    assert not [each for each in ("<!--", "900", "guests", "ask first") if each in found.text]
+    assert found.whole == {"MEMORY.md", "memory/people.md"}
+
+
+def test_of_a_large_memory_the_core_stands_in_the_prompt(workspace: Workspace) -> None:
+    write(workspace, "MEMORY.md", MEMORY)
+    write(workspace, "memory/many.md", "".join(f"- fact {n} of many\n" for n in range(9_000)))
+    found = shown(workspace)
+    assert "- (:5) The door code is 4711.\n[/MEMORY]" in found.text
+    assert "rent" not in found.text and "of many" not in found.text
+    assert (found.sources, found.whole) == (("MEMORY.md",), frozenset())
+    assert shown(workspace, most=0).text == found.text
+
+
+def test_the_core_has_its_limit_and_what_is_left_out_is_told(workspace: Workspace) -> None:
+    facts = "".join(f"- fact {n} that matters always <!-- core -->\n" for n in range(500))
+    write(workspace, "MEMORY.md", f"{facts}- ~~gone~~ <!-- core -->\n")
+    found = shown(workspace, most=0)
+    assert len(found.text) / 4 < CORE_TOKENS + 200
+    assert found.cut.startswith("The core of memory has 500 facts; the first ")
+
+
+def test_denied_files_and_secrets_are_left_out(workspace: Workspace) -> None:
+    write(workspace, "MEMORY.md", MEMORY)
+    write(workspace, "memory/private.md", "- Diagnosis: none of your business <!-- core -->\n")
+    for most in (MOST, 0):
+        assert "Diagnosis" not in shown(workspace, most, hidden="memory/private.md").text
+        redacted = standing(workspace, most, lambda text: text.replace("4711", "[[secret:X]]"),
+                            lambda _: False)  # fmt: skip
+        assert "4711" not in redacted.text
+
+
+def test_no_memory_is_no_section(workspace: Workspace) -> None:
+    write(workspace, "MEMORY.md", "# Memory\n")
+    assert shown(workspace) == Standing()
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_what_stands_in_the_prompt_is_cited_in_a_turn(weak: bool) -> None:
+    there = Passage("p", "- The door code", "The door code", "MEMORY.md", 5, 5, 0, 1)
+    note = Passage("q", "- A note", "A note", "vault:a.md", 1, 1, 0, 1)
+    said = memory_text(Recall("q", 1, (there, note), weak=weak), {"MEMORY.md"})
+    assert "The door code" not in said and "- (vault:a.md:1) A note" in said
+    assert ("MEMORY.md:5" in said) is not weak
