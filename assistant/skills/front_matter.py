@@ -1,5 +1,7 @@
 """The front matter of a SKILL.md: its fields, and the line on which each stands."""
 
+import json
+import re
 from dataclasses import dataclass
 
 import yaml
@@ -49,8 +51,17 @@ def parts(text: str) -> tuple[str, str]:
     return "\n".join(lines[1 : ends[0]]), "\n".join(lines[ends[0] + 1 :])
 
 
+_UNQUOTED = re.compile(
+    r"^([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!#])(.*: .*?|.*:)[ \t]*$", re.MULTILINE
+)
+"""A plain value that holds a colon, which YAML takes for another field."""
+
+
 def fields(block: str) -> dict[str, Field]:
     """The fields by name; every value is text, whatever YAML would make of it."""
+    block = _UNQUOTED.sub(
+        lambda found: f"{found[1]}: {json.dumps(found[2], ensure_ascii=False)}", block
+    )
     try:
         node = yaml.compose(block, Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:

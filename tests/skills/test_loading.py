@@ -75,7 +75,7 @@ def test_two_of_a_name(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("---\nname: x\ndescription: a: b\n---\n", ":3 is not used: its front matter is no YAML"),
+        ('---\nname: x\ndescription: "a" b\n---\n', ":3 is not used: its front matter is no YAML"),
         ("# no front matter\n", "does not begin with front matter"),
         ("---\ndescription: never closed\n", "does not begin with front matter"),
         ("", "does not begin with front matter"),
@@ -155,3 +155,10 @@ def test_folders_elsewhere_count_only_if_they_are_listed(
     (skill,) = skills.load(workspace, folders=[str(elsewhere)]).skills
     assert skills.body(skill) == "Brew it."
     assert skills.bundled(skill) == [f"{elsewhere}/tea/references/kinds.md"]
+
+
+def test_a_description_with_an_unquoted_colon_is_read_as_it_stands(workspace: Workspace) -> None:
+    said = 'Use when: the owner says "bake", or asks: how?'
+    write(workspace, "a", f"---\nname: a\ndescription: {said}\nlicense: MIT\n---\nKnead.\n")
+    found = skills.load(workspace)
+    assert (found.notices, found.skills[0].description) == ((), said)

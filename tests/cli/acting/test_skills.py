@@ -53,7 +53,7 @@ def test_skills_are_begun_shown_and_checked(run: Run, place: Path) -> None:
     assert run("skills", "new", "weekly-review").returncode == 2
     assert run("skills", "check").stdout == "1 skill, nothing wrong.\n"
     assert "# Weekly review" in run("skills", "show", "weekly-review").stdout
-    skill(place, "bad", "---\nname: bad\ndescription: a: b\n---\n")
+    skill(place, "bad", "---\nname: bad\ndescription: [a\n---\n")
     skill(place, "all", "---\nname: all\ndescription: x\ntriggers: ['.*']\n---\n")
     checked = run("skills", "check")
     assert checked.returncode == 1
