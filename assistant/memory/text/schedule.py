@@ -81,7 +81,9 @@ class Schedule:
         if self.once:
             return [self.once] if first <= self.once <= last else []
         begin, end = (datetime.combine(day, time.min) for day in (first, last))
-        return [each.date() for each in self._rrule(begin).between(begin, end, inc=True)]
+        counted = any(word in self.rule for word in ("INTERVAL", "COUNT")) or "BY" not in self.rule
+        own = self if counted or self.begins else replace(self, begins=first.replace(day=1))
+        return [each.date() for each in own._rrule(begin).between(begin, end, inc=True)]
 
     def key(self, due: datetime) -> str:
         """A name for a due time that is the same on every machine."""

@@ -5,6 +5,7 @@ birthday, each second Tuesday. What a fact tells as past is none.
 """
 
 import calendar
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -106,13 +107,18 @@ class Occasion:
     def within(self, first: date, last: date) -> Iterator[tuple[date, date]]:
         """The spans of it that fall on these days."""
         if self.rule:
-            found = Schedule(self.rule).days(max(first, self.start), last)
-            yield from ((day, day) for day in found)
+            yield from ((day, day) for day in _falling(self.rule, max(first, self.start), last))
         elif self.end - self.start > LONGEST:
             if first <= self.start <= last:
                 yield self.start, self.end
         elif self.start <= last and first <= self.end:
             yield self.start, self.end
+
+
+@functools.lru_cache(1024)
+def _falling(rule: str, first: date, last: date) -> Sequence[date]:
+    """The days of a rule within these; many facts have the same."""
+    return Schedule(rule).days(first, last)
 
 
 def may_speak(text: str) -> bool:
