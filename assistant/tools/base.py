@@ -13,6 +13,11 @@ from typing import Any
 from assistant.events import Event
 from assistant.model.base import ToolSpec
 
+PART = 20_000
+"""Characters that a tool gives of something long at once, before its notice how to read on."""
+RESULT_LIMIT = 24_000
+"""Characters of a result that the model is given: a part and its notices. The one limit; whatever
+is longer is cut here alone, so that no second cut hides the notice of a first."""
 CORE = "core"
 """The group of tools that is always offered; others are fetched with `load_tools`."""
 

@@ -21,7 +21,7 @@ from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all, stand_ins
-from assistant.tools.base import CORE, Plan, Question, Tool, ToolResult
+from assistant.tools.base import CORE, PART, RESULT_LIMIT, Plan, Question, Tool, ToolResult
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.rules import DENIED
 from assistant.tools.schema import compact_call, tool
@@ -60,8 +60,9 @@ def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolRe
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
 """The tools that a small model has in any case, as far as its window goes."""
-RESULT_LIMIT = 50_000
-"""Characters of a result that the model is given."""
+READ_ON = "read_on"
+KEPT = 4
+"""Long results that are kept to be read on."""
 
 
 def nothing() -> None:
@@ -122,6 +123,7 @@ class Toolbox:
         self.most_tokens: int | None = None
         """What descriptions of tools may cost of the model's window; those that do not fit are
         fetched one by one."""
+        self._long: dict[int, str] = {}
 
     def close(self) -> None:
         """End what the tools have begun and not ended."""
@@ -146,7 +148,7 @@ class Toolbox:
 
     def specs(self) -> list[ToolSpec]:
         """What the model is offered in this round."""
-        return [each.spec for each in (*self._offered(), *self._loader())]
+        return [each.spec for each in (*self._offered(), *self._loader(), *self._reader())]
 
     def review(self, call: ToolCall) -> Verdict:
         """Whether the call runs, asks or is denied; changes nothing."""
@@ -190,7 +192,38 @@ class Toolbox:
     def cleaned(self, result: ToolResult) -> ToolResult:
         """A result without secrets, and no longer than the model is given."""
         clean = self._redactor.redact
-        return replace(result, content=cut(clean(result.content)), compact=clean(result.compact))
+        content = clean(result.content)
+        if len(content) > RESULT_LIMIT:
+            number = max(self._long, default=0) + 1
+            self._long[number] = content
+            self._long.pop(number - KEPT, None)
+            content = self._part(number, 0)
+        return replace(result, content=content, compact=clean(result.compact))
+
+    def _part(self, number: int, offset: int) -> str:
+        """A part of a long result, and how to read on."""
+        text = self._long[number]
+        end = offset + PART
+        if end >= len(text):
+            return text[offset:]
+        return (
+            f"{text[offset:end]}\n[Cut: characters {offset:,} to {end:,} of {len(text):,}. Read on "
+            f"with {READ_ON}, result={number}, offset={end}.]"
+        )
+
+    def _reader(self) -> list[Tool]:
+        """`read_on`, while there are long results."""
+
+        def read_on(
+            result: Annotated[int, Field(description="The number of the long result.")],
+            offset: Annotated[int, Field(ge=0, description="The character to read on from.")],
+        ) -> ToolResult:
+            """Read on in a result that was cut."""
+            if result not in self._long or offset >= len(self._long[result]):
+                raise ToolError("there is no such part of a result", "Call the tool again")
+            return ToolResult(self._part(result, offset), compact=f"from {offset:,}")
+
+        return [tool(read_on, restores=False)] if self._long else []
 
     def _done(self, name: str, plan: Plan) -> ToolResult:
         if name in self._tools and self._tools[name].stoppable:
@@ -200,7 +233,8 @@ class Toolbox:
     def _plan(self, call: ToolCall) -> Plan:
         if call.fault:
             raise ToolError(call.fault)
-        found = self._available() | {each.name: each for each in self._loader()}
+        found = self._available()
+        found |= {each.name: each for each in (*self._loader(), *self._reader())}
         if self._policy.rules.switched_off(call.name):
             raise ToolError(DENIED)
         if call.name not in found:
@@ -290,16 +324,6 @@ def in_full(arguments: Mapping[str, Any]) -> str:
     return "\n".join(
         f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
         for name, value in arguments.items()
-    )
-
-
-def cut(text: str) -> str:
-    """The text within `RESULT_LIMIT`, with a notice if that is not all of it."""
-    if len(text) <= RESULT_LIMIT:
-        return text
-    return (
-        f"{text[:RESULT_LIMIT]}\n[Cut: the first {RESULT_LIMIT:,} of {len(text):,} characters. "
-        "Ask for less at a time.]"
     )
 
 

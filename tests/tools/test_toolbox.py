@@ -11,7 +11,7 @@ from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tools import PolicySettings, WebSettings
 from assistant.tools.ask import asking_tool
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.base import RESULT_LIMIT, Danger, Plan, Tool, ToolResult
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
@@ -23,7 +23,7 @@ from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.shell.command import Shell
 from assistant.tools.shell.jobs import Jobs, job_tools
-from assistant.tools.toolbox import RESULT_LIMIT, Toolbox
+from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.browser import Browser, browsing_tool
 from assistant.workspace.folder import Workspace
 
@@ -163,8 +163,8 @@ def test_a_tool_called_by_name_before_its_group_is_fetched_is_fetched_with_it() 
 
 def test_a_long_result_is_cut_with_a_notice() -> None:
     result = run(Toolbox(TOOLS), call("echo", text="x" * 81_234))
-    assert len(result.content) < RESULT_LIMIT + 200
-    assert "the first 50,000 of 81,234 characters" in result.content
+    assert len(result.content) <= RESULT_LIMIT
+    assert "[Cut: characters 0 to 20,000 of 81,234." in result.content
 
 
 def test_a_secret_reaches_the_tool_and_never_the_model() -> None:
@@ -240,3 +240,21 @@ def test_a_tool_that_is_denied_altogether_is_not_offered(rule: str) -> None:
 def test_even_the_loader_can_be_switched_off() -> None:
     box = Toolbox(grouped(), Policy(Rules(PolicySettings(deny=("load_tools",)))))
     assert [spec.name for spec in box.specs()] == ["echo"]
+
+
+def test_a_long_result_is_read_on_to_its_end() -> None:
+    text = "".join(f"{number}\n" for number in range(12_000))
+
+    def long() -> str:
+        """Say much."""
+        return text
+
+    box = Toolbox([tool(long)])
+    read = run(box, call("long")).content
+    parts = []
+    while found := re.search(r"\n\[Cut: .*Read on with read_on, result=1, offset=(\d+)\.\]$", read):
+        parts.append(read[: found.start()])
+        assert len(read) <= RESULT_LIMIT
+        read = run(box, call("read_on", result=1, offset=int(found[1]))).content
+    assert "".join([*parts, read]) == text
+    assert len(parts) > 1

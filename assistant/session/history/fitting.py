@@ -15,13 +15,12 @@ from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, ToolCall, estimate_tokens
 from assistant.session.entries import AssistantEntry, AttachmentEntry, Entry, ToolResultEntry
 from assistant.session.history.turns import History, Turn, joined, messages, say
+from assistant.tools.base import RESULT_LIMIT
 
 WHOLE_RESULTS = 4
 """Results of this many turns before the running one are shown whole."""
 AGING_STEP = 8
 """Turns whose results age at once, while there is room for them."""
-RESULT_LIMIT = 20_000
-"""Characters of one result that are shown."""
 FIRST_REQUEST_SHARE = 4
 """The first request is repeated whole unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4

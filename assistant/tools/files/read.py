@@ -16,7 +16,7 @@ from pydantic import Field
 
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
-from assistant.tools.base import Plan, Tool, ToolResult
+from assistant.tools.base import PART, Plan, Tool, ToolResult
 from assistant.tools.files.access import Access, Descent, Place, check_regular
 from assistant.tools.files.roots import Roots
 from assistant.tools.rules import Glob, Named, within
@@ -123,8 +123,6 @@ class Tree:
         return True
 
 
-READ_LIMIT = 40_000
-"""Characters of one reading, below the limit of every result."""
 LIST_LIMIT = 1_000
 """Entries of one listing."""
 
@@ -178,15 +176,15 @@ def _lines(text: str) -> list[str]:
 def _excerpt(lines: list[str], start: int, end: int, notice: str, shown: str) -> ToolResult:
     last, size = start - 1, 0
     for line in lines[start - 1 : end]:
-        if size + len(line) > READ_LIMIT and last >= start:
+        if size + len(line) > PART and last >= start:
             break
         size += len(line)
         last += 1
     text = "".join(lines[start - 1 : last])
     notes = [notice] if notice else []
-    if len(text) > READ_LIMIT:
-        notes.append(f"[Line {start} has {len(text):,} characters; {READ_LIMIT:,} are shown.]")
-        text = text[:READ_LIMIT]
+    if len(text) > PART:
+        notes.append(f"[Line {start} has {len(text):,} characters; {PART:,} are shown.]")
+        text = text[:PART]
     if last < min(end, len(lines)):
         notes.append(f"[Lines {start}-{last} of {len(lines)}. Read on with start_line={last + 1}.]")
     body = "\n".join([text.removesuffix("\n") if notes else text, *notes])

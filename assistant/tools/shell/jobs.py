@@ -13,7 +13,7 @@ from assistant.tools.base import Tool, ToolResult
 from assistant.tools.sandbox.process import PATIENCE, TICK, Ending, Process
 from assistant.tools.schema import tool
 
-HEAD, TAIL = 24_000, 12_000
+HEAD, TAIL = 14_000, 6_000
 """Bytes kept of the start and the end of a command's output."""
 
 
@@ -42,7 +42,11 @@ class Output:
         """All that is kept, and how much is not; then there is nothing."""
         with self._lock:
             left_out = self._size - len(self._head) - len(self._tail)
-            middle = f"\n[… {left_out:,} bytes left out …]\n".encode() if left_out else b""
+            middle = (
+                f"\n[… {left_out:,} bytes left out; write it to a file to read them …]\n".encode()
+                if left_out
+                else b""
+            )
             text = (self._head + middle + self._tail).decode("utf-8", "replace")
             self._head, self._tail, self._size = bytearray(), bytearray(), 0
         return text.rstrip("\n")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line, visible
-from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.base import PART, Danger, Plan, Tool, ToolResult
 from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
 from assistant.tools.web.addresses import Guard, typed
@@ -34,8 +34,6 @@ def title_and_markdown(page: "Page") -> tuple[str, str]:
 if TYPE_CHECKING:
     from assistant.tools.web.client import Page
 
-ROOM = 20_000
-"""Characters of a page in one result."""
 KEPT = 8
 """Pages that are kept, to be read on."""
 
@@ -93,7 +91,7 @@ def _shown(
 
 
 def _part(text: str, offset: int) -> ToolResult:
-    end = offset + ROOM
+    end = offset + PART
     part = text[offset:end]
     if end < len(text):
         part += f"\n[Cut: {len(text):,} characters in all. Read on with offset={end}.]"

@@ -78,7 +78,7 @@ def test_a_failure_is_summarised_as_one_and_a_short_result_stays() -> None:
 def test_a_long_result_is_cut_with_a_way_to_read_on() -> None:
     shown = cut(ToolResultEntry("c", "grep", "line\n" * 5_000)).content
     assert shown.startswith("line\n" * 4_000)
-    assert "20,000 of 25,000 characters are shown, to line 4001" in shown
+    assert "24,000 of 25,000 characters are shown, to line 4801" in shown
     assert "call grep" in shown
     assert cut(ToolResultEntry("c", "grep", "x" * 20_000)).content == "x" * 20_000
 
