@@ -91,8 +91,6 @@ from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
 """Memory stands whole in the prompt while it takes at most this part of the window."""
-SMALL_SHARE = 16
-"""And this part of a small one, where the message and the tools need the room."""
 OVERFLOWS = 6
 """How often the request of one turn may be found too long."""
 
@@ -311,9 +309,9 @@ class Conversation:
         recipe = parts(self.settings) if self.recipe is None else self.recipe
         self._standing = Standing()
         shown = any(part.name == "memory" for part in recipe)
-        if shown and self.trusted and self.model.extracts:  # the offline responder quotes passages
-            share = WHOLE_SHARE if self._window >= SMALL_WINDOW else SMALL_SHARE
-            most = min(self.whole, self._window // share)
+        quotes = not self.model.extracts  # as the offline responder does, from the briefing
+        if shown and self.trusted and not quotes and self._window >= SMALL_WINDOW:
+            most = min(self.whole, self._window // WHOLE_SHARE)
             self._standing = standing(self.workspace, most, self.redactor.redact, self.hidden)
         return stable_sections(
             self.workspace,

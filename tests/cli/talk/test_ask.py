@@ -169,4 +169,6 @@ def test_a_model_with_a_small_window_answers_every_turn(
     first = next(each.body for each in provider.requests if each.roles[-1] == "user")
     names = [each["function"]["name"] for each in first["tools"]]
     assert {"recall", "remember", "load_tools"} <= set(names)
-    assert "with Ada, next door" in first["messages"][-1]["content"]
+    assert "with Ada, next door" in str(
+        first["messages"]
+    )  # in the briefing, or in memory that stands
