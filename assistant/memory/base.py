@@ -230,13 +230,15 @@ class Remembered:
 class Forgotten:
     """What was removed, and from where; `entry` is the journal entry that `undo` reverses.
 
-    `cleared` are the stores that a purge took words out of, as `stores.py` names them.
+    `cleared` are the stores that a purge took words out of, as `stores.py` names them; `left` is
+    where the words still stand that are not its own to take, each with the command that removes it.
     """
 
     entry: str
     removed: tuple[Passage, ...]
     purged: bool = False
     cleared: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,6 +245,10 @@ def forget(
         typer.echo(
             "Forgotten for good." if purge else "Forgotten. `assistant memory undo` restores it."
         )
+        if gone.left:
+            typer.echo("It still stands, with what removes it, in:", err=True)
+        for line in gone.left:
+            typer.echo(f"  {line}", err=True)
 
 
 def _purged(memory: Keeper, wanted: str, *, yes: bool, sessions: bool) -> Forgotten | None:

@@ -35,6 +35,7 @@ from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import Splice
+from assistant.memory.writing.remains import remains
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.memory.writing.words import Words
@@ -54,8 +55,11 @@ class Purge:
         review: Review,
         scrub_index: Callable[[], None],
         stores: Sequence[Store] = STORES,
+        notes: Sequence[Path] = (),
     ) -> None:
-        """`scrub_index` leaves no byte in the index of what the files no longer hold."""
+        """`scrub_index` leaves no byte in the index of what the files no longer hold. `notes` are
+        folders that are searched as well when it is done."""
+        self._notes = notes
         self._commits = ledger.commits
         self._ledger = ledger
         self._journal = ledger.commits.journal
@@ -89,7 +93,8 @@ class Purge:
                 self._journal.begin(purging)
                 self._carry_out(plan)
             entry = self._journal.of_request(purging.id)[0].id
-            return Forgotten(entry, tuple(passages), purged=True, cleared=plan.cleared())
+        left = remains(self._commits.workspace, plan.words, self._notes, sessions=sessions)
+        return Forgotten(entry, tuple(passages), True, plan.cleared(), tuple(left))
 
     def finish(self) -> None:
         """Finish what was begun and not done. Raises what stands in the way; the rest waits."""

@@ -1,0 +1,59 @@
+"""A purge names what it could not take away, with the command that does."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+from assistant.memory.base import Fact
+from assistant.memory.writing.purge import Purge
+from assistant.memory.writing.review import Review
+from assistant.workspace.folder import Workspace
+from tests.memory.writing.addressed import AddressedLedger
+from tests.memory.writing.saves import TODAY, memory
+
+SAFE = "The safe opens with zanzibar-17"
+
+
+def purged(workspace: Workspace, notes: Path) -> tuple[str, ...]:
+    ledger = AddressedLedger(workspace, lambda: TODAY)
+    purge = Purge(ledger, Review(workspace, ledger), lambda: None, notes=(notes,))
+    line = memory(workspace).split("\n").index(f"- {SAFE}") + 1
+    return purge.forget([ledger.locate(f"MEMORY.md:{line}")], sessions=True).left
+
+
+def git(root: Path, *arguments: str) -> None:
+    named = ("-c", "user.name=o", "-c", "user.email=o@example.org")
+    subprocess.run(["git", "-C", str(root), *named, *arguments], check=True, capture_output=True)
+
+
+def test_backups_notes_and_commits_are_named_with_what_removes_them(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    notes = tmp_path / "my notes"
+    notes.mkdir()
+    (notes / "house.md").write_text(f"# House\n\n{SAFE}, says Eve.\n")
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact("Older"), Fact(SAFE)])
+    root = workspace.root
+    (root / "MEMORY.md~").write_text(memory(workspace))
+    (root / ".MEMORY.md.swp").write_bytes(b"b0VIM\0\0" + memory(workspace).encode() + b"\0\xff")
+    (root / "USER.md").write_text("I am Ada.\nWith zanzibar 17 my safe opens!\n")
+    git(root, "init", "-q")
+    git(root, "add", "-f", "MEMORY.md", "USER.md")
+    git(root, "commit", "-q", "-m", "one")
+    left = purged(workspace, notes)
+    named = [line.split(": ")[0] for line in left]
+    assert named == [
+        str(root / ".MEMORY.md.swp"), str(root / "MEMORY.md~"), f"{root / 'USER.md'}:2",
+        f"{notes / 'house.md'}:3", "2 texts in git's history",
+    ]  # fmt: skip
+    assert "filter-repo" in left[-1]
+    for line in left[:-1]:
+        subprocess.run(shlex.split(line.split(": ", 1)[1]), check=True)
+    again = [path for path in (*root.glob("*"), *notes.glob("*")) if path.is_file()]
+    assert not [path for path in again if b"zanzibar" in path.read_bytes()]
+    assert (root / "USER.md").read_text() == "I am Ada.\n"
+
+
+def test_nothing_is_named_where_nothing_is_left(workspace: Workspace, tmp_path: Path) -> None:
+    AddressedLedger(workspace, lambda: TODAY).remember([Fact("The safe is heavy"), Fact(SAFE)])
+    assert purged(workspace, tmp_path / "none") == ()
