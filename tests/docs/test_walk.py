@@ -21,7 +21,7 @@ from tests.support.provider import Provider
 from tests.support.readings import operations
 
 PACKAGE = str(Path(assistant.__file__).parent)
-MOST = {"turn": 108, "capture": 120}
+MOST = {"turn": 95, "capture": 90}
 """Modules of the program that a flow may enter; the aim is 60 and 70."""
 SECRETIVE = ".assistant"
 
@@ -124,6 +124,8 @@ def main() -> None:
     made = template.create(Path(sys.argv[2])).workspace
     trust.grant(made)
     (made.root / "MEMORY.md").write_text("# Memory\n\n- The spare key is with Ada\n")
+    for file in made.root.glob("*.md"):  # what changed just now is looked at again by its content
+        os.utime(file, (1_700_000_000, 1_700_000_000))
     walk = {"turn": turn, "capture": capture}[sys.argv[1]](made.root)
     print(json.dumps({"modules": sorted(walk.modules), "opened": dict(walk.opened)}))  # noqa: T201
 
