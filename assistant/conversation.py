@@ -57,7 +57,7 @@ from assistant.messages import Given, Message, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
 from assistant.secrets.redactor import Redactor
-from assistant.session import pictures, sent
+from assistant.session import keeping
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -69,7 +69,7 @@ from assistant.session.entries import (
     UserEntry,
     usage_of,
 )
-from assistant.session.history.turns import (
+from assistant.session.history import (
     NO_REPLY,
     history,
     last_said,
@@ -158,7 +158,7 @@ class Conversation:
         self.begun()
         for title, each in attached.items():
             if isinstance(each, Picture):
-                pictures.keep(self.transcript, title, each)
+                keeping.keep_picture(self.transcript, title, each)
             else:
                 self.transcript.append(AttachmentEntry(title, self.redactor.redact(each)))
         yield from self._turn(asked)
@@ -346,9 +346,9 @@ class Conversation:
         if path is None:
             return
         sections = prompt.whole(self.model, self.toolbox.specs())
-        kept = tuple(sent.Part(each.title, each.source, each.text) for each in sections)
-        told = sent.Sent(asked.id, now.isoformat(), self.model.name, kept)
-        sent.keep(path.parent, self.transcript.session, told)
+        kept = tuple(keeping.Part(each.title, each.source, each.text) for each in sections)
+        told = keeping.Sent(asked.id, now.isoformat(), self.model.name, kept)
+        keeping.keep_prompt(path.parent, self.transcript.session, told)
 
     def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""

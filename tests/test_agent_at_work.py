@@ -21,7 +21,7 @@ from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.text_tools import render_call
 from assistant.session import ids, transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.history.turns import group, unanswered
+from assistant.session.history import group, unanswered
 from assistant.tools.sandbox.process import available
 from assistant.workspace import template, trust
 from assistant.workspace.folder import Workspace

@@ -41,7 +41,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import group, history
+from assistant.session.history import group, history
 from assistant.session.transcript import Transcript
 from assistant.settings.prompt import ContextSettings
 from assistant.tools.base import ToolResult

@@ -22,7 +22,7 @@ from assistant.model.offline.responder import BRIEFED
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import ids, transcript
 from assistant.session.entries import UserEntry
-from assistant.session.history.turns import group, unanswered
+from assistant.session.history import group, unanswered
 from assistant.settings.answering import ModelSettings
 from assistant.settings.tree import Settings
 from assistant.tools.files.read import reading_tools

@@ -17,7 +17,7 @@ from assistant.events import Compacted, Compacting, Event
 from assistant.messages import Message, Usage, estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import AssistantEntry, CompactionEntry
-from assistant.session.history.turns import History, Turn, group, history, messages
+from assistant.session.history import History, Turn, group, history, messages
 
 SUMMARY_SHARE = 8
 """A summary may take 1/8 of the window."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, estimate_tokens
 from assistant.model.base import UNKNOWN_WINDOW, ToolSpec
-from assistant.session.history.fitting import Fitted, fit, measure, render, view
-from assistant.session.history.turns import History, Turn, history, messages
-from assistant.session.pictures import with_pictures
+from assistant.session.fitting import Fitted, fit, measure, render, view
+from assistant.session.history import History, Turn, history, messages
+from assistant.session.keeping import with_pictures
 from assistant.session.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import Turn
+from assistant.session.history import Turn
 
 SPOKEN_LIMIT = 6_000
 """Characters of a message that are quoted."""

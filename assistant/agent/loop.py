@@ -38,7 +38,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import last_turn, unanswered
+from assistant.session.history import last_turn, unanswered
 from assistant.tools.base import Question, ToolResult
 from assistant.tools.toolbox import Verdict
 

@@ -31,7 +31,7 @@ from assistant.model.provider.outgoing import wire_tool
 from assistant.model.select import in_prompt
 from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted
-from assistant.session.history.turns import shown_attachment
+from assistant.session.history import shown_attachment
 from assistant.tools.shell.command import interpreter
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 

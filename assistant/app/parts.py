@@ -18,7 +18,7 @@ from assistant.model import select
 from assistant.secrets.current import redactor
 from assistant.secrets.redactor import Redactor
 from assistant.session.beats import take_news
-from assistant.session.history.turns import group
+from assistant.session.history import group
 from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
 from assistant.skills import loading

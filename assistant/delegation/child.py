@@ -11,7 +11,7 @@ from assistant.conversation import Conversation
 from assistant.errors import AssistantError
 from assistant.events import ApprovalRequested, Event, QuestionAsked
 from assistant.session.entries import AssistantEntry
-from assistant.session.history.turns import group, last_said
+from assistant.session.history import group, last_said
 from assistant.tools.policy import Decision
 
 TICK = 0.1

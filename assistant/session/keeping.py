@@ -1,12 +1,22 @@
-"""What the owner does with a whole session: name it, delete it."""
+"""What the owner does with a whole session, and what is kept beside its transcript.
 
+Pictures are copied, off the record in memory only. `.assistant/sessions/ID.prompts` says what each
+turn was sent, a line of JSON a turn; a section that says what it said the turn before is kept
+without its text, so that a long session costs its prompt once.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from assistant.disk import storage
 from assistant.errors import SessionError
-from assistant.session import pictures, sent
-from assistant.session.entries import TitleEntry
+from assistant.messages import Message, Picture
+from assistant.session.entries import AttachmentEntry, TitleEntry
 from assistant.session.ids import SUFFIX, find, locked, subtask_ids
-from assistant.session.transcript import borrow
+from assistant.session.transcript import Transcript, borrow
 
 
 def rename(directory: Path, name: str, title: str) -> str:
@@ -29,8 +39,124 @@ def delete(directory: Path, name: str) -> str:
         for each in (*subtask_ids(directory, session), session):
             (directory / f"{each}{SUFFIX}").unlink()
             (directory / f"{each}.lock").unlink(missing_ok=True)
-            (directory / f"{each}{sent.SUFFIX}").unlink(missing_ok=True)
-            pictures.forget(directory, each)
+            (directory / f"{each}{PROMPTS}").unlink(missing_ok=True)
+            forget_pictures(directory, each)
     finally:
         lock.release()
     return session
+
+
+# What each turn was sent
+
+PROMPTS = ".prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section as it was sent, and where it came from."""
+
+    title: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the turn that begins with the entry `turn` was sent, at `time`, to `model`."""
+
+    turn: str
+    time: str
+    model: str
+    parts: tuple[Part, ...]
+
+
+def keep_prompt(directory: Path, session: str, sent: Sent) -> None:
+    """Write down what is about to be sent. Raises StorageError."""
+    path = directory / f"{session}{PROMPTS}"
+    before = {part.title: part for part in _last(path)}
+    listed: list[dict[str, Any]] = []
+    for part in sent.parts:
+        same = before.get(part.title) == part
+        listed.append({"title": part.title, "same": True} if same else asdict(part))
+    line = {"turn": sent.turn, "time": sent.time, "model": sent.model, "parts": listed}
+    data = json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    storage.append(path, data + b"\n")
+
+
+def prompts_sent(directory: Path, session: str) -> list[Sent]:
+    """What the turns of a session were sent, in order; a damaged line ends the list.
+
+    Raises SessionError if nothing of it is kept.
+    """
+    found = _prompts(directory / f"{session}{PROMPTS}")
+    if not found:
+        raise SessionError(
+            f"of session {session} it is not kept what was sent",
+            "It is of an older version, of another program, or had no turn",
+        )
+    return found
+
+
+def _last(path: Path) -> Sequence[Part]:
+    found = _prompts(path)
+    return found[-1].parts if found else ()
+
+
+def _prompts(path: Path) -> list[Sent]:
+    found: list[Sent] = []
+    before: dict[str, Part] = {}
+    for line in storage.held(path).splitlines():
+        try:
+            said = json.loads(line)
+            parts = tuple(
+                before[each["title"]]
+                if each.get("same")
+                else Part(each["title"], each["source"], each["text"])
+                for each in said["parts"]
+            )
+            found.append(Sent(said["turn"], said["time"], said["model"], parts))
+        except (ValueError, KeyError, TypeError):
+            break
+        before = {part.title: part for part in parts}
+    return found
+
+
+# Pictures
+
+PICTURES = ".pictures"
+"""Of the folder of a session's pictures."""
+
+
+def keep_picture(transcript: Transcript, title: str, picture: Picture) -> AttachmentEntry:
+    """Copy a picture and write it down, in this order. Raises StorageError."""
+    if transcript.path is None:
+        transcript.unwritten[picture.name] = picture.data
+    else:
+        folder = storage.private_directory(transcript.path.with_suffix(PICTURES))
+        storage.replace(folder / picture.name, picture.data)
+    size = (picture.width, picture.height)
+    return transcript.append(AttachmentEntry(title, f"({picture})", picture.name, size))
+
+
+def with_pictures(transcript: Transcript, message: Message) -> Message:
+    """The message with the data of its pictures; one whose copy is gone has none."""
+    if not message.pictures:
+        return message
+    shown = (replace(each, data=_data(transcript, each.name)) for each in message.pictures)
+    return replace(message, pictures=tuple(shown))
+
+
+def forget_pictures(directory: Path, session: str) -> None:
+    """Remove the copies of a session's pictures."""
+    folder = directory / f"{session}{PICTURES}"
+    for path in folder.glob("*"):
+        path.unlink()
+    if folder.exists():
+        folder.rmdir()
+
+
+def _data(transcript: Transcript, name: str) -> bytes:
+    if transcript.path is None:
+        return transcript.unwritten.get(name, b"")
+    path = transcript.path.with_suffix(PICTURES) / name
+    return storage.read(path) if path.exists() else b""

@@ -1,11 +1,11 @@
-"""The sessions there are, as `assistant sessions list` shows them.
+"""The sessions there are, as `assistant sessions list` shows them, and one as a document.
 
 Of a transcript only what is shown is decoded; one that cannot be read so is read as a whole, to
 say why.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -22,13 +22,17 @@ from assistant.session.entries import (
     FORMAT,
     NO_USAGE,
     AssistantEntry,
+    AttachmentEntry,
     CaptureEntry,
     CompactionEntry,
     Entry,
+    InterruptedEntry,
     NoticeEntry,
+    RecalledEntry,
     RetryEntry,
     SubtasksEntry,
     TitleEntry,
+    ToolResultEntry,
     UserEntry,
 )
 from assistant.session.ids import SUFFIX, is_open, session_ids
@@ -192,3 +196,84 @@ def _left(lines: Sequence[_Line]) -> Left:
             case "user" | "tool_result" | "reminder":
                 return "cut off"
     return ""
+
+
+# A session as a markdown document
+
+
+def markdown(entries: Sequence[Entry]) -> str:
+    """What was said, under headings that say by whom; what tools did stands as quotations."""
+    return "\n\n".join([f"# {title_of(entries) or 'Nothing said'}", *_parts(entries)]) + "\n"
+
+
+def _parts(entries: Sequence[Entry]) -> Iterator[str]:
+    speaker = ""
+    for entry in entries:
+        match entry:
+            case UserEntry(text=text):
+                who, said = "You", text
+            case AssistantEntry(text=text) if text.strip():
+                who, said = "Assistant", text
+            case AttachmentEntry(title=name, text=text):
+                who, said = speaker, _quote(f"{name}\n{text}")
+            case ToolResultEntry(tool=tool, compact=compact):
+                who, said = "Assistant", _quote(f"{tool}: {compact}".removesuffix(": "))
+            case InterruptedEntry(text=text):
+                who, said = speaker, _quote(f"({text})")
+            case CompactionEntry(summary=summary):
+                who, said = speaker, _quote(f"(summary of what came before)\n{summary}")
+            case _:
+                continue
+        if who != speaker:
+            yield f"## {who}"
+            speaker = who
+        yield said.strip("\n")
+
+
+def _quote(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+# How often passages were recalled
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A passage was put into so many prompts, the last time on a day (ISO, UTC)."""
+
+    times: int
+    last: str
+
+
+class _Passage(msgspec.Struct):
+    id: str = ""
+
+
+class _Recalling(msgspec.Struct):
+    type: str = ""
+    time: str = ""
+    passages: Sequence[_Passage] = ()
+
+
+_RECALLED = msgspec.json.Decoder(_Recalling)
+_MARK = f'"type":"{RecalledEntry.type}"'.encode()
+
+
+def recalls(directory: Path) -> dict[str, Asked]:
+    """By its id, what is known of each passage; a line that cannot be read counts nothing."""
+    found: dict[str, Asked] = {}
+    for path in sorted(directory.glob(f"*{SUFFIX}")):
+        for line in _recalled(path):
+            for passage in line.passages:
+                before = found.get(passage.id, Asked(0, ""))
+                found[passage.id] = Asked(before.times + 1, max(before.last, line.time[:10]))
+    return found
+
+
+def _recalled(path: Path) -> Iterator[_Recalling]:
+    for line in whole_lines(storage.read(path))[0].split(b"\n"):
+        if _MARK in line:
+            try:
+                yield _RECALLED.decode(line)
+            except msgspec.MsgspecError:
+                continue

@@ -17,8 +17,8 @@ from assistant.disk.locking import Lock
 from assistant.errors import SessionError
 from assistant.session import codec, ids
 from assistant.session import entries as entry_types
+from assistant.session import history as turns
 from assistant.session.entries import Entry
-from assistant.session.history import turns
 
 E = TypeVar("E", bound=Entry)
 

@@ -8,8 +8,8 @@ from assistant.agent.compaction import LEFT_OUT, bounded, by_lines, line_of, spl
 from assistant.agent.excerpts import SPOKEN_LIMIT, batches, quote, readings
 from assistant.messages import ToolCall
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.history.fitting import measure
-from assistant.session.history.turns import Turn, messages
+from assistant.session.fitting import measure
+from assistant.session.history import Turn, messages
 
 CALL = ToolCall("c1", "read_file", {"path": "notes/a.md", "start": 3})
 

@@ -39,7 +39,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import group, messages
+from assistant.session.history import group, messages
 from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.schema import tool

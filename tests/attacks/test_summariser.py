@@ -15,7 +15,7 @@ from assistant.memory.local import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.history.turns import Turn
+from assistant.session.history import Turn
 from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, Attack
 from tests.attacks.conftest import Opened

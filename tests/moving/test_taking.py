@@ -18,8 +18,8 @@ from assistant.moving import archive
 from assistant.moving.formats import Export
 from assistant.moving.package import Package
 from assistant.moving.taking import Report, Taking
+from assistant.session import history as turns
 from assistant.session import ids, listing, transcript
-from assistant.session.history import turns
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.moving.exports import folder, node, simple, zipped

@@ -14,8 +14,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.export import markdown
-from assistant.session.listing import sessions
+from assistant.session.listing import markdown, sessions
 from assistant.session.transcript import Transcript
 
 

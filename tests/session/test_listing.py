@@ -19,7 +19,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import group
+from assistant.session.history import group
 from assistant.session.listing import abandoned, latest, sessions, title
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
+from assistant.session import history as turns
 from assistant.session import ids, transcript
 from assistant.session.entries import (
     ApprovalEntry,
@@ -26,8 +27,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history import turns
-from assistant.session.history.fitting import fit
+from assistant.session.fitting import fit
 from assistant.session.transcript import Transcript
 from tests.model.validator import faults
 

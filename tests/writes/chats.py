@@ -14,7 +14,7 @@ from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.markdown import plain
 from assistant.model.scripted import ScriptedModel
-from assistant.session.history.turns import group
+from assistant.session.history import group
 from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox

@@ -158,7 +158,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     from assistant.memory.door import open_memory
     from assistant.secrets.current import redactor
     from assistant.session import transcript
-    from assistant.session.history.turns import group
+    from assistant.session.history import group
 
     record = transcript.borrow(place.sessions, session)
     if record.origin in UNATTENDED:

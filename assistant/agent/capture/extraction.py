@@ -39,7 +39,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import Turn
+from assistant.session.history import Turn
 
 QUERY_LIMIT = 1_000
 """Characters of a sentence that existing facts are looked up by."""

@@ -38,7 +38,7 @@ from assistant.session.entries import (
     Entry,
     RetryEntry,
 )
-from assistant.session.history.turns import Turn
+from assistant.session.history import Turn
 from assistant.session.transcript import Transcript
 from assistant.workspace.folder import PROCEDURE_FILES
 

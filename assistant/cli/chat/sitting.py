@@ -17,7 +17,7 @@ from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 from assistant.events import Event
 from assistant.messages import Picture
-from assistant.session.history.turns import group
+from assistant.session.history import group
 from assistant.session.listing import LEFT, abandoned, title_of
 
 THOUSAND = 1000

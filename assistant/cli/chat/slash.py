@@ -33,8 +33,8 @@ from assistant.model.base import check_sight
 from assistant.model.pictures import picture_of
 from assistant.session import listing
 from assistant.session.entries import AssistantEntry, RecalledEntry
-from assistant.session.export import markdown
-from assistant.session.history.turns import group
+from assistant.session.history import group
+from assistant.session.listing import markdown
 from assistant.upkeep.agenda import coming
 
 BESIDE = "goes with your next message"

@@ -14,7 +14,7 @@ from assistant.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Section
-    from assistant.session.sent import Sent
+    from assistant.session.keeping import Sent
 
 
 def register(cli: typer.Typer) -> None:
@@ -101,13 +101,13 @@ def _past(
 ) -> "tuple[Sent, Sent | None, list[Section]]":
     """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
     from assistant.agent.prompt import Section
-    from assistant.session import ids, sent, transcript
-    from assistant.session.history.fitting import render
-    from assistant.session.history.turns import group, history
+    from assistant.session import ids, keeping, transcript
+    from assistant.session.fitting import render
+    from assistant.session.history import group, history
 
     place = options.place()
     name = ids.find(place.sessions, session)
-    kept = sent.sent(place.sessions, name)
+    kept = keeping.prompts_sent(place.sessions, name)
     number = len(kept) if turn is None else turn
     if number > len(kept):
         raise UsageError(f"session {name} has {counted(len(kept), 'turn')}", "Name one of them")

@@ -104,7 +104,7 @@ def _show(change: "Change") -> None:
 
 def _gathered(context: typer.Context) -> dict[str, Any]:
     from assistant.secrets.current import redactor
-    from assistant.session.recall_counts import recalls
+    from assistant.session.listing import recalls
     from assistant.upkeep.map.gathering import gather
 
     place, now = context.obj.place(), datetime.now().astimezone()

@@ -126,7 +126,7 @@ def export(
     """Print a session as markdown, or write it to a file."""
     from assistant.disk import storage
     from assistant.session import transcript
-    from assistant.session.export import markdown
+    from assistant.session.listing import markdown
 
     text = markdown(transcript.read(context.obj.place().sessions, session))
     if to is None:

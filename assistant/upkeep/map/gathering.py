@@ -12,7 +12,7 @@ from assistant.memory.chart import Chart, Charted
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain
-from assistant.session.recall_counts import Asked
+from assistant.session.listing import Asked
 from assistant.upkeep.tidy import propose
 
 Json = dict[str, Any]

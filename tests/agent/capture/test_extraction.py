@@ -28,7 +28,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.turns import Turn
+from assistant.session.history import Turn
 
 TURNS = (
     Turn(

@@ -8,7 +8,7 @@ import pytest
 from assistant.agent.capture.extraction import origin_in_turn
 from assistant.messages import Reply, ToolCall
 from assistant.session.entries import QuestionEntry, ToolResultEntry, UserEntry
-from assistant.session.history.turns import Turn
+from assistant.session.history import Turn
 from assistant.tools.base import Question
 from tests.cli.talk.test_ask import command, done
 from tests.cli.terminal.test_approvals import at

@@ -11,7 +11,7 @@ import pytest
 from assistant.memory.base import Fact, Held, JournalEntry, Origin, Pair, Passage
 from assistant.memory.chart import Chart, Charted, Topic
 from assistant.memory.search.survey.projection import names, plane
-from assistant.session.recall_counts import Asked
+from assistant.session.listing import Asked
 from assistant.upkeep.map.gathering import gather
 from assistant.upkeep.map.page import page
 from tests.upkeep.map.browser import BROWSER, NEEDED, look

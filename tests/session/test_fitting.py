@@ -13,7 +13,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.fitting import (
+from assistant.session.fitting import (
     AGING_STEP,
     cut,
     fit,
@@ -22,7 +22,7 @@ from assistant.session.history.fitting import (
     summarised,
     view,
 )
-from assistant.session.history.turns import History, Turn, history
+from assistant.session.history import History, Turn, history
 from tests.model.validator import faults
 
 SOURCE = "import os\n" * 120

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, ToolCall, estimate_tokens
 from assistant.session.entries import AssistantEntry, AttachmentEntry, Entry, ToolResultEntry
-from assistant.session.history.turns import History, Turn, joined, messages, say
+from assistant.session.history import History, Turn, joined, messages, say
 from assistant.tools.base import RESULT_LIMIT
 
 WHOLE_RESULTS = 4

@@ -15,8 +15,8 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.history.fitting import render
-from assistant.session.history.turns import (
+from assistant.session.fitting import render
+from assistant.session.history import (
     LOST,
     NOT_RUN,
     awaiting_owner,
