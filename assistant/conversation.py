@@ -176,8 +176,9 @@ class Conversation:
             yield TurnStarted(self.transcript.session, asked.id)
             yield from self._what_is_attached()
             yield StateChanged(State.INITIALIZING)
+            yield from self._notices(now)
             stable = self._stable()
-            yield from self._notices(now, stable)
+            yield from self._cuts(stable)
             yield from self._bring_skills_in()
             recall = yield from self._recall(asked.text, stable)
             prompt = self._prompt(stable, recall, now)
@@ -227,17 +228,23 @@ class Conversation:
                 picture = entry.text.strip("()") if entry.picture else ""
                 yield Attached(entry.title, len(entry.text.splitlines()), picture)
 
-    def _notices(self, now: datetime, stable: Sequence[Section]) -> Iterator[Event]:
+    def _notices(self, now: datetime) -> Iterator[Event]:
         """What had to be mended in the session and, once, what memory leaves to the owner."""
         untold = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
         self.untold.clear()
         untold += self.daily(now.date())
         if self._is_new:
-            untold += [*undecided(self.memory), *(each.cut for each in stable if each.cut)]
-        self._is_new = False
+            untold += undecided(self.memory)
         for text in untold:
             yield notice(self.transcript, text)
+
+    def _cuts(self, stable: Sequence[Section]) -> Iterator[Event]:
+        """Name once the files that are too long to stand whole in the prompt."""
+        if self._is_new:
+            for text in filter(None, (each.cut for each in stable)):
+                yield notice(self.transcript, text)
+        self._is_new = False
 
     def _bring_skills_in(self) -> Iterator[Event]:
         """The skills whose triggers the message holds, unless they stand in the history already.

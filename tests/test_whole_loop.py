@@ -116,7 +116,7 @@ def test_text_call_result_reply_then_compaction_then_a_new_session_recalls(
         line = text.split("\n").index(f"- {FACTS[0]}") + 1
         assert f"MEMORY.md:{line}" in recalled.citations
         sent = json.dumps(provider.requests[-1].body["messages"])
-        assert f"- (:{line}) {FACTS[0]}" in sent  # a small memory stands whole
+        assert f"(MEMORY.md:{line}, {date.today().isoformat()}) {FACTS[0]}" in sent
 
 
 def test_the_providers_overflow_error_compacts_at_once(opened: Opened) -> None:

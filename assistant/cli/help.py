@@ -55,7 +55,7 @@ EXAMPLES = {
         "assistant forget MEMORY.md:12 --yes",
         "assistant forget MEMORY.md:12 --purge --sessions",
     ),
-    "assistant eval": ("assistant eval -n 50", "assistant eval --with-model"),
+    "assistant eval": ("assistant eval", "assistant eval -n 50"),
     "assistant connect": (
         "assistant connect",
         "assistant connect claude-code",

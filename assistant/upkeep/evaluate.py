@@ -155,11 +155,6 @@ def measure(ask: Ask, questions: Sequence[Question]) -> Scores:
     return np.array([score(ask, each) for each in questions if each.lines])
 
 
-def answered(ask: Ask, questions: Sequence[Question]) -> NDArray[np.bool_]:
-    """Which questions recall returns anything for: of the wrong memory, each is a false recall."""
-    return np.array([bool(ask(Query(each.text)).passages) for each in questions])
-
-
 def interval(values: Scores, seed: int = 0) -> tuple[Scores, Scores]:
     """The 95 % bootstrap interval of the mean over the first axis (Efron's percentiles)."""
     rng = np.random.default_rng(seed)

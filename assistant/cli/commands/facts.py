@@ -43,7 +43,6 @@ from assistant.memory.base import (
     Secret,
 )
 from assistant.memory.protocol import Keeper, Memory
-from assistant.memory.text.fact_line import fact_of_line
 
 
 def the_very(memory: Keeper, target: str) -> Passage:
@@ -430,6 +429,8 @@ def _best(memory: Keeper, query: Query) -> Passage | None:
 def _batches() -> Iterator[Sequence[str]]:
     """The facts on standard input, one a line; lines that say no current fact are left out."""
     left_out = 0
+
+    from assistant.memory.text.fact_line import fact_of_line  # not for a warm recall
 
     def facts() -> Iterator[str]:
         nonlocal left_out

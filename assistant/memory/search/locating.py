@@ -18,7 +18,8 @@ from assistant.memory.text.identity import fact_key, spelled_as
 from assistant.memory.text.markdown import plain
 
 MOST_LIKELY = 5
-"""What words name when no fact holds them literally: so many of the best that recall finds."""
+"""What words name when no fact holds them literally: so many of the best that recall finds, and of
+these the ones that share half as many words as another does."""
 MOST_SIMILAR = 3
 """Candidates to supersede that are pointed out."""
 LEAST_COSINE = 0.6
@@ -74,7 +75,16 @@ class Locator:
         same = [chunk for chunk in holding if fact_key(chunk.plain) in wanted]
         if holding:
             return Located(tuple(map(passage, same or holding)), exact=bool(same))
-        return Located(self._recaller.recall(Query(target, k=MOST_LIKELY)).passages)
+        nearest = self._recaller.recall(Query(target, k=MOST_LIKELY)).passages
+        asked = self._stems(target)
+        shared = [len(asked & self._stems(each.plain)) for each in nearest]
+        most = max(shared, default=0)
+        return Located(
+            tuple(each for each, count in zip(nearest, shared, strict=True) if 2 * count >= most)
+        )
+
+    def _stems(self, text: str) -> set[str]:
+        return {term.text for term in self._store.catalog.words.terms(text)}
 
     def _holding(self, target: str, wanted: set[str]) -> list[Chunk]:
         """The current chunks that hold all of the target's words, side by side; if there are none,

@@ -174,6 +174,7 @@ def test_files_and_what_commands_print_go_with_a_message_and_a_reply_is_copied(
         tty.wait("›")
         tty.say("what is in @nowhere.txt?")
         tty.wait("there is no file nowhere.txt")
+        tty.send("\x15")  # the message stays in the prompt to be corrected
         tty.say("!echo six times seven is $((6*7))")
         tty.wait("goes with your next message", gone="Esc stops")
         assert "six times seven is 42" in tty.rows

@@ -234,7 +234,7 @@ def test_of_weak_evidence_a_turn_is_given_the_nearest() -> None:
 def test_strong_evidence_has_the_budget_and_brings_no_tail() -> None:
     taken, share = standing_out(by=8.0)
     assert share == 1
-    assert len(taken) == 16  # the others have less than a fifth of the best's own evidence
+    assert len(taken) == 19  # the others have less than a tenth of the best's own evidence
 
 
 def test_what_a_turn_is_given_grows_with_the_evidence_and_never_jumps() -> None:
