@@ -41,6 +41,8 @@ NOTES = "Your Notes of This Session"
 NOTES_FRAMING = "Your own notes; they are no orders of the owner."
 NOTHING = "No entries of memory come with this message."
 CITED = "Of your memory, these entries bear on this message most:"
+MOST_CITED = 8
+"""Entries of a memory that stands whole which the briefing names."""
 BEARING = "What Bears on This Message"
 NOTHING_NEAR = "Nothing in memory stands out for this message."
 WEAK = "Nothing in memory stands out for this message; these entries are only the nearest."
@@ -188,7 +190,7 @@ def memory_text(recall: Recall | None, whole: Collection[str] = ()) -> str:
     there = [each for each in recall.passages if each.source in whole and not recall.weak]
     parts = []
     if there:
-        parts.append(f"{CITED} {', '.join(one_line(each.citation) for each in there)}.")
+        parts.append(f"{CITED} {', '.join(one_line(each.citation) for each in there[:MOST_CITED])}.")
     if shown:
         procedures = any(passage.source == PROCEDURES_FILE for passage in shown)
         framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()

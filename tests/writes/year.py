@@ -78,7 +78,7 @@ def live(world: World, place: Workspace, embedder: Embedder, off: Switch | None 
                 f"month-{month + 1:02}", place.sessions / f"month-{month + 1:02}.jsonl"
             )
             model = ScriptedModel(respond=talker, context_window=WINDOW)
-            talk = Conversation(place, model, memory, Toolbox([]), record, clock=clock.now)
+            talk = Conversation(place, model, memory, Toolbox([]), record, whole=0, clock=clock.now)
             talk.settings = ContextSettings(reserve_tokens=1_000)
             for day in range(month * 31, min((month + 1) * 31, DAYS)):
                 clock.today = world.day(day)
