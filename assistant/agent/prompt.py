@@ -190,7 +190,8 @@ def memory_text(recall: Recall | None, whole: Collection[str] = ()) -> str:
     there = [each for each in recall.passages if each.source in whole and not recall.weak]
     parts = []
     if there:
-        parts.append(f"{CITED} {', '.join(one_line(each.citation) for each in there[:MOST_CITED])}.")
+        cited = ", ".join(one_line(each.citation) for each in there[:MOST_CITED])
+        parts.append(f"{CITED} {cited}.")
     if shown:
         procedures = any(passage.source == PROCEDURES_FILE for passage in shown)
         framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
