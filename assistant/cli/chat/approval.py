@@ -79,20 +79,20 @@ def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
     lines = list(in_full(request, columns))
     page = max(LEAST_ROWS, rows - ROWS_BESIDE)
     dialogue.show([Line(_title(request), "title"), *lines[:page]])
-    dialogue.settle()
-    shown = page
-    while shown < len(lines):
-        said = _said(dialogue, MORE.format(left=len(lines) - shown))
-        if said.casefold() in MORE_WORDS:
-            dialogue.show(lines[shown : shown + page], more=True)
-            shown += page
-        elif said and decided(said).kind == "no":
-            return decided(said)
-        else:
-            dialogue.show([Line(UNREAD if said else EMPTY, "title")], more=True)
-    while not (said := _said(dialogue, QUESTION)):
-        dialogue.show([Line(EMPTY, "title")], more=True)
-    return decided(said)
+    with dialogue.asking():
+        shown = page
+        while shown < len(lines):
+            said = _said(dialogue, MORE.format(left=len(lines) - shown))
+            if said.casefold() in MORE_WORDS:
+                dialogue.show(lines[shown : shown + page], more=True)
+                shown += page
+            elif said and decided(said).kind == "no":
+                return decided(said)
+            else:
+                dialogue.show([Line(UNREAD if said else EMPTY, "title")], more=True)
+        while not (said := _said(dialogue, QUESTION)):
+            dialogue.show([Line(EMPTY, "title")], more=True)
+        return decided(said)
 
 
 def approver() -> Asking | None:
@@ -164,12 +164,12 @@ def put_question(asked: QuestionAsked, dialogue: Dialogue) -> str:
     columns, _ = dialogue.size
     rows = (Line(row) for row, _ in barred(question.rendered, columns))
     dialogue.show([Line(TITLE, "title"), *rows])
-    dialogue.settle()
     prompt = SEVERAL if asked.several else ONE if asked.options else OPEN
     said = ""
-    try:
-        while not said.strip():
-            said = dialogue.answer(prompt, asked.options)
-    except EOFError:
-        return ""
+    with dialogue.asking():
+        try:
+            while not said.strip():
+                said = dialogue.answer(prompt, asked.options)
+        except EOFError:
+            return ""
     return question.meant(said)

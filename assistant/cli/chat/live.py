@@ -83,7 +83,7 @@ class LiveScreen:
         self._during: During | None = None
         self._asked: Future[str] | None = None
         self._options: Sequence[str] = ()
-        self._settling = False
+        self._asking = False
         self._last_key = 0.0
         self._thread = threading.Thread(target=self._run, name="screen", daemon=True)
         self._last: Kind = "line"
@@ -210,10 +210,12 @@ class LiveScreen:
         finally:
             self._do(over.set)
 
-    def settle(self) -> None:
-        """Wait until the keys are quiet; what is typed until then stays in the prompt, unsent."""
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """Wait until the keys are quiet; what is typed until then, or between two answers, stays in
+        the prompt, unsent."""
         began, quiet = time.monotonic(), threading.Event()
-        self._settling = True
+        self._asking = True
 
         async def wait() -> None:
             while (left := max(began, self._last_key) + QUIET - time.monotonic()) > 0:
@@ -222,6 +224,10 @@ class LiveScreen:
 
         self._do(lambda: self._app.create_background_task(wait()))
         quiet.wait()
+        try:
+            yield
+        finally:
+            self._asking = False
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
         """What the owner answers, at Enter. Raises EOFError at Ctrl-D, KeyboardInterrupt."""
@@ -230,7 +236,6 @@ class LiveScreen:
         def ask() -> None:
             self._asked, self._region.question = answer, question
             self._options, self._region.hint = options, CHOOSING if options else ""
-            self._settling = False
             if self._app.layout.is_searching:
                 stop_search()
             self._app.layout.focus(self._region.answer)
@@ -343,7 +348,7 @@ class LiveScreen:
         if not text:
             if self._during is not None:
                 self._during.hurry()
-        elif self._settling:
+        elif self._asking:
             self._region.hint = NOT_SENT
         else:
             message.append_to_history()

@@ -32,7 +32,8 @@ class LineDialogue:
         """Columns and rows."""
         return os.get_terminal_size(self._screen.fileno())
 
-    def settle(self) -> None:
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
         """Take in what was typed, until the keys are quiet."""
         terminal = self._keyboard.fileno()
         before = termios.tcgetattr(terminal)
@@ -46,6 +47,7 @@ class LineDialogue:
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         self.kept += typed.decode("utf-8", "replace")
+        yield
 
     def show(self, lines: Sequence[Line], *, more: bool = False) -> None:
         """Put lines on the screen, where they stay."""

@@ -36,8 +36,9 @@ class Dialogue(Protocol):
     def show(self, lines: Sequence[Line], *, more: bool = False) -> None:
         """Put lines on the screen, where they stay; `more` of what was shown before."""
 
-    def settle(self) -> None:
-        """Wait until the keys are quiet; what has been typed is the message's."""
+    def asking(self) -> AbstractContextManager[None]:
+        """Wait until the keys are quiet; what is typed until then, or between two answers, is kept
+        in the prompt and sent nowhere."""
 
     def answer(self, question: str, options: Sequence[str] = ()) -> str:
         """What the owner answers, at Enter; arrow keys may write an option. Raises EOFError."""

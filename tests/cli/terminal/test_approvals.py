@@ -1,5 +1,6 @@
 """Approvals on a real terminal: what is shown of a call, and what counts as a yes."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -176,7 +177,7 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
         while QUESTION not in tty.text:
             left = next(row for row in reversed(tty.rows) if "more lines" in row)
             tty.say("")
-            tty.wait("Enter alone decides nothing")
+            tty.wait(lambda tty: re.search(r"decides nothing\n\n.*more lines", tty.text))
             tty.say("m")
             tty.wait(lambda tty: QUESTION in tty.text or "more lines" in tty.text, gone=left)
         tty.say("")
@@ -222,3 +223,20 @@ def test_nobody_there_is_a_no(
     provider.enqueue(outside("touch it-ran"), "Not allowed.")
     assert "Not allowed." in run("ask", "go on").stdout
     assert not (place / "it-ran").exists()
+
+
+def test_what_is_typed_between_two_pages_is_sent_nowhere(place: Path, provider: Provider) -> None:
+    text = "".join(f"Rule {number}: be kind.\n" for number in range(200))
+    call = ToolCall("c1", "write_file", {"path": "SOUL.md", "text": text})
+    provider.enqueue(Reply(tool_calls=(call,)), "I see.")
+    with at(place, provider, "chat") as tty:
+        tty.wait("›")
+        tty.say("change yourself")
+        tty.wait("more lines")
+        tty.send("m\r" * 5)
+        tty.wait("Rule 20:")
+        tty.send("\x04")
+        tty.wait("I see.")
+        tty.wait("›", gone="Esc stops")
+    said = [each for each in provider.requests[-1].body["messages"] if each["role"] == "user"]
+    assert len(said) == 1 and len(provider.requests) == 2
