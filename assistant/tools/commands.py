@@ -20,8 +20,6 @@ BEFORE = frozenset(
 )
 """Words that may stand before a command."""
 SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh"])
-OPTIONS = 32
-"""Readings of a command's options that are tried."""
 DEPTH = 3
 """Shells within shells that are looked into."""
 
