@@ -24,6 +24,7 @@ SHORT_NAMES = {
     "ASSISTANT_CONTEXT_WINDOW": ("model", "context_window"),
     "ASSISTANT_IDLE_SECONDS": ("daemon", "idle_seconds"),
 }
+WORKSPACE = "ASSISTANT_WORKSPACE"
 WHOLE_SECTIONS = {"ASSISTANT_PROFILES": "profiles", "ASSISTANT_SOURCES": "sources"}
 """Variables that hold a section: a list as JSON, or names with commas between."""
 MEMORY_SECTIONS = ("memory", "embedding", "index", "daemon", "sources")

@@ -31,7 +31,7 @@ from assistant.agent.prompt import (
 from assistant.agent.recalling import recalled
 from assistant.agent.recipe import BOOTSTRAP, Part, parts
 from assistant.agent.standing import Standing, standing
-from assistant.display import counted
+from assistant.display import counted, shortened
 from assistant.errors import (
     AssistantError,
     MemoryFailure,
@@ -64,6 +64,7 @@ from assistant.session.entries import (
     CitedPassage,
     Entry,
     RecalledEntry,
+    RewindEntry,
     SkillEntry,
     ToolResultEntry,
     UserEntry,
@@ -86,11 +87,14 @@ from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox
+from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
 """Memory stands whole in the prompt while it takes at most this part of the window."""
+WORDS = 40
+"""Characters of a passage that its event tells."""
 OVERFLOWS = 6
 """How often the request of one turn may be found too long."""
 
@@ -104,7 +108,8 @@ class Conversation:
     stay out of the prompt. Without `captures` compaction takes no facts from what it leaves out.
     Memory of at most `whole` tokens stands in the prompt, but for files that are `hidden`.
     `untold` is what the owner should hear with the next turn; memory adds to it. `begun` is told
-    of each message written down; `daily` has what is to be said once a day.
+    of each message written down; `daily` has what is to be said once a day. `checkpoints` keep the
+    files that a turn changes as they were.
     """
 
     workspace: Workspace
@@ -128,6 +133,7 @@ class Conversation:
     untold: list[str] = field(default_factory=list)
     begun: Callable[[], None] = lambda: None
     daily: Callable[[date], Sequence[str]] = lambda _: ()
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
     def __post_init__(self) -> None:
@@ -172,6 +178,7 @@ class Conversation:
 
     def _turn(self, asked: UserEntry) -> Iterator[Event]:
         now = self.clock()
+        self.checkpoints.begin(self.transcript.session, asked.id)
         try:
             yield TurnStarted(self.transcript.session, asked.id)
             yield from self._what_is_attached()
@@ -207,6 +214,8 @@ class Conversation:
                 self.transcript.settle(f"{NO_REPLY}{message}")
             yield StateChanged(State.FAILED)
             yield TurnFailed(message, cure)
+        finally:
+            self.checkpoints.end()
 
     # The message, and what comes with it
 
@@ -294,7 +303,9 @@ class Conversation:
             for passage in recall.passages
         )
         self.transcript.append(RecalledEntry(cited, recall.tokens, recall.weak))
-        yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.weak)
+        words = (" ".join(each.text.lstrip("-*# ").split()) for each in cited)
+        texts = tuple(shortened(text, WORDS) for text in words)
+        yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.weak, texts)
         return recall
 
     def _asked(self, text: str, stable: Sequence[Section]) -> Recall:
@@ -457,6 +468,12 @@ class Conversation:
         else:
             told = f"{BOOTSTRAP} was carried out once; it is kept as .assistant/{kept.name}"
         yield notice(self.transcript, told)
+
+    def rewind(self, to: str) -> None:
+        """Go back before the message with this id: it and what followed no longer counts."""
+        self.transcript.append(RewindEntry(to))
+        self.scratch.replay(succeeded(self.transcript.entries))
+        self._budgets.clear()
 
     # What it has cost, and how it stands
 

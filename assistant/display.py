@@ -71,6 +71,16 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def local_day(time: str) -> str:
+    """The day (ISO) of a time of ISO 8601 on this machine; empty if it is none."""
+    from datetime import datetime  # 2 ms that few commands need
+
+    try:
+        return datetime.fromisoformat(time).astimezone().date().isoformat()
+    except ValueError:
+        return ""
+
+
 def local_time(iso: str) -> str:
     """A time of ISO 8601 as the clock on the wall shows it: `2026-11-21 14:05 CET`."""
     from datetime import datetime  # 2 ms that few commands need

@@ -45,13 +45,14 @@ class StateChanged:
 class Recalled:
     """The passages that went into this turn's prompt; `citations` are `file:line`, best first.
 
-    `weak`: they are only the nearest.
+    `weak`: they are only the nearest. `texts` are the first words of each.
     """
 
     name: ClassVar[str] = "recalled"
     citations: tuple[str, ...]
     tokens: int
     weak: bool = False
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,20 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolPrinted:
+    """The newest lines that a running command has printed."""
+
+    name: ClassVar[str] = "tool_printed"
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call has its result, also if it was refused or never ran (`error`)."""
+    """A tool call has its result, also if it was refused or never ran (`error`).
+
+    `diff` is what it has changed in files, as a unified diff.
+    """
 
     name: ClassVar[str] = "tool_finished"
     call_id: str
@@ -111,6 +124,7 @@ class ToolFinished:
     content: str
     error: bool
     compact: str
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +289,7 @@ Event = (
     | TextDelta
     | ReasoningDelta
     | ToolStarted
+    | ToolPrinted
     | ToolFinished
     | ApprovalRequested
     | ApprovalDecided

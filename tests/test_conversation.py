@@ -98,7 +98,7 @@ def test_a_turn_is_recalled_answered_and_finished(opened: Opened) -> None:
     assert events == [
         TurnStarted(talk.transcript.session, "e1"),
         StateChanged(State.INITIALIZING),
-        Recalled(("MEMORY.md:1",), 7),
+        Recalled(("MEMORY.md:1",), 7, texts=("The spare key is with Ada",)),
         StateChanged(State.THINKING),
         TextDelta("With"),
         TextDelta(" Ada."),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from assistant.agent.answer import Agent, Waits, ask, stop_if_cancelled
-from assistant.errors import AssistantError, TurnError
+from assistant.errors import TurnError
 from assistant.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -168,8 +168,8 @@ def _run(agent: Agent, verdict: Verdict) -> Generator[Event, None, ToolResult]:
         return agent.toolbox.run(verdict)
     try:
         result = yield from verdict.work(verdict.call.id)
-    except AssistantError as error:
-        return ToolResult(agent.redact(str(error)), error=True)
+    except Exception as error:  # the border: whatever a tool raises, the model is told
+        return agent.toolbox.failed(error)
     return agent.toolbox.cleaned(result)
 
 
@@ -205,7 +205,7 @@ def _answer(
     agent.transcript.append(
         ToolResultEntry(call.id, call.name, result.content, error, compact, synthetic)
     )
-    return ToolFinished(call.id, call.name, result.content, error, compact)
+    return ToolFinished(call.id, call.name, result.content, error, compact, result.diff)
 
 
 def _join(agent: Agent) -> Turning:

@@ -24,6 +24,7 @@ from assistant.agent.recipe import (
     Part,
 )
 from assistant.agent.standing import Standing
+from assistant.errors import StorageError
 from assistant.memory.base import Recall
 from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
@@ -253,7 +254,9 @@ def stable_sections(
             continue
         files = [file for name in part.files if trusted and (file := _file(workspace, name))]
         texts, cuts = [], []
-        for name, text, length in files:
+        for name, text, length, fault in files:
+            if fault:
+                cuts.append(fault)
             if name == PROCEDURES_FILE and len(text) > left:
                 continue  # what of it bears on the message is recalled
             limit = min(FILE_LIMIT, left, part.budget * CHARACTERS or FILE_LIMIT)
@@ -273,7 +276,7 @@ def stable_sections(
             text = BEHAVIOUR_IN_SHORT
         if part.name == "rules" and briefed:
             text += BRIEFED
-        source = ", ".join(name for name, _, _ in files) or "the program"
+        source = ", ".join(name for name, *_ in files) or "the program"
         sections.append(Section(part.title, text, True, source, "; ".join(cuts)))
     if not trusted:
         sections.append(Section("Untrusted Workspace", UNTRUSTED, stable=True))
@@ -282,13 +285,21 @@ def stable_sections(
     return [each for each in sections if each.text]
 
 
-def _file(workspace: Workspace, name: str) -> tuple[str, str, int] | None:
-    """A file's name, what of it can stand in a prompt, and how long it is; None without any."""
+def _file(workspace: Workspace, name: str) -> tuple[str, str, int, str] | None:
+    """A file's name, what of it can stand in a prompt, how long it is, and why it cannot be read.
+
+    None if there is nothing in it. A turn goes on without the procedures, whose text says so; not
+    without who the assistant is and its rules. Raises StorageError for those.
+    """
     try:
         raw = read_text(workspace.root / name)
     except FileNotFoundError:
         return None
+    except StorageError as error:
+        if name != PROCEDURES_FILE:
+            raise
+        return name, f"[{name} cannot be read; tell the owner]", 0, str(error)
     text = clean(raw[:READ_LIMIT])
     if name == PROCEDURES_FILE:
         text = whole_procedures(text)
-    return (name, text, max(len(raw), len(text))) if text else None
+    return (name, text, max(len(raw), len(text)), "") if text else None

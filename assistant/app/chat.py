@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from assistant import config
@@ -39,6 +40,7 @@ class Chat:
     memory: Keeper
     conversation: Conversation
     wish: ChatWish
+    opened: datetime = field(default_factory=lambda: datetime.now().astimezone())
 
     def send(self, text: str, given: Given = NOTHING) -> Iterator[Event]:
         """One turn, with what is given beside the message, and the files that it names by `@`.
@@ -76,11 +78,11 @@ class Chat:
         Raises SessionError if that cannot be opened, and then nothing has changed.
         """
         before = self.conversation
-        wish = replace(self.wish, resume=resume, latest=False, news=False)
+        wish = replace(self.wish, resume=resume, latest=False)
         trusted = before.trusted
         record = _record(self.place, wish, trusted=trusted)
         after = Parts(
-            self.place, wish, self.settings, self.memory, record, trusted, untold=[]
+            self.place, wish, self.settings, self.memory, record, trusted, untold=before.untold
         ).joined()
         after.model, after.approver = before.model, before.approver
         before.transcript.close()

@@ -12,12 +12,12 @@ from assistant.agent.recipe import BEAT, alone, parts
 from assistant.app.wish import ChatWish
 from assistant.conversation import Conversation
 from assistant.delegation.tool import delegating_tool
+from assistant.errors import ToolError
 from assistant.memory.base import Origin
 from assistant.memory.protocol import Keeper
 from assistant.model import select
 from assistant.secrets.current import redactor
 from assistant.secrets.redactor import Redactor
-from assistant.session.beats import take_news
 from assistant.session.history import group
 from assistant.session.transcript import Transcript
 from assistant.settings.tree import Settings
@@ -29,10 +29,15 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
 from assistant.tools.policy import ApproveAll, DenyAll, Policy
+from assistant.tools.remind import reminding_tool
+from assistant.tools.rules import DENIED
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
+from assistant.upkeep import outbox
 from assistant.upkeep.agenda import first_of_the_day
+from assistant.upkeep.reminders import remind
+from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
 
 
@@ -76,8 +81,9 @@ class Parts:
             untold=self.untold,
             begun=self._listener(),
             daily=self._diary(),
+            checkpoints=self.checkpoints,
         )
-        conversation.toolbox.add(delegating_tool(conversation, chosen.delegation))
+        conversation.toolbox.add(delegating_tool(conversation))
         return conversation
 
     @property
@@ -108,6 +114,11 @@ class Parts:
         )
 
     @cached_property
+    def checkpoints(self) -> Checkpoints:
+        """What its turns change, as it was; off the record nothing is kept or changed."""
+        return Checkpoints(None if self.record.off_the_record else self.place.checkpoints)
+
+    @cached_property
     def memory(self) -> VisibleMemory:
         """What it may see of memory; a task of the heartbeat is in its prompt already."""
         return VisibleMemory(self.kept, self.roots, (HEARTBEAT_FILE,) if self.beats else ())
@@ -121,6 +132,7 @@ class Parts:
             interrupt,
             self.settings,
             self.untold.append,
+            self.checkpoints,
             trusted=self.trusted,
         )
         tools = [
@@ -128,9 +140,10 @@ class Parts:
             *reach.tools,
             *scratch_tools(self.scratch),
             *(() if self.beats else (asking_tool(),)),
+            *((reminding_tool(self._remind),) if self.attended else ()),
             *skill_tools(self.skills),
         ]
-        self.untold.extend([*_idle(self.roots, tools), *self._news(), *self.skills.notices])
+        self.untold.extend([*_idle(self.roots, tools), *self.skills.notices])
         return Toolbox(
             tools,
             Policy(self.roots.rules),
@@ -140,18 +153,27 @@ class Parts:
             interrupt=interrupt,
         )
 
+    def _remind(self, when: str, what: str) -> str:
+        """Write a reminder down; what there is to say of it."""
+        if self.roots.denies("remind", HEARTBEAT_FILE):
+            raise ToolError(DENIED)
+        hidden = self.redactor.redact
+        done = remind(self.place, hidden(when), datetime.now(), hidden(what), Origin("assistant"))
+        return " ".join(filter(None, [done.said, done.note]))
+
     def _news(self) -> Iterator[str]:
         """What happened while its owner was away: beats, and past sessions read for facts."""
         if self.wish.news and self.trusted:
-            yield from take_news(self.place)
+            yield from outbox.take(self.place)
             path = ended.book_path(self.place)
-            yield from book.take_news(path, datetime.now().astimezone())
+            yield from book.take_news(path, self.place.sessions, datetime.now().astimezone())
 
     def _diary(self) -> Callable[[date], Sequence[str]]:
-        """What is due on a day, told once; off the record nothing is noted, so nothing is told."""
+        """What has happened, and what is due on a day, told once; off the record nothing is noted,
+        so nothing is told."""
         if not self.attended:
-            return lambda _: ()
-        return partial(first_of_the_day, self.place, self.kept)
+            return lambda _: [*self._news()]
+        return lambda day: [*self._news(), *first_of_the_day(self.place, self.kept, day)]
 
     def _listener(self) -> Callable[[], None]:
         """What has somebody wait for the end of this session, to read it for facts."""

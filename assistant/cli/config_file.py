@@ -1,7 +1,7 @@
 """A change to the configuration file, made on its text so that comments stay."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -10,17 +10,28 @@ import tomlkit
 from tomlkit.items import AoT
 
 from assistant import config
+from assistant.cli.help import meant
 from assistant.errors import UsageError
 from assistant.model import catalogue
 from assistant.settings import tree as settings
+from assistant.tools.rules import MAGIC
 
 Path = tuple[str | int, ...]
 """The keys of a setting; the tables of a list count from 0 here."""
+_TOOLS = """
+apply_patch ask browse delegate edit_file fetch_url find_files grep list_files list_jobs load_skills
+load_tools note plan read_file read_job read_on recall remember remind search_sessions shell
+stop_job
+web_search
+write_file
+"""
+TOOLS = tuple(_TOOLS.split())
+"""The tools that rules of the policy may name, besides those of MCP servers and patterns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What the file is to say, and the setting in it; `doubts` are about a model's name."""
+    """What the file is to say, and the setting in it; `doubts` are about a model or a tool."""
 
     text: str
     key: str
@@ -45,9 +56,8 @@ def path_of(key: str) -> Path:
     elif key in settings.names():
         return section, rest
     near = get_close_matches(key, settings.names(), n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
     raise UsageError(
-        f"there is no setting {key!r}", f"{meant}Run `assistant config show` for those there are"
+        f"there is no setting {key!r}", meant(near) or "`assistant config show` lists the settings"
     )
 
 
@@ -80,7 +90,22 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     )
     _put(document, path, value_at(typed, path))
     doubts = [doubt for model in _models(typed, path) for doubt in catalogue.doubts(*model)]
+    if path[0] == "policy":
+        doubts += unknown_tools({path[1]: value_at(typed, path)})
     return Changed(tomlkit.dumps(document), settings.shown_key(path), value_at(typed, path), doubts)
+
+
+def unknown_tools(policy: Mapping[Any, Sequence[str]]) -> list[str]:
+    """A line for each rule that names no tool there is."""
+    lines = []
+    for key, rules in policy.items():
+        for rule in rules:
+            tool = rule.partition(":")[0].strip()
+            if tool not in TOOLS and not tool.startswith("mcp_") and not MAGIC.intersection(tool):
+                near = get_close_matches(tool, TOOLS, n=1)
+                meant = f"; did you mean {near[0]}?" if near else ""
+                lines.append(f"policy.{key} has {rule!r}, but no tool is called {tool!r}{meant}")
+    return lines
 
 
 def _models(values: Any, path: Path) -> list[tuple[str, str | None]]:
@@ -119,9 +144,8 @@ def _put_listed(tables: AoT, path: Path, value: Any) -> None:
     if number == len(tables):
         if path[2] != first and section == "sources":
             raise UsageError(
-                f"there is no source {number + 1} yet, and its folder says what it is",
-                f"First `assistant config set {section}.{number + 1}.path FOLDER`, which also names"
-                " it; then this again",
+                f"there is no source {number + 1} yet",
+                f"First `assistant config set {section}.{number + 1}.path FOLDER`, then this again",
             )
         tables.append(tomlkit.table())
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:

@@ -14,17 +14,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from assistant import config
-from assistant.acting.heartbeat import beat
 from assistant.app.models import try_model
-from assistant.bridge.connecting import Connection, connections, fault
-from assistant.bridge.programs import Launch
+from assistant.cli.config_file import unknown_tools
 from assistant.cli.options import Globals, own_command
-from assistant.disk import locking
+from assistant.disk import locking, storage
 from assistant.display import counted
 from assistant.errors import (
     AssistantError,
@@ -34,11 +33,13 @@ from assistant.errors import (
     StorageError,
     ToolError,
 )
-from assistant.memory.daemon import lifecycle, sockets, watcher
+from assistant.heartbeat import beat
+from assistant.integrations.connecting import Connection, connections, fault
+from assistant.integrations.programs import Launch
+from assistant.memory.daemon import lifecycle, watcher
 from assistant.memory.state import MemoryStatus
 from assistant.model import catalogue
-from assistant.model.offers import KEYS, OLLAMA, ollama_models
-from assistant.session import listing
+from assistant.session import beats, listing
 from assistant.settings import tree as settings
 from assistant.settings.tree import Settings
 from assistant.skills import loading as skills
@@ -47,6 +48,7 @@ from assistant.tools.mcp_client.pins import Pins
 from assistant.tools.mcp_client.tools import checked
 from assistant.tools.sandbox import process
 from assistant.tools.web import browser, search
+from assistant.upkeep import reminders
 from assistant.workspace import folder as workspace
 from assistant.workspace import stores, trust
 from assistant.workspace.folder import MEMORY_FILE, Workspace
@@ -93,10 +95,6 @@ EVENT_SECONDS = 3.0
 LOCK_SECONDS = 2.0
 LISTEN_SECONDS = 3.0
 """How long the model's server may take to accept a connection."""
-
-
-def _python(_: Globals) -> str:
-    return f"{sys.version.split()[0]} at {sys.executable}"
 
 
 def _path(_: Globals) -> str:
@@ -148,10 +146,6 @@ def _lock(options: Globals) -> str:
     return "free"
 
 
-def _sockets(options: Globals) -> str:
-    return str(sockets.usable_path(options.place().root).parent)
-
-
 def _watcher(options: Globals) -> str:
     """Make a file where the workspace lies, and see whether that is noticed."""
     polling = settings.validate(config.load()).daemon.polling
@@ -180,7 +174,9 @@ def _sandbox(_: Globals) -> str:
 def _config_file(options: Globals) -> str:
     place = options.place()
     recipe = place.recipe if trust.is_trusted(place) else None
-    settings.validate(config.load(recipe=recipe), recipe)
+    policy = settings.validate(config.load(recipe=recipe), recipe).policy
+    if unknown := [*settings.unknown_variables(), *unknown_tools(policy.model_dump())]:
+        raise Remark("; ".join(unknown), "`assistant config show` lists the settings")
     path = config.config_file()
     return f"{path} is valid" if path.exists() else "all at their defaults"
 
@@ -225,6 +221,11 @@ def _read_all(options: Globals, names: Sequence[str]) -> str:
     return f"{counted(len(names), 'file')} read"
 
 
+def _journal(options: Globals) -> str:
+    writes = storage.held(options.place().journal).count(b"\n")
+    return counted(writes, "write")
+
+
 def _sessions(options: Globals) -> str:
     found = listing.sessions(options.place().sessions)
     if faults := [each.fault for each in found if each.fault]:
@@ -238,7 +239,7 @@ def _skills(options: Globals) -> str:
     chosen = settings.validate(config.load(recipe=recipe), recipe).skills
     found = skills.load(place, chosen.disabled, chosen.folders)
     if found.notices:
-        raise StorageError("; ".join(found.notices), "`assistant skills check` names them again")
+        raise StorageError("; ".join(found.notices), "`assistant skills list` names them again")
     return counted(len(found.skills), "skill") if found.skills else "none"
 
 
@@ -288,7 +289,23 @@ def _chroma(options: Globals) -> str:
     if server.lacks:
         lacks = f"{server.url} lacks {counted(server.lacks, 'vector')}"
         raise Remark(lacks, "It is being filled: memory answers from its own catalog meanwhile")
+    with options.memory() as memory:
+        unowned = [each for each in memory.collections() if each.owner == "nobody"]
+    if unowned:
+        names = ", ".join(f"{each.name} ({counted(each.vectors, 'vector')})" for each in unowned)
+        raise Remark(
+            f"{server.url} has collections whose workspace or model is gone: {names}",
+            "`assistant doctor --remove-unowned` removes them",
+        )
     return f"{server.url} answers, and has every vector"
+
+
+def remove_unowned(options: Globals) -> str:
+    """Remove the collections of the Chroma server whose workspace or model is gone."""
+    with options.memory() as memory:
+        names = [each.name for each in memory.collections() if each.owner == "nobody"]
+        removed = memory.remove_collections(names) if names else ()
+    return f"removed {counted(len(removed), 'collection')}"
 
 
 def _model(_: Globals) -> str:
@@ -313,6 +330,15 @@ def _model(_: Globals) -> str:
     return name
 
 
+def _profiles(_: Globals) -> str:
+    """The models to fall back on, once the keys they name are set."""
+    profiles = _chosen().profiles
+    wanted = [each.api_key_env for each in profiles if each.api_key_env]
+    if absent := [key for key in wanted if not os.environ.get(key)]:
+        raise ConfigError(f"{', '.join(absent)} is named by a profile, and not set", "Export it")
+    return ", ".join(each.name for each in profiles) or "none"
+
+
 def _listens(url: str) -> bool:
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -321,20 +347,6 @@ def _listens(url: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _keys(_: Globals) -> str:
-    wanted = [each.api_key_env for each in _chosen().profiles if each.api_key_env]
-    if absent := [key for key in wanted if not os.environ.get(key)]:
-        raise ConfigError(f"{', '.join(absent)} is named by a profile, and not set", "Export it")
-    return ", ".join(key for key in KEYS if os.environ.get(key)) or "none in this shell"
-
-
-def _ollama(_: Globals) -> str:
-    served = ollama_models(OLLAMA)
-    if served is None:
-        return f"none answers at {OLLAMA}"
-    return f"answers at {OLLAMA} with {counted(len(served), 'model')}"
 
 
 def model_name() -> str | None:
@@ -352,25 +364,43 @@ def answer(_: Globals) -> str:
     return f"{name} says: {try_model(name)}"
 
 
-OFF = "`assistant config unset` turns it off"
+OFF = "`assistant config unset {}` turns it off"
 
 
 def _heartbeat(options: Globals) -> str:
-    tasks, unread = beat.read(options.place())
+    """Whether the tasks are understood, anything looks for them, and their owner is reached."""
+    place = options.place()
+    tasks, unread = beat.read(place)
     if unread:
         lines = ", ".join(str(each.line) for each in unread)
         said = f"HEARTBEAT.md has lines that are not understood: {lines}"
         raise Remark(said, "`assistant heartbeat explain` says why")
-    return counted(len(tasks), "task") if tasks else "no tasks"
+    if not tasks:
+        return "no tasks"
+    known = beats.load(place)
+    said = ", ".join(
+        f"{what} {at.replace('T', ' ')}"
+        for what, at in (("last beat", known.beat), ("last notification", known.delivered))
+        if at
+    )
+    said = f"{counted(len(tasks), 'task')}{said and f'; {said}'}"
+    if not reminders.wakes(place, datetime.now()):
+        raise Remark(
+            f"{said}; nothing on this machine looks for them",
+            "`assistant heartbeat install` has it done every few minutes",
+        )
+    if known.fault:
+        raise Remark(f"{said}; {known.fault}", "The next chat shows it; see `heartbeat.notify`")
+    return said
 
 
 def _web(_: Globals) -> str:
     """What is turned on, and whether it has what it needs; nothing is asked of anybody."""
     chosen = settings.validate(config.load()).web
     if lacks := search.lacking(chosen):
-        raise ConfigError(f"`web_search` cannot be used: {lacks}", OFF)
+        raise ConfigError(f"`web_search` cannot be used: {lacks}", OFF.format("web.search"))
     if chosen.browse and (why := browser.missing(chosen.browser)):
-        raise ConfigError(f"`browse` is not offered: {why}", OFF)
+        raise ConfigError(f"`browse` is not offered: {why}", OFF.format("web.browse"))
     on = [f"search by {chosen.search}"] if chosen.search else []
     on += [name for name in ("fetch", "browse") if getattr(chosen, name)]
     return ", ".join(on) or "off"
@@ -384,11 +414,11 @@ def _servers(options: Globals) -> str:
     with ThreadPoolExecutor(max(len(started), 1)) as asking:
         found = list(asking.map(checked, started))
     if faults := [each.fault for each in found if each.fault]:
-        raise ToolError("; ".join(faults), "`assistant mcp-servers check` asks again")
-    held = [f"{each.name} describes tools otherwise" for each in found if each.changed]
-    waiting = [f"{each.name} was not agreed to" for each in wanted if each not in started]
+        raise ToolError("; ".join(faults), "`assistant mcp-servers list` asks again")
+    held = [f"{each.name} has changed tools" for each in found if each.changed]
+    waiting = [f"{each.name} is not approved" for each in wanted if each not in started]
     if doubts := [*named.notices, *held, *waiting]:
-        raise Remark("; ".join(doubts), "`assistant mcp-servers approve NAME` shows what is asked")
+        raise Remark("; ".join(doubts), "`assistant mcp-servers approve NAME` shows them")
     tools = sum(len(each.tools) for each in found)
     return f"{counted(len(found), 'server')}, {counted(tools, 'tool')}" if found else "none"
 
@@ -420,18 +450,17 @@ def _titles(found: list[Connection], root: str) -> Iterator[str]:
 
 
 CHECKS: dict[str, Check] = {
-    "python": _python,
     "path": _path,
+    "settings": _config_file,
     "disk": _disk,
     "clock": _clock,
     "lock": _lock,
-    "sockets": _sockets,
     "watcher": _watcher,
     "sandbox": _sandbox,
-    "settings": _config_file,
     "workspace": _workspace,
     "prompt files": _prompt_files,
     "memory files": _memory_files,
+    "journal": _journal,
     "sessions": _sessions,
     "skills": _skills,
     "stores": _stores,
@@ -439,8 +468,7 @@ CHECKS: dict[str, Check] = {
     "index": _index,
     "chroma": _chroma,
     "model": _model,
-    "keys": _keys,
-    "ollama": _ollama,
+    "profiles": _profiles,
     "heartbeat": _heartbeat,
     "web": _web,
     "MCP servers": _servers,
@@ -454,5 +482,5 @@ def findings(options: Globals) -> Iterator[Finding]:
     for name, check in CHECKS.items():
         found = examined(name, check, options)
         if found.state == "fault" and faults.setdefault(found.said, name) != name:
-            found = Finding(name, "remark", f"unknown: see {faults[found.said]}")
+            found = Finding(name, "remark", f"not checked: see {faults[found.said]}")
         yield found

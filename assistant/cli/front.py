@@ -72,7 +72,7 @@ def told(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _respond(event: str, options: dict[str, str]) -> None:
-    from assistant.bridge.hook import Call, respond
+    from assistant.integrations.hook import Call, respond
     from assistant.workspace.folder import find
 
     quiet = options.get("--quiet-for")
@@ -82,9 +82,9 @@ def _respond(event: str, options: dict[str, str]) -> None:
 
 def _is_served(options: dict[str, str]) -> bool:
     """Serve memory until the client goes; False if it cannot be, which the tree will tell."""
-    from assistant.bridge.mcp_server import serve
-    from assistant.bridge.mcp_wire import Terms
     from assistant.errors import WorkspaceError
+    from assistant.integrations.mcp_server import serve
+    from assistant.integrations.mcp_wire import Terms
     from assistant.workspace.folder import find
 
     if {"--trust", "--read-only"}.issubset(options):

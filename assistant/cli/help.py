@@ -1,135 +1,37 @@
-"""How help reads: commands in groups, whole sentences at any width, and examples that work."""
+"""How help reads: a sentence for each command, groups by name on the first page, and examples."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.exceptions import Exit, TyperException
+from typer.core import TyperGroup
+from typer.exceptions import Exit
 
-WIDTH = 80
-"""The most columns that help takes: longer lines read badly."""
-LEAST_WIDTH = 20
+from assistant.errors import UsageError
 
-GROUPS = {
-    "Talk": ("chat", "ask", "context", "sessions"),
-    "Remember": ("remember", "recall", "forget", "memory", "eval"),
-    "Connect": ("connect", "mcp", "hook"),
-    "Act": ("skills", "agenda", "remind", "heartbeat", "event", "mcp-servers"),
-    "Move": ("import", "export"),
-    "Set up": ("init", "trust", "config", "secrets", "doctor", "daemon", "completion"),
-}
-"""The commands of `assistant`; any other stands under "More"."""
-EXAMPLES = {
-    "assistant": (
-        "assistant                                  # open the chat",
-        "assistant remember The spare key is with Ada",
-        "assistant recall who has a key",
-        "git diff | assistant ask what could break here",
-    ),
-    "assistant init": ("assistant init", "assistant init ~/notes/mind"),
-    "assistant chat": (
-        "assistant chat --continue",
-        "assistant chat --model ollama_chat/qwen3 --otr",
-        "printf 'hello\\nwhat is due today?\\n' | assistant chat",
-    ),
-    "assistant ask": (
-        "assistant ask what should I bring on Friday",
-        "cat minutes.txt | assistant ask list the decisions",
-        "assistant ask --json when does Mia land | jq -r 'select(.reply).reply'",
-    ),
-    "assistant context": ("assistant context what is due on Friday",),
-    "assistant remember": (
-        "assistant remember The spare key is with Ada",
-        "assistant remember Lives in Lisbon --replaces MEMORY.md:12",
-        "grep '^- ' notes.md | assistant remember -",
-    ),
-    "assistant recall": (
-        "assistant recall who has the spare key",
-        "assistant recall where do I live --as-of 2025-06-01 --all",
-        "assistant recall door code -k 1 --why",
-    ),
-    "assistant forget": (
-        "assistant forget the door code",
-        "assistant forget MEMORY.md:12 --yes",
-        "assistant forget MEMORY.md:12 --purge --sessions",
-    ),
-    "assistant eval": ("assistant eval", "assistant eval -n 50"),
-    "assistant connect": (
-        "assistant connect",
-        "assistant connect claude-code",
-        "assistant connect zed --print",
-        "assistant connect codex --undo",
-    ),
-    "assistant hook": ("assistant hook --quiet-for session",),
-    "assistant mcp": (
-        "assistant mcp --as claude-code",
-        "assistant mcp --as zed --read-only",
-    ),
-    "assistant doctor": ("assistant doctor", "assistant doctor --with-model"),
-    "assistant memory restore": ("assistant memory restore", "assistant memory restore --all"),
-    "assistant memory review": ("assistant memory review",),
-    "assistant event": (
-        "curl -s https://ci.example/last | assistant event --source ci",
-        "cat event.json | assistant event --source mail --reply-to 'tee answer.txt'",
-    ),
-    "assistant heartbeat explain": ("assistant heartbeat explain",),
-    "assistant heartbeat install": (
-        "assistant heartbeat install",
-        "assistant heartbeat install --with cron --print",
-    ),
-    "assistant remind": (
-        "assistant remind tomorrow at 9 call the bank",
-        "assistant remind every Friday at 18 put out the bins",
-    ),
-    "assistant agenda": ("assistant agenda --days 7", "assistant agenda --ics > due.ics"),
-    "assistant skills new": (
-        "assistant skills new weekly-review",
-        "assistant skills new tea --description 'How I take my tea'",
-    ),
-    "assistant skills check": ("assistant skills check",),
-    "assistant sessions show": ("assistant sessions list", "assistant sessions show k7q"),
-    "assistant secrets add": (
-        "assistant secrets add home_key",
-        "pass wifi | assistant secrets add wifi",
-    ),
-    "assistant config get": ("assistant config get memory.k",),
-    "assistant config set": (
-        "assistant config set model ollama_chat/qwen3",
-        "assistant config set policy.allow 'shell:git status*' 'shell:ls*'",
-        "assistant config set profiles.1.name openai/gpt-5.6",
-        "assistant config set model ''",
-    ),
-    "assistant completion": (
-        "assistant completion bash >> ~/.bashrc",
-        "assistant completion zsh > ~/.zfunc/_assistant",
-        "assistant completion fish > ~/.config/fish/completions/assistant.fish",
-    ),
-}
+DAILY = "Every day"
+"""The panel of the first page whose commands are described there."""
+MEMORY, TOOLS, PROGRAMS, SETUP = "Memory", "Automation", "Programs", "Setup"
+"""Its other panels, of which it gives the names."""
+MORE = "More, each with its own --help"
+WIDTH, LEAST_WIDTH = 80, 50
+"""Columns of a page of help: longer lines read badly."""
 
 
-def commands(help: str) -> typer.Typer:
-    """A group of commands whose help reads like this."""
-    return Tree(help=help, cls=Group, rich_markup_mode=None)
+def group(help: str, **more: Any) -> typer.Typer:
+    """A group of commands."""
+    columns = min(max(shutil.get_terminal_size().columns, LEAST_WIDTH), WIDTH) - 2
+    settings = {"help_option_names": ["-h", "--help"], "terminal_width": columns}
+    return typer.Typer(
+        help=help, cls=Group, rich_markup_mode=None, context_settings=settings, **more
+    )
 
 
-class Tree(typer.Typer):
-    """Commands that are of our kind without saying so."""
-
-    def command(self, name: str | None = None, **more: Any) -> Any:
-        """Add a command, as typer does."""
-        return super().command(name, **{"cls": Command, **more})
-
-
-class Command(TyperCommand):
-    """A command."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """What it does, its arguments and options, and examples."""
-        _begin(self, ctx, formatter)
-        _parameters(self, ctx, formatter)
-        _examples(ctx, formatter)
+def examples(*lines: str) -> str:
+    """What stands at the end of a command's help."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 class Group(TyperGroup):
@@ -143,74 +45,58 @@ class Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called; one that stands in a group below is told with its group."""
-        try:
+        """The command that is called. Raises UsageError with those that may be meant."""
+        name = args[0]
+        if name in self.commands or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        except TyperException as error:
-            groups = {name: getattr(each, "commands", {}) for name, each in self.commands.items()}
-            below = [
-                f"`{ctx.command_path} {group} {args[0]}`"
-                for group, names in groups.items()
-                if args[0] in names
-            ]
-            if below:
-                error.message = f"No such command {args[0]!r}. Did you mean {' or '.join(below)}?"
-            raise
+        path = ctx.command_path
+        raise UsageError(
+            f"there is no command `{path} {name}`",
+            meant(f"`{path} {each}`" for each in self._like(name))
+            or f"`{path} --help` lists the commands",
+        )
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The commands by their groups, the options, and examples."""
-        _begin(self, ctx, formatter)
-        known = [(name, command) for name, command in self.commands.items() if not command.hidden]
-        for title, names in _grouped([name for name, _ in known], ctx.parent is None):
-            sentences = {name: _sentence(command.help or "") for name, command in known}
-            _definitions(formatter, title, [(name, sentences[name]) for name in names])
-        _parameters(self, ctx, formatter)
-        _examples(ctx, formatter)
+    def _like(self, name: str) -> list[str]:
+        """The commands with this name in a group below, else those with one that is like it."""
+        below = {
+            f"{group} {each}": each
+            for group, command in self.commands.items()
+            for each in getattr(command, "commands", {})
+        }
+        same = [path for path, each in below.items() if each == name]
+        return same or get_close_matches(name, self.commands, n=2)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The commands and the options; on the first page, the daily commands and others' names."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        commands: dict[str, Any] = dict(self.commands)
+        for name, command in commands.items():
+            if not command.hidden:
+                panel = command.rich_help_panel or "Commands"
+                panels.setdefault(panel, []).append((name, sentence(command.help or "")))
+        whole = {title: rows for title, rows in panels.items() if title in (DAILY, "Commands")}
+        names = {
+            title: ", ".join(sorted(name for name, _ in rows))
+            for title, rows in panels.items()
+            if title not in whole
+        }
+        options = [
+            record
+            for each in self.get_params(ctx)
+            if each.name != "help" and (record := each.get_help_record(ctx))
+        ]
+        for title, rows in (*whole.items(), (MORE, [*names.items()]), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
-def _grouped(names: Sequence[str], is_root: bool) -> Iterable[tuple[str, list[str]]]:
-    """The names under their titles; those of a command of commands stand together."""
-    if not is_root:
-        yield "Commands", list(names)
-        return
-    for title, listed in GROUPS.items():
-        yield title, [name for name in listed if name in names]
-    placed = {name for listed in GROUPS.values() for name in listed}
-    if more := [name for name in names if name not in placed]:
-        yield "More", more
-
-
-def _sentence(text: str) -> str:
-    """The first paragraph, on one line."""
+def sentence(text: str) -> str:
+    """The first paragraph of a help text, on one line."""
     return " ".join(text.strip().partition("\n\n")[0].split())
 
 
-def _begin(command: Any, ctx: Any, formatter: Any) -> None:
-    columns = min(shutil.get_terminal_size().columns, ctx.max_content_width or WIDTH)
-    formatter.width = max(ctx.terminal_width or columns - 2, LEAST_WIDTH)  # by itself 50 or more
-    command.format_usage(ctx, formatter)
-    command.format_help_text(ctx, formatter)
-
-
-def _parameters(command: Any, ctx: Any, formatter: Any) -> None:
-    for title, kind in (("Arguments", "argument"), ("Options", "option")):
-        of_kind = [each for each in command.get_params(ctx) if each.param_type_name == kind]
-        _definitions(
-            formatter, title, list(filter(None, (e.get_help_record(ctx) for e in of_kind)))
-        )
-    if command.epilog:
-        command.format_epilog(ctx, formatter)
-
-
-def _examples(ctx: Any, formatter: Any) -> None:
-    if lines := EXAMPLES.get(ctx.command_path):
-        with formatter.section("Examples"):
-            for line in lines:
-                formatter.write(f"  {line}\n")
-
-
-def _definitions(formatter: Any, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Terms, and beside them what they mean; on a narrow screen the terms give room."""
-    if rows:
-        with formatter.section(title):
-            formatter.write_dl(rows, col_max=min(30, formatter.width // 3))
+def meant(near: Iterable[str]) -> str:
+    """The question whether one of these was meant; empty without any."""
+    names = " or ".join(near)
+    return f"Did you mean {names}?" if names else ""

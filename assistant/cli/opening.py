@@ -19,7 +19,7 @@ Message = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[MESSAGE]...",
-        help="The message. Standard input goes with it, or is the message if there is none.",
+        help="The message. Standard input is sent with it, or is the message itself.",
         show_default=False,
     ),
 ]
@@ -35,7 +35,7 @@ class Opening:
 
     def __post_init__(self) -> None:
         if self.wish.resume and self.wish.latest:
-            raise UsageError("--continue and --resume name two sessions", "Give one of them")
+            raise UsageError("--continue and --resume exclude each other", "Give one of them")
 
     def open(
         self, approver: "Approver | None" = None, *, progress: Progress | None = None

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Most = Annotated[
+    int | None, typer.Option("-k", metavar="N", min=1, help="Maximum number of passages.")
+]
 ALL = 1 << 31
 """More tokens than any passage takes."""
 INPUT = "Standard input"
@@ -78,7 +82,7 @@ def at_terminal() -> bool:
 def given(words: Sequence[str] | None, what: str) -> str:
     """The words of an argument; or standard input, for `-` or without any and not a terminal."""
     if not words and at_terminal():
-        raise UsageError(f"no {what} given", f"Write it as an argument, or `-` to read {what}")
+        raise UsageError(f"no {what} given", "Give it as an argument, or on standard input")
     text = _said(" ".join(words or "-"), what)
     text = whole_input() if text == "-" else text
     if not text.strip():
@@ -123,7 +127,7 @@ def input_bytes(most: int = -1) -> bytes:
     import select  # an inherited pipe may never end: say what is waited for
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:
-        _note("reading standard input; close it, or add </dev/null")
+        _note("reading standard input; press Ctrl-D to end it")
     return sys.stdin.buffer.read(most)
 
 
@@ -146,12 +150,12 @@ def print_json(value: Any) -> None:
     typer.echo(as_json(value))
 
 
-def confirmed(question: str, *, yes: bool, cure: str) -> bool:
+def confirmed(question: str, *, yes: bool) -> bool:
     """The owner's yes at a terminal; without a terminal only `--yes` will do."""
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise UsageError("this needs a yes", cure)
+        raise UsageError("this needs your confirmation", "Run it again with --yes")
     return typer.confirm(question, err=True)
 
 

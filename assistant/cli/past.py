@@ -6,6 +6,7 @@ from pathlib import Path
 import typer
 
 from assistant import events
+from assistant.app.undo import TakenBack
 from assistant.cli.calls import work
 from assistant.display import counted, local_time, outcome, spelled
 from assistant.messages import ToolCall
@@ -33,6 +34,14 @@ def facts(each: SessionSummary) -> str:
     said += [f"in {spelled(each.origin)}"] if each.origin else []
     said += [listing.LEFT[each.left].removeprefix("was ")] if each.left else []
     return " · ".join(said)
+
+
+def taken(back: TakenBack) -> Iterator[str]:
+    """What an undo has put back, and what it has left, a line each."""
+    yield from (f"  {path} is as it was before" for path in back.files)
+    yield from (f"  {path} is gone again" for path in back.removed)
+    yield from (f"  forgotten again: {fact}" for fact in back.facts)
+    yield from (f"  left as it is: {what}" for what in back.left)
 
 
 def told(said: Iterable[Entry], *, thoughts: bool = False) -> Iterator[str]:

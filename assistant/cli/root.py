@@ -1,17 +1,19 @@
 """The root of the tree of commands: the global options, and the one place that prints an error."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from assistant import __version__
-from assistant.cli.help import Group, Tree
+from assistant.cli.help import group, meant
 from assistant.cli.options import Globals, at_terminal
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, AssistantError, UsageError
@@ -23,18 +25,14 @@ class Branch(Protocol):
     def register(self, cli: typer.Typer) -> None: ...
 
 
-def tree(branches: Sequence[Branch]) -> Tree:
+def tree(branches: Sequence[Branch]) -> typer.Typer:
     """`assistant`, with the commands of these modules in their order."""
-    cli = Tree(
+    cli = group(
+        "A personal assistant whose long-term memory is plain markdown.",
         name="assistant",
-        cls=Group,
-        help="A personal assistant whose long-term memory is plain markdown.",
-        epilog="-w, --no-daemon and --debug may stand before or after the command.",
-        rich_markup_mode=None,
         add_completion=False,
         invoke_without_command=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
     )
     cli.callback()(options)
     for branch in branches:
@@ -51,14 +49,12 @@ def _show_version(asked: bool) -> None:
 def options(
     context: typer.Context,
     workspace: Annotated[
-        Path | None, typer.Option("-w", "--workspace", metavar="DIR", help="The workspace to use.")
+        Path | None, typer.Option("-w", "--workspace", metavar="DIR", help="Use this workspace.")
     ] = None,
     no_daemon: Annotated[
-        bool, typer.Option("--no-daemon", help="Work in this process, without the memory daemon.")
+        bool, typer.Option("--no-daemon", help="Do not use the memory daemon.")
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the whole trace of an error.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
@@ -70,7 +66,7 @@ def options(
         return
     if not at_terminal():
         raise UsageError(
-            "no command was given, and this is no terminal to chat in",
+            "no command given, and standard input is not a terminal",
             "`assistant ask` takes a message, `assistant chat` one a line; see `assistant --help`",
         )
     from assistant.cli import talk
@@ -80,7 +76,7 @@ def options(
     talk.chat(context)
 
 
-def run(cli: Tree) -> None:
+def run(cli: typer.Typer) -> None:
     """Run the command, print an error in one place, exit with its code."""
     arguments = hoisted(sys.argv[1:])
     _open_closed_streams()
@@ -96,9 +92,9 @@ def run(cli: Tree) -> None:
         typer.echo(f"assistant: {spelled(str(error))}", err=True)
         sys.exit(error.exit_code)
     except TyperException as error:
-        command = getattr(getattr(error, "ctx", None), "command_path", "assistant")
-        typer.echo(f"assistant: {_sentence(error)} Try `{command} --help`", err=True)
-        sys.exit(2)
+        wrong = in_our_words(error)
+        typer.echo(f"assistant: {spelled(str(wrong))}", err=True)
+        sys.exit(wrong.exit_code)
     except (KeyboardInterrupt, Abort):
         sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of a pipe has gone; so do we, quietly, as `head` expects
@@ -108,7 +104,7 @@ def run(cli: Tree) -> None:
         if "--debug" in arguments:
             raise
         _write_no_more()
-        what = spelled(str(error.filename or "what it said could not be written"))
+        what = spelled(str(error.filename or "the output could not be written"))
         typer.echo(f"assistant: {what}: {error.strerror or error}. See --debug", err=True)
         sys.exit(1)
 
@@ -126,9 +122,42 @@ def _write_no_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _sentence(error: TyperException) -> str:
-    message = " ".join(error.format_message().split())
-    return message if message.endswith((".", "?", "!")) else f"{message}."
+def in_our_words(error: TyperException) -> UsageError:
+    """What the parser found wrong: an option, a value, an argument too few or too many."""
+    context: Any = getattr(error, "ctx", None)
+    help = f"See `{context.command_path} --help`" if context else ""
+    option, parameter = getattr(error, "option_name", ""), getattr(error, "param", None)
+    if parameter and hasattr(error, "param_type"):
+        return UsageError(f"{_name(parameter, context)} is missing", help)
+    if parameter:
+        value = error.message.partition(" is not ")[0]
+        return UsageError(
+            f"{_name(parameter, context)} cannot be {value}",
+            f"It should be {_wanted(parameter.type)}",
+        )
+    if option and hasattr(error, "possibilities"):
+        near = get_close_matches(option, error.possibilities or (), n=1)
+        return UsageError(f"there is no option {option}", meant(near) or help)
+    if option:
+        lacks = "requires" in error.message
+        return UsageError(f"{option} {'needs a value' if lacks else 'takes no value'}", help)
+    extra = re.fullmatch(r"Got unexpected extra argument\(s\) \((.*)\)", error.message)
+    return UsageError(f"{extra[1]!r} is one word too many" if extra else error.message, help)
+
+
+def _name(parameter: Any, context: Any) -> str:
+    """A parameter as help names it."""
+    if parameter.param_type_name == "option":
+        return str(parameter.opts[-1])
+    return str(parameter.make_metavar(context)).strip("[]{}.")
+
+
+def _wanted(kind: Any) -> str:
+    """The values that a parameter takes."""
+    if choices := getattr(kind, "choices", ()):
+        return f"one of {', '.join(choices)}"
+    least = getattr(kind, "min", None)
+    return f"a whole number{'' if least is None else f' of at least {least}'}"
 
 
 def hoisted(arguments: list[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """What memory answers, as a person reads it and as a program does."""
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
 if TYPE_CHECKING:
     from assistant.session.entries import RecalledEntry
 
+_WORD = re.compile(r"[^\W_]+")
+
 
 def show_written(written: Remembered) -> None:
     """Where a fact now stands, and what it may replace."""
@@ -18,28 +22,24 @@ def show_written(written: Remembered) -> None:
     said = {
         "stored": "Remembered",
         "exists": "Already known",
-        "superseded": "Remembered, and the old fact struck through",
+        "superseded": "Remembered, the old fact struck out",
         "waiting": "Waits for your review (`assistant memory review`)",
-        "secret": "Nothing was written, since it holds a secret",
+        "secret": "Nothing was written: it holds a secret",
     }[written.status]
     typer.echo(f"{said}: {spelled(place)}" if written.source else said)
     if written.similar:
-        typer.echo("Similar, in case this replaces one of them (--replaces FILE:LINE):")
+        typer.echo("Similar facts (--replaces FILE:LINE supersedes one):")
         for passage in written.similar:
             typer.echo(f"  {one_line(f'{passage.citation}  {passage.text}')}")
 
 
-def show_recorded(recalled: "RecalledEntry") -> None:
-    """What was put into the prompt of a turn, with the shares of its scores."""
+def show_recorded(recalled: "RecalledEntry", query: str) -> None:
+    """What was put into the prompt of a turn, and why."""
     for each in recalled.passages:
-        shares = "  ".join(f"{name} {share:+.2f}" for name, share in (each.signals or {}).items())
-        facts = " · ".join(mark for mark in (each.date, each.heading) if mark)
-        typer.echo(_bold(each.citation) + _dim(f"  {facts}"))
-        _indented(each.text)
-        if shares:
-            typer.echo(_dim(f"  score {sum((each.signals or {}).values()):.2f} = {shares}"))
+        _show(each.citation, each.date, each.heading.split(" › "), each.text)
+        typer.echo(_dim(f"  {reasons(query, each.text, each.signals or {}, each.date)}"))
     if not recalled.passages:
-        typer.echo("Memory held nothing on it.")
+        typer.echo("Nothing in memory matched.")
 
 
 def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
@@ -47,28 +47,80 @@ def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
     for notice in found.notices:
         typer.echo(f"note: {spelled(notice)}", err=True)
     for passage in found.passages:
-        _show_passage(passage, why=why)
+        _show_passage(passage, found.query if why else None)
     if not found.passages:
+        what = "No past conversation" if within == SESSIONS else "Nothing in memory"
         so_far = " so far: it is still being indexed" if found.behind else ""
-        said = f"Memory holds nothing on this{so_far}."
-        typer.echo("No past conversation was about this." if within == SESSIONS else said, err=True)
+        typer.echo(f"{what} mentions this{so_far}.", err=True)
     if why and found.near_misses:
-        typer.echo(typer.style("\nNear misses, below the cut:", dim=True))
+        typer.echo(_dim("Near misses:"))
         for passage in found.near_misses:
-            _show_passage(passage, why=True)
+            _show_passage(passage, found.query)
 
 
-def _show_passage(passage: Passage, *, why: bool) -> None:
-    marks = [passage.date or "", " › ".join(passage.heading)]
-    marks += ["superseded"] if passage.status == "superseded" else []
-    facts = " · ".join(mark for mark in marks if mark)
-    typer.echo(_bold(passage.citation) + _dim(f"  {facts}"))
-    _indented(passage.text)
-    if why:
-        shares = "  ".join(f"{name} {share:+.2f}" for name, share in passage.signals.items())
-        origin = f"from {passage.origin or 'the file'}"
-        tokens = counted(passage.tokens, "token")
-        typer.echo(_dim(f"  score {passage.score:.2f} = {shares} · {tokens} · {origin}"))
+def _show_passage(passage: Passage, query: str | None) -> None:
+    """A passage; for a query also why it matches."""
+    superseded = ["superseded"] if passage.status == "superseded" else []
+    _show(passage.citation, passage.date, [*passage.heading, *superseded], passage.text)
+    if query is not None:
+        day = min(passage.mentions, default=None)
+        why = reasons(query, passage.plain, passage.signals, passage.date, day)
+        origin = f"written by {passage.origin}" if passage.origin else "from the file"
+        typer.echo(_dim(f"  {why} · {counted(passage.tokens, 'token')} · {origin}"))
+
+
+def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> None:
+    """A passage: where it is, when it was recorded, under which headings, and its text."""
+    titles = [title.removesuffix(f" -- {day}") for title in heading[len(heading) > 1 :]]
+    facts = " · ".join(filter(None, [day, " › ".join(titles)]))
+    typer.echo(_bold(citation) + _dim(f"  {facts}" if facts else ""))
+    _indented(text)
+
+
+ALIKE, NEAR = 0.42, 0.21
+"""Shares of a score: from these on the meaning is the same, or similar."""
+HEADED = 0.15
+"""From this share on a heading is named."""
+_COMMON = """
+a about am an and are as at be by can did do does for from had has have how i in is it me my of on
+or our that the their there these they this to was we were what when where which who whose why will
+with you your
+"""
+COMMON = frozenset(_COMMON.split())
+"""Words that are not worth naming."""
+
+
+def reasons(
+    query: str,
+    text: str,
+    shares: Mapping[str, float],
+    day: str | None,
+    mentioned: str | None = None,
+) -> str:
+    """Why a passage matches a query, in words; `shares` are those of its score."""
+    meaning = shares.get("dense", 0.0)
+    said = ["same meaning"] if meaning >= ALIKE else ["similar meaning"] if meaning >= NEAR else []
+    asked, words = (dict.fromkeys(_WORD.findall(each.casefold())) for each in (query, text))
+    if common := [each for each in asked if each in words and each not in COMMON]:
+        said.append(f"shares: {', '.join(common)}")
+    if shares.get("date", 0.0) > 0 and (when := mentioned or day):
+        said.append(f"{'speaks of' if mentioned else 'said on'} {_in_words(when, text)}")
+    if shares.get("speaker", 0.0) > 0:
+        said.append("said by whom you name")
+    if shares.get("heading", 0.0) >= HEADED:
+        said.append("its heading matches")
+    return spelled(" · ".join(said) or "only the nearest")
+
+
+def _in_words(day: str, text: str) -> str:
+    """An ISO date as `3 May`, with the year if the text has it; a part of a date as it is."""
+    from datetime import date  # where reasons are asked for alone
+
+    try:
+        found = date.fromisoformat(day)
+    except ValueError:
+        return day
+    return f"{found.day} {found:%B}" + (f" {found.year}" if str(found.year) in text else "")
 
 
 def _indented(text: str) -> None:

@@ -9,32 +9,45 @@ import typer
 from assistant.app.wish import ChatWish
 from assistant.cli import resident
 from assistant.cli.chat import welcome
+from assistant.cli.help import DAILY, examples
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, lines, message_and_input
 
 Model = Annotated[
-    str | None, typer.Option("--model", metavar="M", help="The model, for this time only.")
+    str | None, typer.Option("--model", metavar="NAME", help="Use this model, this time.")
 ]
-Continue = Annotated[bool, typer.Option("--continue", help="Go on with the latest session.")]
+Continue = Annotated[bool, typer.Option("--continue", help="Continue the latest session.")]
 Resume = Annotated[
-    str | None, typer.Option("--resume", metavar="ID", help="Go on with this session.")
+    str | None, typer.Option("--resume", metavar="ID", help="Continue this session.")
 ]
 OffTheRecord = Annotated[bool, typer.Option("--otr", help="Off the record: write nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Let dangerous tools run unasked.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Run dangerous tools without asking.")]
 AddDir = Annotated[
     list[Path] | None,
     typer.Option("--add-dir", metavar="DIR", help="Let tools use this directory too."),
 ]
 
-Plain = Annotated[
-    bool, typer.Option("--plain", help="Draw nothing: text comes once, for screen readers.")
-]
+Plain = Annotated[bool, typer.Option("--plain", help="Draw nothing, for screen readers.")]
 
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command()(chat)
-    cli.command()(ask)
+    cli.command(
+        rich_help_panel=DAILY,
+        epilog=examples(
+            "assistant chat --continue",
+            "assistant chat --model ollama_chat/qwen3 --otr",
+            "printf 'hello\\nwhat is due today?\\n' | assistant chat",
+        ),
+    )(chat)
+    cli.command(
+        rich_help_panel=DAILY,
+        epilog=examples(
+            "assistant ask what should I bring on Friday",
+            "cat minutes.txt | assistant ask list the decisions",
+            "assistant ask --json when does Mia land | jq -r 'select(.reply).reply'",
+        ),
+    )(ask)
 
 
 def chat(
@@ -47,7 +60,10 @@ def chat(
     add_dir: AddDir = None,
     plain: Plain = False,
 ) -> None:
-    """Talk with the assistant; from a pipe, each line is a turn."""
+    """Chat in this terminal; `assistant` alone does the same.
+
+    From a pipe, each line is a turn.
+    """
     wish = ChatWish(resume, continued, otr, model, yes, add_dir or (), news=True)
     opening = Opening(context.obj, wish, plain)
     if sys.stdin.isatty() and sys.stdout.isatty():
@@ -74,7 +90,7 @@ def ask(
     add_dir: AddDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Do one turn, and print the reply or its events."""
+    """Send one message and print the reply."""
     if not (context.obj.no_daemon or context.obj.debug):
         done = resident.carried_out(model)
         if done is not None:

@@ -46,11 +46,6 @@ def main() -> None:
 
 def _import() -> None:
     """All that `ask` and `event` need."""
-    import assistant.acting.events.answering
-    import assistant.app.chat
-    import assistant.cli.chat.approval
-    import assistant.cli.chat.headless
-    import assistant.cli.chat.markdown  # noqa: F401
     from assistant.model.provider.litellm_library import warm_up
 
     warm_up()

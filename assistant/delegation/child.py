@@ -135,7 +135,7 @@ class Child:
         """Why it came to no end, if it has asked as often as it may."""
         asked = sum(isinstance(each, AssistantEntry) for each in self.talk.transcript.entries)
         most = self.talk.max_rounds
-        return f"its {most} rounds are used up (delegation.rounds)" if asked >= most else ""
+        return f"its {most} rounds are used up" if asked >= most else ""
 
     def _turn(self, *, go_on: bool) -> Iterator[Event]:
         if self._stopped.is_set():

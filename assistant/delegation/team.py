@@ -5,7 +5,7 @@ before it begins. So after a crash those that were through are not done again, a
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from queue import Empty, SimpleQueue
 
@@ -18,9 +18,9 @@ from assistant.quoting import one_line
 from assistant.session import transcript
 from assistant.session.entries import NO_USAGE, SubtasksEntry, ToolResultEntry
 from assistant.session.transcript import Transcript
-from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import ToolResult
 from assistant.tools.scratch import Scratch, scratch_tools
+from assistant.workspace.checkpoints import Checkpoints
 
 TICK = 0.05
 """Seconds between two looks at whether the owner interrupted."""
@@ -34,11 +34,21 @@ KEPT_BACK = ("delegate", "ask", "remember", "note", "plan")
 """Tools of the parent's that no subtask has; of the last two it has its own."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a subtask may take: requests to the model before it has to answer, tokens before it is
+    stopped; and how many run `at_once`."""
+
+    rounds: int = 15
+    tokens: int = 200_000
+    at_once: int = 4
+
+
 class Team:
     """The subtasks of one call of the conversation that leads them."""
 
     def __init__(
-        self, lead: Conversation, limits: DelegationSettings, call_id: str, tasks: Sequence[str]
+        self, lead: Conversation, limits: Limits, call_id: str, tasks: Sequence[str]
     ) -> None:
         self._lead = lead
         self._limits = limits
@@ -142,6 +152,7 @@ class Team:
             untold=[],
             begun=lambda: None,
             daily=lambda _: (),
+            checkpoints=Checkpoints(),  # what it changes belongs to the lead's turn
         )
         return Child(number, task, talk, self._limits.tokens, self._heard.put)
 

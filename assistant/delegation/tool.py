@@ -6,10 +6,9 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.conversation import Conversation
-from assistant.delegation.team import Team
+from assistant.delegation.team import Limits, Team
 from assistant.errors import ToolError
 from assistant.events import Event
-from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.schema import tool
 
@@ -17,7 +16,10 @@ MOST = 8
 """Subtasks of one call."""
 
 
-def delegating_tool(lead: Conversation, limits: DelegationSettings) -> Tool:
+DEFAULT = Limits()
+
+
+def delegating_tool(lead: Conversation, limits: Limits = DEFAULT) -> Tool:
     """`delegate` for the conversation that leads."""
 
     def delegate(

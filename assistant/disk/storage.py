@@ -82,7 +82,7 @@ def _cure(error: OSError) -> str:
             return "The disk is read-only; use a workspace elsewhere with -w"
         case errno.ENOSPC | errno.EDQUOT:
             return "The disk is full; make room and try again"
-        case errno.EISDIR | errno.EINVAL:
+        case errno.EISDIR | errno.EINVAL | errno.EEXIST | errno.ENOTDIR:
             return "Move away what lies there in its place"
         case errno.ENOENT:
             return "Check that the folder is still there"

@@ -175,7 +175,8 @@ class Fact:
     `replaces` names the fact it supersedes, as an id or `FILE:LINE`. What was written one after the
     other under one name of `together` is undone as one. One that `waits` is read by the owner
     before it is memory, whoever it comes from. One that was `recorded` elsewhere (ISO date) keeps
-    that day.
+    that day. `under` is a heading of the owner's in MEMORY.md (`People › Lena`) to write it under
+    instead, with its day in a comment; "" asks for the heading that fits.
     """
 
     text: str
@@ -186,6 +187,24 @@ class Fact:
     secrets: Secrets = "tell"
     waits: bool = False
     recorded: str = ""
+    under: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """The facts nearest to some texts, those nearest to each first; and the owner's headings in
+    MEMORY.md, each as its path: `People › Lena`."""
+
+    passages: tuple[Passage, ...] = ()
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Upkept:
+    """How many facts a day's upkeep moved: into the archive, and to where they belong."""
+
+    archived: int = 0
+    sorted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Literal, TypeVar
 
 from assistant import config
@@ -18,6 +18,7 @@ from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import (
     FACTS,
     Due,
+    Existing,
     Fact,
     Forgotten,
     Held,
@@ -31,11 +32,11 @@ from assistant.memory.base import (
     Recall,
     Remembered,
     Secret,
+    Upkept,
     no_notices,
     no_progress,
 )
 from assistant.memory.chart import Chart
-from assistant.memory.corpora.library import Library
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import unsaid
@@ -48,19 +49,20 @@ from assistant.memory.search.recall import Recaller
 from assistant.memory.search.survey.charting import chart
 from assistant.memory.search.survey.diary import due
 from assistant.memory.search.survey.near_pairs import near_pairs
+from assistant.memory.sources.library import Library
 from assistant.memory.state import Finding, MemoryStatus, ServerCollection, SourceStatus
 from assistant.memory.text.chunk import passage
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.draft import State
 from assistant.memory.writing.journal import Journal
-from assistant.memory.writing.ledger import Ledger, Written, given_up_by
+from assistant.memory.writing.ledger import Ledger, given_up_by
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.redaction import Redaction
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import SetAside
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import PROCEDURE_FILES, Workspace
 from assistant.workspace.leftovers import killed_writes
 
 DOUBTFUL = frozenset({"tool", "recalled"})
@@ -75,7 +77,7 @@ _T = TypeVar("_T")
 
 
 class Notices:
-    """What happened to the index, and what is wrong with a file while it lasts."""
+    """What happened, the latest of it, and what is wrong while it lasts."""
 
     def __init__(self, notify: Notify) -> None:
         self._notify = notify
@@ -83,14 +85,11 @@ class Notices:
         self._faults: tuple[str, ...] = ()
         self._turn = threading.RLock()
 
-    def take(self, done: Refreshed) -> None:
-        """Tell each notice when it is new; a fault is kept only while it lasts."""
+    def tell(self, notice: str) -> None:
+        """Tell what happened, each time it does."""
         with self._turn:
-            for notice in done.notices:
-                if notice not in (*self._happened, *self._faults, *done.faults):
-                    self._notify(notice)
-                    self._happened.append(notice)
-            self.see(done.faults)
+            self._notify(notice)
+            self._happened.append(notice)
 
     def see(self, faults: tuple[str, ...]) -> None:
         """Tell each fault when it is new; one that is left out is over."""
@@ -100,13 +99,9 @@ class Notices:
                     self._notify(fault)
             self._faults = faults
 
-    def add(self, notice: str) -> None:
-        """Keep something for `status` that nobody need be told at once."""
-        self._happened.append(notice)
-
     def all(self) -> tuple[str, ...]:
-        """What there is to know, oldest first, faults last."""
-        return (*self._happened, *self._faults)
+        """What there is to know, oldest first, each once, faults last."""
+        return tuple(dict.fromkeys((*self._happened, *self._faults)))
 
 
 class LocalMemory:
@@ -154,13 +149,15 @@ class LocalMemory:
         self._library = Library(workspace, settings, embedder, redactor, progress)
         notes = tuple(settings.notes.values())
         self._purge = Purge(self._ledger, self._review, self._scrub, notes=notes)
-        self._recaller = Recaller(self.index.store, embedder, settings.memory)
+        self._recaller = Recaller(self.index.store, embedder, settings.memory, today)
         self._locator = Locator(self.index.store, self._recaller)
         self._places = (workspace.private, config.cache_dir(), config.state_dir())
         self._let_go = let_go
         self._lock = threading.RLock()
         """Held by whoever writes; whoever reads waits for nobody."""
         self._begun = self._closed = False
+        self._unread: tuple[str, ...] = ()
+        """Why the journal cannot be read, in one line, while that is so."""
 
     def close(self) -> None:
         """Let go of the indexes."""
@@ -196,6 +193,19 @@ class LocalMemory:
             answer = replace(answer, passages=own)
         return answer if query.within else self._library.beside(query, answer)
 
+    def existing(self, texts: Sequence[str], k: int) -> Existing:
+        def look(text: str) -> Iterator[Passage]:
+            query = Query(text, k=k, without=PROCEDURE_FILES, within=FACTS)
+            near = self._recaller.recall(query).passages
+            rare = self._locator.sharing_a_rare_word(text, k)
+            named = [each for each in rare if each.source not in PROCEDURE_FILES]
+            yield from filter(None, chain.from_iterable(zip_longest(near, named[:k])))
+
+        found = self._read(lambda: [list(look(each)) for each in texts])
+        nearest = filter(None, chain.from_iterable(zip_longest(*found)))
+        once = {each.id: each for each in nearest}
+        return Existing(tuple(map(self._dated, once.values())), self._ledger.headings())
+
     def locate(self, target: str) -> Located:
         self._library.check_changeable(target)
         return self._read(lambda: self._locator.locate(target))
@@ -204,7 +214,7 @@ class LocalMemory:
         return self._review.waiting()
 
     def erased(self) -> tuple[JournalEntry, ...]:
-        return self._read(self._ledger.erased)
+        return self._read(lambda: () if self._unread else self._ledger.erased())
 
     def log(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         return self._ledger.log(limit)
@@ -227,24 +237,10 @@ class LocalMemory:
     def status(self) -> MemoryStatus:
         def look() -> MemoryStatus:
             catalog = self.index.store.catalog
-            told = [
-                self.embedder.notice,
-                *self._notices.all(),
-                *self._library.notices(),
-                *_damage(self._ledger.commits.journal, self._review),
-                *(
-                    f"A save from an older copy of {entry.source} took away: {entry.text}"
-                    f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
-                    for entry in self._ledger.erased()
-                ),
-                *(
-                    f"A save brought back what you had forgotten, {each.source}:{each.line}:"
-                    f" {each.text} (`assistant forget {'--purge ' if each.purged else ''}"
-                    f"{each.source}:{each.line}`, or `assistant memory restore {each.entry}"
-                    " --dismiss` if it was meant)"
-                    for each in self._ledger.returned()
-                ),
-            ]
+            told = [self.embedder.notice, *self._notices.all(), *self._library.notices()]
+            if not self._unread:
+                told += _damage(self._ledger.commits.journal, self._review)
+                told += _undecided(self._ledger)
             sources = (
                 SourceStatus(
                     source.name,
@@ -284,6 +280,7 @@ class LocalMemory:
                 if not refusal and not _is_doubtful(fact)
             ]
             replaced = self._read(lambda: self._replaced(sure))
+            sure = list(map(self._under_a_heading, sure))
             done = self._ledger.remember(sure, request=request, replaced=replaced)
             written = iter(self._answered(done))
             answers = (
@@ -318,9 +315,9 @@ class LocalMemory:
             self._brought_up()
             return replace(forgotten, removed=tuple(passages))
 
-    def undo(self, *, request: str | None = None) -> JournalEntry:
+    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
         with self._lock:
-            undone = self._ledger.undo(request=request)
+            undone = self._ledger.undo(ids, request=request)
             self._brought_up()
             return undone
 
@@ -348,6 +345,12 @@ class LocalMemory:
 
     # Keeping
 
+    def upkeep(self) -> Upkept:
+        with self._lock:
+            done = self._read(lambda: self._ledger.upkeep(self._fitting))
+            self._brought_up()
+            return done
+
     def refresh(self) -> None:
         """Bring the index up to the files ahead of the next question."""
         self._brought_up()
@@ -355,7 +358,7 @@ class LocalMemory:
 
     def rebuild(self) -> MemoryStatus:
         with self._lock:
-            self._notices.take(self.index.rebuild(self._progress))
+            self._take(self.index.rebuild(self._progress))
             return self.status()
 
     def check(self) -> tuple[Finding, ...]:
@@ -426,28 +429,43 @@ class LocalMemory:
                 behind = self._brought_up()
                 with self.index.store.catalog.reading():
                     found = read()
-        self._notices.see(self.index.faults())
+            self._notices.see((*self.index.faults(), *self._unread))
         return found, behind
 
     def _brought_up(self) -> tuple[str, ...]:
         """Bring the index up to the files; those that it is behind with, as of now."""
-        if not self._begun:
+        self._unread = self._journal_fault()
+        if not self._begun and not self._unread:
             with self._lock:
                 begun, self._begun = self._begun, True
                 if not begun:
                     self._finish()
         done = self.index.refresh_unless_busy(self._progress)
         if done is not None:
-            self._notices.take(done)
+            self._take(done)
             self._give_back()
         return self.index.behind() or (() if done else (UNKNOWN,))
+
+    def _take(self, done: Refreshed) -> None:
+        for notice in done.notices:
+            if notice not in done.faults:
+                self._notices.tell(notice)
+        self._notices.see((*done.faults, *self._unread))
+
+    def _journal_fault(self) -> tuple[str, ...]:
+        """Why the journal cannot be read, if that is so: recall answers without it."""
+        try:
+            self._ledger.commits.journal.refresh()
+        except StorageError as error:
+            return (str(error),)
+        return ()
 
     def _finish(self) -> None:
         """Finish the purges that a dead owner had begun; recall goes on if that fails."""
         try:
             self._purge.finish()
         except AssistantError as error:
-            self._notices.add(f"A purge is not finished: {error}")
+            self._notices.tell(f"A purge is not finished: {error}")
 
     def _scrub(self) -> None:
         """Leave no byte of what the files no longer hold in any index."""
@@ -460,10 +478,12 @@ class LocalMemory:
 
     def _observe(self, source: str, text: str, sha256: str) -> None:
         """See whether a stale save took facts away; recall goes on if that fails."""
+        if self._unread:
+            return
         try:
             self._ledger.observe(source, text, sha256)
         except AssistantError as error:
-            self._notices.add(str(error))
+            self._notices.tell(str(error))
 
     def _unsaid(self, fact: str) -> Mapping[str, State]:
         """The states of files that certainly do not state a fact.
@@ -491,7 +511,7 @@ class LocalMemory:
 
     def _recorded(self, passage: Passage) -> Passage:
         """With what the journal knows of it."""
-        entry = self._ledger.recorded(passage.plain)
+        entry = None if self._unread else self._ledger.recorded(passage.plain)
         if entry is None:
             return passage
         return replace(
@@ -500,21 +520,30 @@ class LocalMemory:
             origin=passage.origin or entry.origin.kind,
         )
 
-    def _answered(self, written: Iterable[Written]) -> tuple[Remembered, ...]:
+    def _answered(self, written: Iterable[Remembered]) -> tuple[Remembered, ...]:
         """Where what was written stands, once the index has it, and what it may supersede."""
         return self._read(lambda: tuple(map(self._remembered, written)))
 
-    def _remembered(self, written: Written) -> Remembered:
+    def _remembered(self, written: Remembered) -> Remembered:
+        """With its id in the index, and the facts that it may supersede."""
         stored = self._locator.beginning_at(written.source, written.line)
         near = stored and written.status != "exists"
-        return Remembered(
-            status=written.status,
+        return replace(
+            written,
             id=stored.chunk.id if stored else "",
-            source=written.source,
-            line=written.line,
-            text=written.text,
             similar=similar(self.index.store, stored) if stored and near else (),
         )
+
+    def _under_a_heading(self, fact: Fact) -> Fact:
+        """A fact that asks for it with the owner's heading that fits it best, if one does."""
+        there = self._ledger.headings() if fact.under is not None and not fact.replaces else ()
+        if not there or fact.under in there:
+            return fact
+        return replace(fact, under=self._read(lambda: self._fitting(fact.text, there)))
+
+    def _fitting(self, fact: str, headings: Sequence[str]) -> str:
+        """Which of the owner's headings fits a fact; "" if none does."""
+        return self._locator.heading_of(fact, self.embedder.embed([fact])[0], headings)
 
     def _hold(self, fact: Fact) -> Remembered:
         """Let a fact wait for the owner; it is in no file and no recall until then."""
@@ -555,6 +584,22 @@ class LocalMemory:
         for each in near.passages:
             if near.exact or fact_key(fact) in fact_key(each.plain):
                 raise LedgerError(f"{each.citation} still says {fact!r}", "Name that line")
+
+
+def _undecided(ledger: Ledger) -> Iterator[str]:
+    """What editors' saves took away or brought back, until the owner has decided."""
+    for entry in ledger.erased():
+        yield (
+            f"A save from an older copy of {entry.source} took away: {entry.text}"
+            f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
+        )
+    for each in ledger.returned():
+        place = f"{each.source}:{each.line}"
+        yield (
+            f"A save brought back what you had forgotten, {place}: {each.text}"
+            f" (`assistant forget {'--purge ' if each.purged else ''}{place}`,"
+            f" or `assistant memory restore {each.entry} --dismiss` if it was meant)"
+        )
 
 
 def _is_doubtful(fact: Fact) -> bool:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from assistant.memory.base import (
     Due,
+    Existing,
     Fact,
     Forgotten,
     Held,
@@ -22,6 +23,7 @@ from assistant.memory.base import (
     Query,
     Recall,
     Remembered,
+    Upkept,
 )
 from assistant.memory.chart import Chart
 from assistant.memory.state import Finding, MemoryStatus, ServerCollection
@@ -32,6 +34,10 @@ class Memory(Protocol):
 
     def recall(self, query: Query) -> Recall:
         """The best passages for a query; fresh with the files as they are now."""
+
+    def existing(self, texts: Sequence[str], k: int) -> Existing:
+        """The `k` current facts nearest to each of these texts, and those that share a word with it
+        that few hold; no procedures and tasks. And the headings a fact may be written under."""
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
@@ -83,8 +89,8 @@ class Keeper(Memory, Protocol):
         change is open.
         """
 
-    def undo(self, *, request: str | None = None) -> JournalEntry:
-        """Reverse the latest write that still stands; returns what was reversed.
+    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
+        """Reverse these writes, or the latest that still stands; returns what was reversed.
 
         Raises LedgerError if the owner has since changed its lines, or nothing is left to undo.
         """
@@ -116,6 +122,11 @@ class Keeper(Memory, Protocol):
 
     def chart(self) -> Chart:
         """All facts, those that were struck out too, laid out by their meanings."""
+
+    def upkeep(self) -> Upkept:
+        """Move what need not stand in MEMORY.md any longer: superseded facts, passed
+        appointments, what stands twice or under the heading of a day long ago. One write, which
+        `undo` takes back."""
 
     def check(self) -> tuple[Finding, ...]:
         """What is wrong with the journal, the index and the files, mended where that can be."""

@@ -41,11 +41,12 @@ def doubts(
         provider = ""
     if not provider:
         said = name.partition("/")[0]
-        near = get_close_matches(said, sorted(_providers()), NEAREST)
+        near = get_close_matches(said, sorted(_providers()), n=1) if model else []
         raise ConfigError(
-            f"litellm does not know whom to ask for the model {name!r}"
-            + (f": it has no provider {said!r}" if model else ""),
-            f"Write PROVIDER/MODEL, such as {' or '.join(near) or 'anthropic'}/…",
+            f"the model {name!r} has no provider" + (f" that is known: {said!r}" if model else ""),
+            f"Did you mean {near[0]}/{model}?"
+            if near
+            else "Write PROVIDER/MODEL, such as anthropic/… or ollama_chat/…",
         )
     if provider in ("ollama", "ollama_chat"):
         return _on_ollama(model, (api_base or f"http://{OLLAMA}").split("//")[-1].rstrip("/"))
@@ -53,6 +54,16 @@ def doubts(
         return []
     key = USUAL[provider]
     return _unlisted(provider, model or name) + ([] if environ.get(key) else [f"{key} is not set"])
+
+
+def names(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The models that litellm lists of the usual providers whose keys are set."""
+    return [
+        model if model.startswith(f"{provider}/") else f"{provider}/{model}"
+        for provider, key in USUAL.items()
+        if environ.get(key)
+        for model in sorted(_listed().get(provider, ()))
+    ]
 
 
 def _unlisted(provider: str, model: str) -> list[str]:

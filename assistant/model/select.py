@@ -28,7 +28,6 @@ def in_prompt(model: ChatModel) -> bool:
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
     """A profile is a model of its own; what it does not say it shares with [model]."""
     own = profile.model_dump(include={"name", "api_base", "context_window"})
-    own |= profile.model_dump(include={"effort", "thinking"}, exclude_none=True)
     return _model(shared.model_copy(update=own), profile.api_key_env)
 
 

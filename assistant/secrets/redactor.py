@@ -51,12 +51,6 @@ class Redactor:
         self._values = {stand_in_of(name): value for name, value in self._certain.items()}
         self._detector = Detector(_spellings(self._certain))
 
-    @property
-    def knowledge(self) -> bytes:
-        """A digest of all that it knows for certain."""
-        known = json.dumps(sorted(self._certain.items()))
-        return hashlib.sha256(known.encode("utf-8", "surrogatepass")).digest()
-
     def learn(self, name: str, value: str) -> None:
         """Know one more value from now on, by this name."""
         self._certain[name] = self._values[stand_in_of(name)] = value

@@ -74,7 +74,7 @@ def value(name: str) -> str:
 
 def _known(name: str, values: Mapping[str, str | None]) -> None:
     if name not in values:
-        raise UsageError(f"there is no secret {name!r}", "Run `assistant secrets list`")
+        raise UsageError(f"there is no secret {name!r}", "Run `assistant secrets show`")
 
 
 def _alone() -> locking.Lock:

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assistant.disk import locking, storage
-from assistant.session.entries import AssistantEntry, UserEntry
-from assistant.session.ids import ALPHABET, SUFFIX, session_ids
+from assistant.errors import SessionError
+from assistant.session.entries import AssistantEntry, CaptureEntry, TitleEntry, UserEntry
+from assistant.session.ids import ALPHABET, SUFFIX, is_open, session_ids
 from assistant.session.transcript import Transcript, borrow
 
 Said = UserEntry | AssistantEntry
@@ -31,30 +32,56 @@ class Adopted:
     new: int
 
 
-def adopt(directory: Path, program: str, name: str, said: Sequence[Said]) -> Adopted | None:
+def find(directory: Path, program: str, name: str) -> str | None:
+    """The session that a conversation is, if it was taken over."""
+    mark = _mark(program, name)
+    return next((each for each in session_ids(directory) if each.endswith(f"-{mark}")), None)
+
+
+def unknown(directory: Path, session: str, said: Sequence[Said]) -> list[Said]:
+    """What is not in a session yet, in order. Raises SessionError, StorageError."""
+    return _unknown(borrow(directory, session), said)
+
+
+def adopt(
+    directory: Path,
+    program: str,
+    name: str,
+    said: Sequence[Said],
+    *,
+    title: str = "",
+    read: bool = True,
+) -> Adopted | None:
     """Take over a conversation, or what of it is not here yet; None if nothing was said in it.
 
-    `name` is what the program calls it. Raises StorageError, SessionError.
+    `name` is what the program calls it, `title` what its owner does. `read`: it is to be read for
+    facts, and a turn in the middle of which it ends is ended. Raises StorageError, and SessionError
+    for a session that is damaged, or open.
     """
     if not any(isinstance(each, UserEntry) for each in said):
         return None
     with locking.lock(storage.private_directory(directory) / ".adopt"):
-        mark = _mark(program, name)
-        known = [each for each in session_ids(directory) if each.endswith(f"-{mark}")]
-        session = known[0] if known else f"{_begun(said):%Y%m%d-%H%M%S}-{mark}"
-        if known:
-            record = borrow(directory, session)
-        else:
+        session = find(directory, program, name)
+        if session is None:
+            session = f"{_begun(said):%Y%m%d-%H%M%S}-{_mark(program, name)}"
             path = directory / f"{session}{SUFFIX}"
             record = Transcript(session, path, borrowed=True, origin=program)
+            if title:
+                record.append(TitleEntry(title, time=said[0].time))
+        elif is_open(directory, session):
+            raise SessionError(f"session {session} is open", "Close it there and try again")
+        else:
+            record = borrow(directory, session)
         new = _unknown(record, said)
         record.extend(new)
-        record.settle(ENDED.format(program=program))
+        if read:
+            record.settle(ENDED.format(program=program))
+        elif new:
+            record.append(CaptureEntry(record.entries[-1].id, time=said[-1].time))
     return Adopted(session, len(new))
 
 
 def _unknown(record: Transcript, said: Sequence[Said]) -> list[Said]:
-    """What is not in the session yet, in order."""
     known = Counter(_key(each) for each in record.entries if isinstance(each, Said))
     new = []
     for each in said:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from assistant.messages import Signed, ToolCall, Usage
 
-FORMAT = (1, 7)
+FORMAT = (1, 8)
 """Version of the format. A newer major is refused; a newer minor only adds types and fields."""
 
 NO_USAGE = Usage()
@@ -192,7 +192,7 @@ class NoticeEntry(_Entry):
 class CapturedFact:
     """A fact found in a conversation, with the entries it comes from and who is behind them.
 
-    `day` (ISO) is when it was said.
+    `day` (ISO) is when it was said, `under` the owner's heading that it belongs under.
     """
 
     text: str
@@ -200,6 +200,7 @@ class CapturedFact:
     entries: tuple[str, ...]
     replaces: str | None = None
     day: str = ""
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +219,15 @@ class CaptureEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class CapturedEntry(_Entry):
-    """Memory has acknowledged the facts of these captures: so many stored, so many waiting."""
+    """Memory has acknowledged the facts of these captures: so many stored, so many waiting, and
+    which these are."""
 
     type: ClassVar[str] = "captured"
     captures: tuple[str, ...]
     stored: int = 0
     waiting: int = 0
+    kept: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +258,14 @@ class InterruptedEntry(_Entry):
 
 
 @dataclass(frozen=True, slots=True)
+class RewindEntry(_Entry):
+    """The owner went back: the entries from `to` on no longer count."""
+
+    type: ClassVar[str] = "rewind"
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class OtherEntry(_Entry):
     """An entry of a type that a later version has added."""
 
@@ -280,6 +292,7 @@ Entry = (
     | CapturedEntry
     | CompactionEntry
     | InterruptedEntry
+    | RewindEntry
     | OtherEntry
 )
 

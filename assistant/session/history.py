@@ -7,6 +7,7 @@ owner comes first, and each tool call is followed at once by its result.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from assistant.messages import Message, Picture, Role, ToolCall
 from assistant.quoting import inert, without_briefings
@@ -20,6 +21,7 @@ from assistant.session.entries import (
     InterruptedEntry,
     QuestionEntry,
     ReminderEntry,
+    RewindEntry,
     SkillEntry,
     SubtasksEntry,
     ToolResultEntry,
@@ -83,6 +85,31 @@ class History:
     first: str
     compaction: CompactionEntry | None
     turns: tuple[Turn, ...]
+
+
+class Named(Protocol):
+    """What is known by an id, and of a type."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def standing(entries: Iterable[N]) -> list[N]:
+    """The entries that count, without those that the owner went back behind."""
+    kept: list[N] = []
+    for entry in entries:
+        if entry.type == RewindEntry.type:
+            to, ids = getattr(entry, "to", ""), [each.id for each in kept]
+            del kept[ids.index(to) if to in ids else len(kept) :]
+        else:
+            kept.append(entry)
+    return kept
 
 
 def last_said(entries: Iterable[Entry]) -> str:

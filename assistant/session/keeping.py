@@ -7,11 +7,13 @@ without its text, so that a long session costs its prompt once.
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from assistant.disk import storage
+from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.messages import Message, Picture
 from assistant.session.entries import AttachmentEntry, TitleEntry
@@ -46,8 +48,21 @@ def delete(directory: Path, name: str) -> str:
     return session
 
 
+def sweep(directory: Path, now: datetime) -> None:
+    """Remove the locks of sessions that nobody has open, and what was sent long ago."""
+    for path in directory.glob("*.lock"):
+        if (lock := locking.try_lock(path)) is not None:
+            path.unlink(missing_ok=True)
+            lock.release()
+    for path in directory.glob(f"*{PROMPTS}"):
+        with suppress(FileNotFoundError):  # another process sweeps, too
+            if path.stat().st_mtime < (now - PROMPTS_KEPT).timestamp():
+                path.unlink()
+
+
 # What each turn was sent
 
+PROMPTS_KEPT = timedelta(days=30)
 PROMPTS = ".prompts"
 
 

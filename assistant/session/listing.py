@@ -35,6 +35,7 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
+from assistant.session.history import standing
 from assistant.session.ids import SUFFIX, is_open, session_ids
 from assistant.session.transcript import read, whole_lines
 
@@ -127,6 +128,7 @@ class _Line(msgspec.Struct):
     origin: str = ""
     decision: str = ""
     tool_calls: Sequence[object] = ()
+    to: str = ""
 
 
 PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type, SubtasksEntry.type)
@@ -145,7 +147,8 @@ def _summary(directory: Path, session: str) -> SessionSummary:
 
 
 def _lines(path: Path) -> Sequence[_Line]:
-    return _DECODER.decode_lines(whole_lines(storage.read(path))[0])
+    lines: list[_Line] = _DECODER.decode_lines(whole_lines(storage.read(path))[0])
+    return standing(lines)
 
 
 def _read(directory: Path, session: str) -> SessionSummary:

@@ -47,6 +47,7 @@ class Transcript:
         self.notices = list(notices)
         self.unwritten: dict[str, bytes] = {}
         self._entries = list(entries)
+        self._standing = turns.standing(entries)
         self._size = path.stat().st_size if path and entries else 0
         self._lock = lock
         self._borrowed = borrowed
@@ -55,8 +56,8 @@ class Transcript:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All entries so far; the header, if there is one, is the first."""
-        return self._entries
+        """All entries that count so far; the header, if there is one, is the first."""
+        return self._standing
 
     @property
     def off_the_record(self) -> bool:
@@ -97,9 +98,9 @@ class Transcript:
     def settle(self, reason: str) -> None:
         """End a turn that was left in the middle: its calls get results, it gets its end."""
         self._catch_up()
-        for result in list(turns.lost_results(self._entries, turns.STOPPED)):
+        for result in list(turns.lost_results(self.entries, turns.STOPPED)):
             self.append(result)
-        turn = turns.last_turn(self._entries)
+        turn = turns.last_turn(self.entries)
         if turn and not turn.finished:
             self.append(entry_types.InterruptedEntry(reason))
 
@@ -134,10 +135,15 @@ class Transcript:
                 self._lock = ids.locked(storage.private_directory(self.path.parent), self.session)
             data = b"".join(map(codec.encode, entries))
             storage.append(self.path, data)
-            self._entries.extend(entries)
             self._size += len(data)
+        self._take(entries)
+
+    def _take(self, entries: Sequence[Entry]) -> None:
+        self._entries.extend(entries)
+        if any(isinstance(each, entry_types.RewindEntry) for each in entries):
+            self._standing = turns.standing(self._entries)
         else:
-            self._entries.extend(entries)
+            self._standing.extend(entries)
 
     def _catch_up(self) -> None:
         """Take in what a write that was interrupted (Ctrl-C) left, and cut off half a line."""
@@ -153,7 +159,7 @@ class Transcript:
             if self._size + end < size:
                 self._cut(size - self._size - end, end)
             known = {entry.id for entry in self._entries}
-            self._entries.extend(entry for entry in late if entry.id not in known)
+            self._take([entry for entry in late if entry.id not in known])
             self._size += end
 
     def _cut(self, spare: int, end: int) -> None:
@@ -241,7 +247,7 @@ def borrow(directory: Path, session: str) -> Transcript:
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """The entries of a session, open elsewhere or not. Raises SessionError."""
     path = directory / f"{ids.find(directory, name)}{ids.SUFFIX}"
-    return tuple(_parse(path, whole_lines(storage.read(path))[0]))
+    return tuple(turns.standing(_parse(path, whole_lines(storage.read(path))[0])))
 
 
 def whole_lines(data: bytes) -> tuple[bytes, bool]:

@@ -23,31 +23,31 @@ class ModelSettings(Table):
     context_window: int | None = Field(default=None, ge=1024)
     """Tokens the model can take. Unset: what the provider reports, else 32,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
-    """The longest reply to ask for, in tokens. Unset: the provider's own limit."""
+    """Maximum tokens of a reply. Unset: the provider's limit."""
     effort: Effort | None = None
-    """How much the model is to think. Unset: as its provider has it."""
+    """How hard the model thinks. Unset: the provider's default."""
     thinking: bool | None = None
-    """Turn thinking on or off. Unset: as its provider has it."""
+    """Turn thinking on or off. Unset: the provider's default."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """How long the connection may be silent once the answer has begun."""
+    """How long an answer that has begun may be silent."""
     first_token_seconds: float | None = Field(default=None, gt=0)
-    """How long to wait for the first word. Unset: 300, and for a model on this machine no limit but
-    `answer_seconds`, since a CPU may read a prompt for minutes."""
+    """How long to wait for the first word. Unset: 300; for a model on this machine only
+    `answer_seconds` counts."""
     answer_seconds: float = Field(default=1800.0, gt=0)
-    """How long one answer may take in all."""
+    """How long an answer may take."""
     retry_seconds: float = Field(default=120.0, ge=0)
-    """How long a request that fails is tried again, with growing pauses."""
+    """How long a failed request is retried, with growing pauses."""
     tool_calls: Literal["all", "one"] = "all"
-    """Run all tool calls of a reply in order, or only the first."""
+    """Run all tool calls of a reply, or only the first."""
     max_rounds: int = Field(default=25, ge=1)
-    """Requests to the model in one turn, before it is told to come to an end."""
+    """Maximum requests to the model in a turn, before it has to answer."""
     resident: bool = True
-    """After an `ask`, keep a process with the provider's library imported (200 MB), so that the
-    next leaves at once; it goes when nobody has asked for `daemon.idle_seconds`."""
+    """After an `ask`, keep a process with the provider's library loaded (200 MB), so that the next
+    starts at once. It ends after `daemon.idle_seconds`."""
     sees: bool | None = None
-    """Whether it can be sent pictures. Unset: what litellm knows; others are tried."""
+    """Whether it takes pictures. Unset: what litellm knows, else they are tried."""
     tool_format: Literal["auto", "native", "xml"] = "auto"
-    """How tools are offered: by the provider's own tool calling, or as XML in the prompt."""
+    """How tools are offered: by the provider's tool calling, or as XML in the prompt."""
 
 
 class ProfileSettings(Table):
@@ -61,7 +61,3 @@ class ProfileSettings(Table):
     """The environment variable that holds its key. Unset: the provider's usual one."""
     context_window: int | None = Field(default=None, ge=1024)
     """Tokens the model can take."""
-    effort: Effort | None = None
-    """How much it is to think. Unset: as `model.effort`."""
-    thinking: bool | None = None
-    """Turn its thinking on or off. Unset: as `model.thinking`."""

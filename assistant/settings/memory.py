@@ -15,29 +15,32 @@ class MemorySettings(Table):
     """[memory]: what recall returns."""
 
     k: int = Field(default=32, ge=1)
-    """The most passages a recall returns."""
+    """Maximum number of passages a recall returns."""
     budget: int = Field(default=1000, ge=1)
-    """The most tokens they may cost together."""
+    """Maximum number of their tokens; a turn of a chat is given at most 450."""
     whole: int = Field(default=4000, ge=0)
-    """While memory comes to at most so many tokens, and to a quarter of the model's window, all of
-    it stands in the prompt. 0: never, only its core."""
+    """A memory of up to so many tokens, and a quarter of the model's window, is in the prompt
+    whole. 0: never, only its core."""
     capture: Literal["always", "compaction", "never"] = "always"
-    """When what was said is read for lasting facts: at the end of each session and before it is
-    compacted, only before it is compacted, or never. It takes a language model."""
+    """When facts are extracted from conversations: at their end and before compaction, only before
+    compaction, or never. It takes a language model."""
     capture_tokens: int = Field(default=1_000_000, ge=0)
-    """The most tokens a month that reading ended sessions may cost."""
+    """Maximum tokens a month for that, after conversations have ended."""
+    upkeep: Literal["daily", "never"] = "daily"
+    """Whether what the program wrote to MEMORY.md is kept in order, once a day before a chat is
+    read: superseded and passed facts are archived, old ones sorted in."""
 
 
 class EmbeddingSettings(Table):
     """[embedding]: the model that turns text into vectors."""
 
     model: str = "all-MiniLM-L6-v2"
-    """`all-MiniLM-L6-v2`, which is installed with this program, or the path of a
-    sentence-transformers model, for which the extra `assistant[models]` must be installed."""
+    """`all-MiniLM-L6-v2`, which is installed, or the path of a sentence-transformers model, which
+    needs the extra `assistant[models]`."""
 
     query_prefix: str | None = None
-    """What the model wants before a question, as e5 wants `query: `. By default, what the model's
-    own configuration says."""
+    """What the model wants before a question, as e5 wants `query: `. Unset: what its configuration
+    says."""
 
     document_prefix: str | None = None
     """What it wants before a text of memory, as e5 wants `passage: `."""
@@ -50,17 +53,13 @@ class IndexSettings(Table):
     """A Chroma server, `http://host:port`. Unset: Chroma inside the workspace."""
     api_key_env: str | None = None
     """The environment variable that holds the server's token."""
-    tenant: str = "default_tenant"
-    """Chroma's tenant."""
-    database: str = "default_database"
-    """Chroma's database."""
 
 
 class DaemonSettings(Table):
     """[daemon]: the resident process that owns the index."""
 
     idle_seconds: float = Field(default=900.0, gt=0)
-    """How long it stays when nobody asks."""
+    """How long it stays without a request."""
     polling: Literal["auto", "always", "never"] = "auto"
     """Watch files by polling: where native events do not work, always, or never."""
 
@@ -77,8 +76,7 @@ class SourceSettings(Table):
     exclude: Texts = ()
     """Globs of folders and notes to leave out."""
     budget: int = Field(default=250, ge=1)
-    """The most tokens that its passages may take of a recall; with those of all other sources
-    never more than half of it."""
+    """Maximum tokens of its passages in a recall; all sources together take at most half."""
 
     @property
     def folder(self) -> Path:

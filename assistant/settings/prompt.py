@@ -38,7 +38,7 @@ class SectionSettings(Table):
     files: Annotated[Texts, AfterValidator(_inside)] = ()
     """The files of the workspace that feed it."""
     budget: int | None = Field(default=None, ge=1)
-    """The most tokens of each of its files."""
+    """Maximum tokens of each of its files."""
 
 
 class ContextSettings(Table):
@@ -50,18 +50,18 @@ class ContextSettings(Table):
     `tools`, `memory`, `skills`, `bootstrap`."""
 
     compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
-    """The share of the room for history at which compaction starts."""
+    """The share of the room for history from which it is compacted."""
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
-    """The share of the history, newest turns first, that compaction keeps word for word."""
+    """The share of the history, newest first, that compaction keeps word for word."""
     memory_at: Literal["message", "system"] = "message"
-    """Where memory, notes and the time stand: before the owner's latest message, so that all
-    before it is read by the provider once, or in the system prompt, before the history."""
+    """Where memory, notes and the time go: before the latest message, so that the provider caches
+    all before it, or in the system prompt."""
     reserve_tokens: int = Field(default=4096, ge=0)
-    """Tokens of the window kept free for the reply."""
+    """Tokens kept free for the reply."""
 
 
 class ChatSettings(Table):
     """[chat]: the chat in a terminal."""
 
     keys: Literal["emacs", "vi"] = "emacs"
-    """The keys that edit a line: as in most shells, or as in vi."""
+    """Editing keys."""

@@ -1,6 +1,8 @@
 """The settings, validated. Their sources are in `config.py`; an unknown key is an error."""
 
 import json
+import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,7 +29,6 @@ from assistant.settings.memory import (
 )
 from assistant.settings.prompt import ChatSettings, ContextSettings
 from assistant.settings.tools import (
-    DelegationSettings,
     HeartbeatSettings,
     PolicySettings,
     ServerSettings,
@@ -57,7 +58,6 @@ class Settings(Table):
     policy: PolicySettings = PolicySettings()
     shell: ShellSettings = ShellSettings()
     web: WebSettings = WebSettings()
-    delegation: DelegationSettings = DelegationSettings()
     mcpServers: dict[str, ServerSettings] = Field(default_factory=dict)
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
@@ -79,6 +79,13 @@ class Settings(Table):
         return sources
 
 
+WANTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a text",
+}
+"""What a setting of the wrong type should be, by the type."""
 LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": SourceSettings}
 """The sections that are lists of tables."""
 
@@ -103,12 +110,13 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
     key = shown_key(error["loc"])
     if error["type"] == "extra_forbidden":
         near = get_close_matches(key, names(), n=1)
-        meant = f"Did you mean {near[0]}? " if near else ""
         return ConfigError(
             f"there is no setting {key!r}{place}",
-            f"{meant}Run `assistant config show` for those there are",
+            f"Did you mean {near[0]}?" if near else "docs/configuration.md lists the settings",
         )
-    said = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    said = WANTED.get(error["type"].removesuffix("_parsing").removesuffix("_type")) or error[
+        "msg"
+    ].removeprefix("Input should be ").removeprefix("Value error, ")
     if error["loc"][0] == SERVERS:
         return ConfigError(
             f"{key} should be {said}{place}", "`assistant config edit` opens the file"
@@ -118,9 +126,12 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
             f"the setting {key!r} is missing{place}",
             f"Give it with `assistant config set {key} VALUE`",
         )
+    variable = re.search(r"\((ASSISTANT_\w+)\)", place)
     return ConfigError(
         f"the setting {key!r} cannot be {error['input']!r}{place}: it should be {said}",
-        f"Correct it with `assistant config set {key} VALUE`",
+        f"Correct or unset {variable[1]}"
+        if variable
+        else f"Correct it with `assistant config set {key} VALUE`",
     )
 
 
@@ -135,6 +146,18 @@ def names() -> list[str]:
         assert isinstance(model, type) and issubclass(model, BaseModel)
         found += [f"{section}.{first}{name}" for name in model.model_fields]
     return found
+
+
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """A line for each variable with our prefix that is no setting."""
+    known = [config.WORKSPACE, *config.SHORT_NAMES, *config.WHOLE_SECTIONS]
+    known += [f"{config.PREFIX}{name.replace('.', '__').upper()}" for name in names()]
+    lines = []
+    for name in sorted(environ):
+        if name.startswith(config.PREFIX) and "__" not in name and name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.8)
+            lines.append(f"{name} is no setting{f'; did you mean {near[0]}?' if near else ''}")
+    return lines
 
 
 def shown_key(path: tuple[str | int, ...]) -> str:

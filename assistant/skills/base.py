@@ -28,7 +28,8 @@ class Fault:
     def notice(self) -> str:
         """It, in one line."""
         verdict = "is not used: " if self.fatal else ""
-        return f"{self.path}:{self.line} {verdict}{self.message}. {self.cure}"
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where} {verdict}{self.message}. {self.cure}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ FIELDS = (
 )
 """What stands in front matter: ours, and what the Agent Skills format has besides."""
 NOTHING = Field((), 2)
+SPELLINGS = (SKILL_FILE, SKILL_FILE.lower(), SKILL_FILE.title())
+MOST_FILES = 100
+"""Files of a skill that the model is told of."""
+NOT_LISTED = "Correct `skills.folders`: `assistant config edit`"
 
 
 def load(
@@ -54,7 +58,7 @@ def body(skill: Skill) -> str:
         text = parts(read_text(skill.file))[1].strip()
     except (FileNotFoundError, Malformed) as error:
         raise StorageError(
-            f"{skill.path} was removed or broken meanwhile", "Run `assistant skills check`"
+            f"{skill.path} was removed or broken meanwhile", "Run `assistant skills list`"
         ) from error
     if len(text) <= MAX_BODY:
         return text
@@ -65,9 +69,12 @@ def body(skill: Skill) -> str:
 def bundled(skill: Skill) -> list[str]:
     """The other files of a skill, as tools take their paths: references and scripts."""
     folder = skill.file.parent
-    above = skill.path.removesuffix(SKILL_FILE)
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path != skill.file)
-    return [f"{above}{path.relative_to(folder).as_posix()}" for path in files]
+    above = skill.path.removesuffix(skill.file.name)
+    below = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    files = sorted(each.as_posix() for each in below if not each.as_posix().startswith("."))
+    files.remove(skill.file.name)
+    more = [f"and {len(files) - MOST_FILES:,} more"] if len(files) > MOST_FILES else []
+    return [*(f"{above}{each}" for each in files[:MOST_FILES]), *more]
 
 
 def further(folders: Sequence[str]) -> list[Path]:
@@ -85,23 +92,32 @@ class _Place:
 
 
 def _places(workspace: Workspace, folders: Sequence[str], faults: list[Fault]) -> Iterator[_Place]:
-    """Every SKILL.md, by folder; a folder without one is no skill."""
+    """Every SKILL.md, by folder, those of repositories that keep theirs in `skills/` too."""
     listed = further(folders)
+    missing = (each for each in folders if not Path(each).expanduser().is_dir())
+    faults += [Fault(each, 0, "there is no such folder", NOT_LISTED) for each in missing]
     allowed = [workspace.root, *listed]
-    for folder, shown in ((workspace.skills, "skills"), *((path, str(path)) for path in listed)):
-        try:
-            entries = sorted(folder.iterdir())
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        for entry in entries:
-            place = _Place(entry / SKILL_FILE, f"{shown}/{entry.name}/{SKILL_FILE}")
-            if not place.file.is_file():
-                continue
-            if any(place.file.resolve().is_relative_to(root) for root in allowed):
-                yield place
-            else:
-                cure = f"List {entry.resolve().parent} in `skills.folders` if it is yours"
-                faults.append(Fault(place.shown, 1, "it leads out of the workspace", cure))
+    for folder in (workspace.skills, *listed):
+        above = "skills" if folder == workspace.skills else str(folder)
+        for within in (folder, folder / "skills", *sorted(folder.glob("*/skills"))):
+            for file in _skill_files(within):
+                place = _Place(file, f"{above}/{file.relative_to(folder).as_posix()}")
+                if any(file.resolve().is_relative_to(root) for root in allowed):
+                    yield place
+                else:
+                    cure = f"List {file.parent.resolve().parent} in `skills.folders` if it is yours"
+                    faults.append(Fault(place.shown, 1, "it leads out of the workspace", cure))
+
+
+def _skill_files(folder: Path) -> list[Path]:
+    """The SKILL.md of each folder in there, as its name is spelled."""
+    try:
+        entries = sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    spelled = ([each / name for name in SPELLINGS] for each in entries)
+    found = (next((file for file in files if file.is_file()), None) for files in spelled)
+    return [file for file in found if file is not None]
 
 
 def _read(place: _Place, faults: list[Fault]) -> Skill:

@@ -5,19 +5,27 @@ the arguments and works out what the call would do, changing nothing; `Plan.run`
 nothing else, and refuses if what it was planned on has changed since.
 """
 
+import math
+import threading
+import time
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
+from assistant.errors import ToolError
 from assistant.events import Event
 from assistant.model.base import ToolSpec
 
+T = TypeVar("T")
+TICK = 0.05
+"""Seconds between two looks at whether the owner interrupted."""
 PART = 20_000
-"""Characters that a tool gives of something long at once, before its notice how to read on."""
+"""Characters of something long that the model is given at once, and then how to read on."""
 RESULT_LIMIT = 24_000
-"""Characters of a result that the model is given: a part and its notices. The one limit; whatever
-is longer is cut here alone, so that no second cut hides the notice of a first."""
+"""Characters of a result that the model is given: a part and its notices. Whatever is longer is cut
+by the toolbox alone, so that no second cut hides the notice of a first."""
 CORE = "core"
 """The group of tools that is always offered; others are fetched with `load_tools`."""
 
@@ -34,12 +42,15 @@ class Danger(StrEnum):
 class ToolResult:
     """What the model sees of a call. `error` marks a refusal or a failure.
 
-    `compact` is one quiet line for a person ("12 matches in 3 files").
+    `compact` is one quiet line for a person ("12 matches in 3 files"). `tail` characters of its
+    end are shown though the middle may be cut. `diff` is what it changed in files, for a person.
     """
 
     content: str
     error: bool = False
     compact: str = ""
+    tail: int = 0
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,27 @@ def always() -> bool:
     return True
 
 
+def awaited(
+    answer: "Future[T]",
+    seconds: float,
+    interrupt: threading.Event,
+    going_on: Callable[[], bool] = always,
+) -> T:
+    """What comes of work in another thread. Raises what that does, and ToolError once the owner
+    interrupts; TimeoutError when the time is up, or nothing is going on there any more."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return answer.result(TICK)
+        except TimeoutError:
+            if answer.done():
+                raise
+        if interrupt.is_set():
+            raise ToolError("interrupted by the owner")
+        if time.monotonic() > deadline or not going_on():
+            raise TimeoutError
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A tool the model may call. Made from a typed function by `schema.tool`.
@@ -124,3 +156,21 @@ class Tool:
     def name(self) -> str:
         """The name the model calls it by."""
         return self.spec.name
+
+
+def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolResult:
+    """What `work` gives, or raises. Raises ToolError once the owner interrupts.
+
+    Then `work` goes on by itself, to its own limits, and what it finds is dropped: it must change
+    nothing.
+    """
+    answer: Future[ToolResult] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:  # carried to the thread that waits
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return awaited(answer, math.inf, interrupt)

@@ -10,18 +10,29 @@ from collections.abc import Iterator
 
 OPERATORS = re.compile(r"[;&|<>`\n(){}]|\$\(")
 """What joins or nests shell commands."""
+ASSIGNED = re.compile(r"\w+=")
 ASSIGNMENT = re.compile(r"(?:^|(?<=[\s;&|(]))(\w+)=([^\s;&|()'\"`$]+)")
 BEFORE = frozenset(
     re.findall(
         r"\S+",
         "time command exec builtin nohup env sudo doas nice ionice stdbuf setsid timeout xargs "
-        "watch if then elif else while until do ! { eval",
+        "watch coproc trap parallel ssh-agent if then elif else while until do ! { eval",
     )
 )
 """Words that may stand before a command."""
 SHELLS = frozenset(["bash", "sh", "dash", "zsh", "ksh"])
+READERS = frozenset(
+    re.findall(
+        r"\S+",
+        "basename cat cd cmp cut date df diff dirname du echo false grep head ls md5sum nl od "
+        "printf pwd readlink realpath rev seq sha256sum sleep stat strings tac tail test tr true "
+        "uname wc which whoami",
+    )
+)
+"""Programs that change no file, whatever their arguments."""
 DEPTH = 3
 """Shells within shells that are looked into."""
+MOST_OPTIONS = 5
 
 
 def plain_commands(line: str, depth: int = DEPTH) -> set[str]:
@@ -45,6 +56,12 @@ def plain_commands(line: str, depth: int = DEPTH) -> set[str]:
     return found
 
 
+def only_reads(line: str) -> bool:
+    """Whether no command in a line can change a file; what is not known to only read may."""
+    parts = (part.split() for part in OPERATORS.split(line))
+    return ">" not in line and all(words[0] in READERS for words in parts if words)
+
+
 def _commands(text: str) -> Iterator[list[str]]:
     """The words of each command between operators that are not quoted."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()<>\n`")
@@ -64,25 +81,19 @@ def _commands(text: str) -> Iterator[list[str]]:
 
 def _variants(words: list[str]) -> Iterator[list[str]]:
     """The words from where a command may begin, with and without its program's options."""
-    at = 0
-    while at < len(words) and re.match(r"\w+=", words[at]):
-        at += 1
+    at = next((n for n, word in enumerate(words) if not ASSIGNED.match(word)), len(words))
     starts = [at]
     if at < len(words) and words[at].rpartition("/")[2] in BEFORE:
         starts += range(at + 1, len(words))
     for start in starts:
-        program, rest = (
-            [word.rpartition("/")[2] for word in words[start : start + 1]],
-            words[start + 1 :],
-        )
-        if not program:
-            continue
-        yield [*program, *rest]
-        waiting = [rest]
-        while waiting:
-            rest = waiting.pop()
-            if rest and rest[0].startswith("-"):
-                for left in (rest[1:], rest[2:]):
-                    yield [*program, *left]
-                    if len(rest) - len(left) <= len(rest) and len(waiting) < 8:
-                        waiting.append(left)
+        for program in words[start : start + 1]:
+            for rest in _less_options(words[start + 1 :]):
+                yield [program.rpartition("/")[2], *rest]
+
+
+def _less_options(words: list[str], most: int = MOST_OPTIONS) -> Iterator[list[str]]:
+    """The words as they are, and without each option in front, which may take a word."""
+    yield words
+    if most and words and words[0].startswith("-"):
+        for taken in (1, 2):
+            yield from _less_options(words[taken:], most - 1)

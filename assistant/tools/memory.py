@@ -9,6 +9,7 @@ from pydantic import Field
 from assistant.errors import ToolError
 from assistant.memory.base import (
     SESSIONS,
+    Existing,
     Fact,
     Held,
     JournalEntry,
@@ -62,6 +63,13 @@ class VisibleMemory:
             return found
         kept = [each for each in found.passages if not self._roots.denies("recall", each.source)]
         return replace(found, passages=tuple(kept), tokens=sum(each.tokens for each in kept))
+
+    def existing(self, texts: Sequence[str], k: int) -> Existing:
+        """The facts nearest to each of these texts in the other files, also in those `without`."""
+        found = self._memory.existing(texts, k)
+        kept = [each for each in found.passages if not self._roots.denies("recall", each.source)]
+        hidden = self._roots.denies("recall", MEMORY_FILE)
+        return Existing(tuple(kept), () if hidden else found.headings)
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None

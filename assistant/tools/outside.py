@@ -23,6 +23,12 @@ from assistant.tools.web import search
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.browser import Browser, browsing_tool, missing
 from assistant.tools.web.fetch import fetching_tool
+from assistant.workspace.checkpoints import Checkpoints
+
+PAGE_SECONDS = 30.0
+"""How long a page may take in all."""
+PAGE_BYTES = 5_000_000
+"""How much of a page is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ def outside(
     interrupt: threading.Event,
     chosen: Settings,
     tell: Callable[[str], None],
+    checkpoints: Checkpoints,
     *,
     trusted: bool,
 ) -> Outside:
@@ -56,8 +63,15 @@ def outside(
     tools = (
         *reading_tools(roots),
         *searching_tools(roots),
-        *writing_tools(roots, redactor),
-        Shell(roots, redactor, interrupt, settings=chosen.shell, jobs=jobs).as_tool(),
+        *writing_tools(roots, redactor, checkpoints),
+        Shell(
+            roots,
+            redactor,
+            interrupt,
+            settings=chosen.shell,
+            jobs=jobs,
+            checkpoints=checkpoints,
+        ).as_tool(),
         *job_tools(jobs, interrupt),
         *web.tools,
         *foreign.tools(),
@@ -86,13 +100,11 @@ def web_tools(
         own = urlsplit(settings.search_url or "").hostname  # named by the owner, wherever it is
         found.tools.append(search.searching_tool(settings, Guard([own] if own else [])))
     if settings.fetch:
-        found.tools.append(
-            fetching_tool(guard, settings.timeout_seconds, settings.max_bytes, rules)
-        )
+        found.tools.append(fetching_tool(guard, PAGE_SECONDS, PAGE_BYTES, rules))
     if settings.browse and (why := missing(settings.browser)):
         found.notices.append(f"`browse` is not offered: {why}")
     elif settings.browse:
-        browser = Browser(settings.browser, guard, settings.timeout_seconds, interrupt)
+        browser = Browser(settings.browser, guard, PAGE_SECONDS, interrupt)
         found.tools.append(browsing_tool(browser))
         found.close = browser.close
     return found

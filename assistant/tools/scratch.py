@@ -45,7 +45,8 @@ class Scratch:
         return "\n".join(f"{MARKS[task.status]} {task.text}" for task in self.tasks)
 
     def replay(self, calls: Iterable[ToolCall]) -> None:
-        """Take up the calls of an earlier run that did not fail, in order; others are ignored."""
+        """Be as these calls leave it, which did not fail, in order; others are ignored."""
+        self.notes, self.tasks = "", []
         tools = {each.name: each for each in scratch_tools(self)}
         for call in calls:
             if call.name in tools:

@@ -21,41 +21,10 @@ from assistant.model.base import ToolSpec
 from assistant.quoting import live
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import in_all, stand_ins
-from assistant.tools.base import CORE, PART, RESULT_LIMIT, Plan, Question, Tool, ToolResult
+from assistant.tools.base import CORE, PART, RESULT_LIMIT, Plan, Question, Tool, ToolResult, unless
 from assistant.tools.policy import Action, Decision, Policy
 from assistant.tools.rules import DENIED
 from assistant.tools.schema import compact_call, tool
-
-TICK = 0.05
-"""Seconds between two looks at whether the owner interrupted."""
-
-
-def unless(interrupt: threading.Event, work: Callable[[], ToolResult]) -> ToolResult:
-    """What `work` gives, or raises. Raises ToolError once the owner interrupts.
-
-    Then `work` goes on by itself, to its own limits, and what it finds is dropped: it must change
-    nothing.
-    """
-    done = threading.Event()
-    results: list[ToolResult] = []
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # carried to the thread that waits
-            failures.append(error)
-        finally:
-            done.set()
-
-    threading.Thread(target=run, daemon=True).start()
-    while not done.wait(TICK):
-        if interrupt.is_set():
-            raise ToolError("interrupted by the owner")
-    if failures:
-        raise failures[0]
-    return results[0]
-
 
 LOADER = "load_tools"
 FIRST = ("recall", "remember", "read_file", "note")
@@ -185,9 +154,13 @@ class Toolbox:
         try:
             result = self._done(verdict.call.name, verdict.plan)
         except Exception as error:  # the border: whatever a tool raises, the model is told
-            told = self._told(error)
-            return ToolResult(told, error=True, compact=_first_line(told))
+            return self.failed(error)
         return self.cleaned(result)
+
+    def failed(self, error: Exception) -> ToolResult:
+        """What the model is told of an error."""
+        told = self._told(error)
+        return ToolResult(told, error=True, compact=_first_line(told))
 
     def cleaned(self, result: ToolResult) -> ToolResult:
         """A result without secrets, and no longer than the model is given."""
@@ -197,13 +170,16 @@ class Toolbox:
             number = max(self._long, default=0) + 1
             self._long[number] = content
             self._long.pop(number - KEPT, None)
-            content = self._part(number, 0)
-        return replace(result, content=content, compact=clean(result.compact))
+            content = self._part(number, 0, PART - result.tail)
+            if result.tail:
+                content += f"\n[… and its end:]\n{self._long[number][-result.tail :]}"
+        diff = clean(result.diff)[:RESULT_LIMIT]
+        return replace(result, content=content, compact=clean(result.compact), diff=diff)
 
-    def _part(self, number: int, offset: int) -> str:
+    def _part(self, number: int, offset: int, size: int = PART) -> str:
         """A part of a long result, and how to read on."""
         text = self._long[number]
-        end = offset + PART
+        end = offset + size
         if end >= len(text):
             return text[offset:]
         return (

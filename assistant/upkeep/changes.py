@@ -66,4 +66,4 @@ def day_of(text: str, today: date) -> date:
             return today - timedelta(days=int(ago[1]) * (7 if ago[2][0] == "w" else 1))
         return date.fromisoformat(said)
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is no day", DATES) from error
+        raise UsageError(f"{text!r} is not a date", DATES) from error

@@ -20,6 +20,8 @@ INDEXED_FILES = (MEMORY_FILE, PROCEDURES_FILE, HEARTBEAT_FILE)
 """Chunked and recalled; `memory/**/*.md` as well."""
 PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)
 """The ones of these that say what is to be done, and hold no facts."""
+ARCHIVE = "memory/archive/"
+"""The facts that were superseded or whose day has passed, a file a year."""
 DEEPEST = 64
 """So many folders inside one another are looked through below `memory/`."""
 LONGEST_NAME = 100
@@ -95,6 +97,11 @@ class Workspace:
     def merged(self) -> Path:
         """Conflict copies whose facts were taken in."""
         return self.private / "merged"
+
+    @property
+    def checkpoints(self) -> Path:
+        """What turns changed, as it was before."""
+        return self.private / "checkpoints"
 
     @property
     def imported(self) -> Path:
@@ -264,7 +271,7 @@ def _is_utf8(name: str) -> bool:
 
 def default_root() -> Path:
     """`ASSISTANT_WORKSPACE`, or `~/.assistant/workspace`."""
-    chosen = os.environ.get("ASSISTANT_WORKSPACE")
+    chosen = os.environ.get(config.WORKSPACE)
     return Path(chosen).expanduser() if chosen else Path.home() / ".assistant" / "workspace"
 
 

@@ -35,7 +35,7 @@ def set_up(place: Workspace, program: Path) -> list[str]:
     for name, lines in ((".gitignore", IGNORED), (".gitattributes", attributes)):
         if _add(place.root / name, lines):
             done.append(f"wrote {name}")
-    command = f"'{program}' memory merge-driver %O %A %B %P"
+    command = f"'{program}' memory merge %O %A %B %P"
     _git(place, "config", f"merge.{DRIVER}.name", "Memory, fact by fact")
     _git(place, "config", f"merge.{DRIVER}.driver", command)
     return [*done, "memory files are merged fact by fact"]

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for plan in plans:
             print(*misses(plan, embedder), sep="\n\n")
         return
-    rows = report.rows(plans, embedder, kinds=options.kinds)
+    rows = report.together(report.rows(plans, embedder, kinds=options.kinds))
     if (folder := os.environ.get("ASSISTANT_EVAL_DATA")) and not options.suite:
         rows = chain(rows, conversations.rows(Path(folder), embedder))
     found = list(_printed(rows))

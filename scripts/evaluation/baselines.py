@@ -16,8 +16,8 @@ from assistant.memory.search.lexical import idf, saturated
 from assistant.memory.search.question import read
 from assistant.memory.text.chunk import passage
 
-VECTORS, FUSION = "vectors", "vectors + BM25"
-NAMES = (VECTORS, FUSION)
+VECTORS, WORDS, FUSION = "vectors", "BM25", "fusion"
+NAMES = (VECTORS, WORDS, FUSION)
 RANK = 60
 MOST = 400
 """Passages looked at."""
@@ -40,8 +40,9 @@ class Baseline:
         places, cosines = store.dense.scan.nearest(layout, vector, len(layout))
         score = np.zeros(len(layout), np.float32)
         score[places] = cosines
-        if self.name == FUSION:
-            score = _ranks(score) + _ranks(self._bm25(query.text))
+        if self.name != VECTORS:
+            words = self._bm25(query.text)
+            score = words if self.name == WORDS else _ranks(score) + _ranks(words)
         score[layout.superseded] = -1
         best = np.argsort(-score, kind="stable")[:MOST]
         stored = store.catalog.chunks(layout.rowid[best].tolist())

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +13,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.upkeep.evaluate import Scores, interval
 from scripts.evaluation import baselines, suites
 from scripts.evaluation.catalogue import Plan
-from scripts.evaluation.probes import Measure
+from scripts.evaluation.probes import Measure, Probe
 from scripts.evaluation.room import Room, opened
 from scripts.evaluation.suites import HALVES, Asked
 
@@ -65,13 +65,30 @@ def rows(
     kinds: bool = False,
 ) -> Iterator[Row]:
     """Measure the plans one after another; those of one memory share a room."""
-    for _, group in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors)):
-        sharing = list(group)
+    for _, named in groupby(plans, key=lambda plan: (plan.workspaces, plan.distractors)):
+        sharing = list(named)
         tell(f"indexing {sharing[0].name} …")
         with opened(sharing[0].files(), embedder) as room:
             for plan in sharing:
                 tell(f"asking {plan.name} …")
                 yield from measured(plan, room, kinds=kinds, beside=baselines.NAMES)
+
+
+def together(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, those that follow one another under one name as one for each measure."""
+    for _, named in groupby(rows, key=lambda row: row.plan.partition(":")[0]):
+        same: dict[tuple[str, Measure], list[Row]] = {}
+        for row in named:
+            same.setdefault((row.plan, row.measure), []).append(row)
+        for (plan, measure), parts in same.items():
+            halves = zip(*(part.halves for part in parts), strict=True)
+            beside = zip(*(part.beside for part in parts), strict=True)
+            yield Row(
+                plan,
+                measure,
+                tuple(map(np.concatenate, halves)),
+                tuple(map(np.concatenate, beside)),
+            )
 
 
 def measured(
@@ -90,7 +107,7 @@ def measured(
         rooms = [room] * len(halves) + [replace(room, ranking=name) for name in beside]
         asked = [*halves, *(halves[-1] for _ in beside)]
         scores = [
-            np.array([probe.score(of_these, each) for each in half])
+            np.array([_score(probe, of_these, each) for each in half])
             for of_these, half in zip(rooms, asked, strict=True)
         ]
         named = sorted({each.kind for half in halves for each in half} - {""}) if kinds else []
@@ -121,6 +138,11 @@ def record(found: Sequence[Row], path: Path = RECORD) -> None:
 def tell(progress: str) -> None:
     """Say what is going on, apart from the report."""
     print(progress, file=sys.stderr, flush=True)
+
+
+def _score(probe: Probe, room: Room, asked: Asked) -> Sequence[float]:
+    room.calendar.day = asked.day
+    return probe.score(room, asked)
 
 
 def _of_kind(scores: Scores, half: Sequence[Asked], kind: str) -> Scores:

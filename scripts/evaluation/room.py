@@ -4,6 +4,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from pathlib import Path
 
 from assistant.conversation import Conversation
@@ -31,12 +32,28 @@ class Turn:
     tokens: int
 
 
+@dataclass(slots=True)
+class Calendar:
+    """The day it is in a room; None for today."""
+
+    day: date | None = None
+
+    def today(self) -> date:
+        """The day that memory takes it to be."""
+        return self.day or date.today()
+
+    def now(self) -> datetime:
+        """Nine o'clock of that day."""
+        return datetime.combine(self.today(), time(9)).astimezone()
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """A workspace with its memory."""
 
     place: Workspace
     memory: LocalMemory
+    calendar: Calendar
     ranking: str = ""
     """A baseline that is asked in the place of recall."""
 
@@ -52,7 +69,9 @@ class Room:
         replies = [*history[1::2], REPLY]
         model = ScriptedModel(*replies)
         record = transcript.create(self.place.sessions)
-        talk = Conversation(self.place, model, self.memory, Toolbox([]), record)
+        talk = Conversation(
+            self.place, model, self.memory, Toolbox([]), record, clock=self.calendar.now
+        )
         with contextlib.closing(record):
             for said in history[::2]:
                 list(talk.send(said))
@@ -74,7 +93,8 @@ def opened(files: Mapping[str, str], embedder: Embedder) -> Iterator[Room]:
             file = place.root / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="")
-        memory = LocalMemory(place, Settings(), embedder)
+        calendar = Calendar()
+        memory = LocalMemory(place, Settings(), embedder, today=calendar.today)
         with contextlib.closing(memory):
             memory.status()
-            yield Room(place, memory)
+            yield Room(place, memory, calendar)

@@ -1,15 +1,17 @@
 """The suites under tests/recall, as they lie on disk.
 
 A suite is a folder with `development.jsonl` and `held_out.jsonl`, a question a line:
-`{"question", "evidence", "history"?, "kind"?}`, and mostly a `workspace` that answers it. Evidence
+`{"question", "evidence", "history"?, "kind"?, "asked"?, "stale"?}`, and mostly a `workspace` that
+answers it. Evidence
 is text of the workspace, verbatim and within one line, that stands in that line alone; it says
 which passage is meant, wherever it has moved to. A list of texts in its place are wordings of one
 fact, any of which will do. `history` is what was said before, the owner's message and the reply in
-turn.
+turn; `asked` the day of the question, if it matters; `stale` what was so before.
 """
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from assistant.errors import UsageError
@@ -32,6 +34,8 @@ class Asked:
     kind: str = ""
     stale: tuple[str, ...] = ()
     """What was so before."""
+    day: date | None = None
+    """When it is asked; None for today."""
 
 
 def questions(suite: str, half: str) -> tuple[Asked, ...]:
@@ -64,4 +68,5 @@ def _asked(line: str) -> Asked:
         history=tuple(raw.get("history", ())),
         kind=raw.get("kind", ""),
         stale=tuple(raw.get("stale", ())),
+        day=date.fromisoformat(raw["asked"]) if "asked" in raw else None,
     )

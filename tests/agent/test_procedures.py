@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from assistant.agent.passages import WHOLE_TOKENS, whole_procedures
 from assistant.agent.prompt import stable_sections
 from assistant.agent.recalling import PLACES
 from assistant.conversation import Conversation
+from assistant.events import Notice
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.model.scripted import ScriptedModel
@@ -54,3 +57,25 @@ def test_of_an_untrusted_workspace_they_are_not_shown(workspace: Workspace, tmp_
     (workspace.root / PROCEDURES_FILE).write_text(INVOICE, encoding="utf-8")
     shown = stable_sections(workspace, trusted=False)
     assert not any("Marjorie" in each.text for each in shown)
+
+
+@pytest.mark.parametrize("damage", ["binary", "latin-1", "a folder"])
+def test_damaged_procedures_are_named_and_the_turn_goes_on(
+    workspace: Workspace, embedder: PolyglotEmbedder, damage: str
+) -> None:
+    file = workspace.root / PROCEDURES_FILE
+    file.unlink(missing_ok=True)
+    match damage:
+        case "binary":
+            file.write_bytes(b"a\0b\xff")
+        case "latin-1":
+            file.write_bytes(b"caf\xe9")
+        case _:
+            file.mkdir()
+    memory = LocalMemory(workspace, Settings(), embedder)
+    model = ScriptedModel("Done.")
+    talk = Conversation(workspace, model, memory, Toolbox([]), transcript.off_the_record())
+    notices = [each.text for each in talk.send("hello") if isinstance(each, Notice)]
+    memory.close()
+    assert "AGENTS.md cannot be read" in str(model.requests[0].messages)
+    assert any(str(file) in text for text in notices)

@@ -37,7 +37,8 @@ def test_a_small_memory_stands_whole_without_what_is_superseded_and_marks(
     write(workspace, "memory/people.md", "# People\n\n- Ada keeps bees\n  and hens\n")
     write(workspace, "AGENTS.md", "- When planning: ask first\n")
     found = shown(workspace)
-    assert "- (:5) The door code is 4711.\n- (:7) The rent is 950 euros\n" in found.text
+    assert "MEMORY.md › Memory › Home\n- (:5, 2026-05-08) The door code is 4711.\n" in found.text
+    assert "- (:7, 2026-05-08) The rent is 950 euros\n" in found.text
     assert "memory/people.md › People\n- (:3) Ada keeps bees\n" in found.text
     assert not [each for each in ("<!--", "900", "guests", "ask first") if each in found.text]
     assert found.whole == {"MEMORY.md", "memory/people.md"}

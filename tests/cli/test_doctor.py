@@ -18,8 +18,8 @@ from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider, fails
 
 PARTS = """
-    python path disk clock lock sockets watcher sandbox settings workspace prompt_files memory_files
-    sessions skills stores embedder index chroma model keys ollama
+    path settings disk clock lock watcher sandbox workspace prompt_files memory_files
+    journal sessions skills stores embedder index chroma model profiles
     heartbeat web MCP_servers programs
 """
 
@@ -81,7 +81,7 @@ def test_faults_come_with_their_cures_and_are_mentioned_once(
         "sessions: .*20261121-133024-k7q",
         "clock: the last write lies 1.. minutes in the future",
         "chroma: The Chroma server at http://127.0.0.1:9 cannot be reached",
-        "keys: MY_KEY",
+        "profiles: MY_KEY",
     ):
         (line,) = [line for line in faults if re.match(f"✗ {said}", line)]
         assert ". " in line, line
@@ -127,10 +127,20 @@ def test_a_lock_that_hangs_is_named(workspace: Workspace) -> None:
         check(Globals(workspace.root))
 
 
-def test_what_stops_several_parts_is_one_fault(place: Path, run: Run) -> None:
-    (place / ".assistant/journal.jsonl").mkdir()
+def test_a_journal_that_cannot_be_read_is_a_fault(run: Run, place: Path) -> None:
+    (place / ".assistant/journal.jsonl").unlink(missing_ok=True)
+    (place / ".assistant/journal.jsonl").mkdir(parents=True)
     done = run("doctor", "--json")
     findings = {each["name"]: each for each in json.loads(done.stdout)}
-    assert "journal.jsonl cannot be read" in findings["embedder"]["said"]
-    assert findings["index"]["said"] == findings["chroma"]["said"] == ("unknown: see embedder")
+    assert findings["journal"]["state"] == "fault"
+    assert "journal.jsonl cannot be read" in findings["journal"]["said"]
+    assert done.returncode == 1
+
+
+def test_what_stops_several_parts_is_one_fault(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSISTANT_EMBEDDING__MODEL", "/nowhere")
+    done = run("doctor", "--json")
+    findings = {each["name"]: each for each in json.loads(done.stdout)}
+    assert "there is no embedding model at /nowhere" in findings["embedder"]["said"]
+    assert findings["index"]["said"] == findings["chroma"]["said"] == "not checked: see embedder"
     assert done.returncode == 1

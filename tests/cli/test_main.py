@@ -16,10 +16,6 @@ HEAVY = """
     chromadb onnxruntime litellm torch transformers sentence_transformers tokenizers numpy
     pydantic pydantic_settings rich prompt_toolkit asyncio
 """
-COMMANDS = """
-    init chat ask remember recall forget memory context sessions daemon config doctor eval trust
-    secrets completion
-"""
 ASSISTANT = Path(sys.executable).with_name("assistant")
 
 PROBE = """
@@ -84,27 +80,9 @@ def test_a_hook_loads_next_to_nothing(workspace: Workspace) -> None:
         timeout=120,
     )
     names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "assistant.bridge.hook_prompt" in names
+    assert "assistant.integrations.hook_prompt" in names
     assert not names & {*HEAVY.split(), "typer", "assistant.cli.main", "subprocess"}
     assert len([name for name in names if name.split(".")[0] == "assistant"]) <= 50
-
-
-def test_help_names_every_command() -> None:
-    shown = run_assistant("--help").stdout
-    for name in [
-        "init",
-        "chat",
-        "ask",
-        "remember",
-        "recall",
-        "forget",
-        "memory",
-        "context",
-        "sessions",
-        "daemon",
-        "config",
-    ]:
-        assert f"\n  {name} " in shown
 
 
 def test_global_options_may_stand_anywhere() -> None:
@@ -117,14 +95,6 @@ def test_global_options_may_stand_anywhere() -> None:
     ]
     assert hoisted(["recall", "--workspace=here"]) == ["--workspace=here", "recall"]
     assert hoisted(["remember", "--", "-w is a flag"]) == ["remember", "--", "-w is a flag"]
-
-
-def test_wrong_usage_is_one_line_and_exit_2() -> None:
-    done = run_assistant("recall", "--nonsense")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == (
-        "assistant: No such option: --nonsense. Try `assistant recall --help`"
-    )
 
 
 def test_ctrl_c_while_modules_load_leaves_no_trace(workspace: Workspace) -> None:
@@ -159,9 +129,9 @@ def test_what_cannot_be_written_or_was_closed_is_no_crash(workspace: Workspace) 
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
         return done.returncode, done.stderr
 
-    full = "assistant: what it said could not be written: No space left on device. See --debug\n"
+    full = "assistant: the output could not be written: No space left on device. See --debug\n"
     assert ended("memory log --help >/dev/full") == (1, full)
-    assert ended("config path >&-") == (0, "")
+    assert ended("completion bash >&-") == (0, "")
     assert ended("chat <&-") == (0, "")
 
 
@@ -188,12 +158,6 @@ def test_a_missing_workspace_is_one_line_with_the_cure(tmp_path: Path) -> None:
         f"assistant: there is no workspace at {tmp_path / 'none'}. "
         f"Run `assistant init {tmp_path / 'none'}`"
     ]
-
-
-def test_a_date_that_is_none_is_wrong_usage() -> None:
-    done = run_assistant("recall", "x", "--as-of", "last week")
-    assert done.returncode == 2
-    assert "2026-05-08" in done.stderr
 
 
 PROMPTED = """

@@ -10,6 +10,7 @@ import pytest
 
 from assistant import events
 from assistant.conversation import Conversation
+from assistant.delegation.team import Limits
 from assistant.delegation.tool import delegating_tool
 from assistant.events import ApprovalRequested, Event
 from assistant.memory.base import Query, Recall
@@ -19,7 +20,6 @@ from assistant.model.base import ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import listing, transcript
 from assistant.session.entries import HeaderEntry, SubtasksEntry, ToolResultEntry
-from assistant.settings.tools import DelegationSettings
 from assistant.tools.base import Danger, Tool
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.schema import tool
@@ -55,7 +55,7 @@ class Bench:
     def __init__(self, place: Workspace) -> None:
         self.place = place
         self.child: dict[str, Callable[[Sequence[Message]], Answer]] = {}
-        self.limits = DelegationSettings()
+        self.limits = Limits()
         self.tasks: tuple[str, ...] = ()
         self.ran: list[str] = []
         self.offered: dict[str, list[str]] = {}
@@ -158,7 +158,7 @@ def test_one_that_fails_delegates_or_runs_out_is_a_result(bench: Bench) -> None:
         return delegating("a", "b") if messages[-1].role == "user" else messages[-1].content[:40]
 
     bench.child = {"e": endless, "r": raises, "c": cyclic, "m": endless}
-    bench.limits = DelegationSettings(tokens=1500, at_once=2)
+    bench.limits = Limits(tokens=1500, at_once=2)
     bench.tasks = ("e", "r", "c")
     talk = bench.begin()
     seen = list(talk.send("go"))
@@ -175,11 +175,11 @@ def test_one_that_calls_for_ever_is_ended_by_its_rounds(bench: Bench) -> None:
         return Reply(tool_calls=(call,))
 
     bench.child = {TASKS[0]: endless, TASKS[1]: says("Here.")}
-    bench.limits = DelegationSettings(rounds=3)
+    bench.limits = Limits(rounds=3)
     talk = bench.begin()
     list(talk.send("go"))
     assert "## 1. find the tide — failed" in result(talk)
-    assert "[its 3 rounds are used up (delegation.rounds)]" in result(talk)
+    assert "[its 3 rounds are used up]" in result(talk)
     assert "Here." in result(talk)
 
 

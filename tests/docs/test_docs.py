@@ -32,3 +32,18 @@ def test_the_manual_is_what_the_program_says_and_reads_well() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     shown = re.sub(".\b", "", done.stdout)
     assert "assistant memory undo" in shown and "ASSISTANT RECALL" in shown
+
+
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("page", ["../README.md", *sorted(page.name for page in DOCS.glob("*.md"))])
+def test_every_link_leads_somewhere(page: str) -> None:
+    path = (DOCS / page).resolve()
+    for target, anchor in LINK.findall(path.read_text(encoding="utf-8")):
+        other = path.parent / target
+        assert other.exists(), f"{page} names {target}"
+        if anchor and other.suffix == ".md":
+            titles = re.findall(r"(?m)^#+ (.+)$", other.read_text(encoding="utf-8"))
+            slugs = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert anchor[1:] in slugs, f"{page} names {target}{anchor}"

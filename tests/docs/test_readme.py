@@ -1,11 +1,10 @@
-"""README's first example does what it shows, character for character but for the day."""
+"""README's examples do what they show, character for character but for the day."""
 
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -19,29 +18,32 @@ WRITTEN = "2026-11-21"
 """The day that stands in the example."""
 
 
-def steps() -> Iterator[tuple[str, str]]:
-    """Each command of the first block, and what it prints."""
-    block = re.search(r"```console\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    assert block
-    for step in re.split(r"^\$ ", block[1], flags=re.MULTILINE)[1:]:
-        command, _, output = step.partition("\n")
-        yield command, output.strip()
+def blocks() -> list[list[tuple[str, str]]]:
+    """Of each block of commands, the commands and what each prints."""
+    found = re.findall(r"```console\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    parts = [re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] for block in found]
+    return [
+        [(step.partition("\n")[0], step.partition("\n")[2].strip()) for step in steps]
+        for steps in parts
+    ]
 
 
 def answer(request: Received) -> str:
     """What the example's model says, and what it finds when the chat is over."""
     if "long-term memory of an owner" not in str(request.body["messages"][0]):
-        return "Good to know. How does she like it there?"
+        return "A fine name for a boat."
     shown = str(request.body["messages"][1]["content"])
     (entry, *_) = re.findall(r"\b(e\d+)\b[^\n]*owner", shown, re.IGNORECASE)
-    fact = "Lena, the owner's sister, lives in Porto, Rua das Flores 41"
+    fact = "Nuno, the owner's brother, has a boat called Sardinha"
     return json.dumps({"operations": [{"op": "add", "text": fact, "entries": [entry]}]})
 
 
-def test_the_first_example_reproduces_exactly(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_minutes_print_what_is_printed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a fresh machine, in order: first without a model, then with one."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("ASSISTANT_MEMORY__CAPTURE", "always")
-    monkeypatch.setenv("ASSISTANT_MODEL", "openai/test")
     reading = home / ".assistant/workspace/.assistant/reading.lock"
 
     def shell(command: str) -> str:
@@ -52,14 +54,19 @@ def test_the_first_example_reproduces_exactly(home: Path, monkeypatch: pytest.Mo
             locking.lock(reading, 60).release()
         return done.stdout.strip()
 
+    alone, connected, _ = blocks()
     with Provider(respond=answer) as provider:
-        monkeypatch.setenv("ASSISTANT_API_BASE", provider.url)
         shell("assistant init")
         try:
-            shown = [(shell(command), expected) for command, expected in steps()]
+            shown = [(shell(command), expected) for command, expected in alone]
+            assert len(provider.requests) == 0
+            shell(connected[0][0])
+            monkeypatch.setenv("ASSISTANT_MODEL", "openai/test")
+            monkeypatch.setenv("ASSISTANT_API_BASE", provider.url)
+            shown += [(shell(command), expected) for command, expected in connected[1:]]
         finally:
             shell("assistant daemon stop")
-    assert len(shown) == 5
+    assert len(shown) == 8
     for printed, expected in shown:
         assert printed == expected.replace(WRITTEN, date.today().isoformat())
 
@@ -67,7 +74,7 @@ def test_the_first_example_reproduces_exactly(home: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("terminal", ("› when does Mia land?", "Memory holds this", "MEMORY.md:17")),
+        ("terminal", ("› when does Mia land?", "Memory holds this", "MEMORY.md:18")),
         ("resume", ("Which session?", "› which flights go to Porto?", "type to search")),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Origin, Passage, Query, Secret
 from assistant.memory.protocol import Keeper
+from assistant.memory.text.chunk import chunks_of
 from assistant.workspace.folder import Workspace
 from tests.support.odd import deep_folders, leave_odd_entries
 
@@ -85,6 +86,28 @@ class MemoryContract:
         (newer,) = memory.remember([Fact("Lives in Porto", replaces=new.id)])
         assert newer.status == "superseded"
         assert found(memory, "Where does she live?") == ["Lives in Porto"]
+
+    def test_what_exists_near_several_texts_is_told_with_the_owners_headings(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        (workspace.root / "MEMORY.md").write_text("# Memory\n\n## Home\n\n- The boiler is new\n")
+        (workspace.root / "HEARTBEAT.md").write_text("- Every Friday, look at the boiler\n")
+        remember(memory, "Lives in Lisbon")
+        there = memory.existing(["We moved to Lisbon", "the boiler leaks", "and the boiler"], 1)
+        assert [each.plain for each in there.passages] == ["Lives in Lisbon", "The boiler is new"]
+        assert there.headings == ("Home",) and there.passages[0].date
+        assert memory.existing([], 1).passages == ()
+
+    def test_a_captured_fact_goes_under_the_heading_that_fits_by_its_words_or_its_like(
+        self, memory: Keeper, workspace: Workspace
+    ) -> None:
+        path = workspace.root / "MEMORY.md"
+        path.write_text("# Memory\n\n## Home\n\n- The boiler in the cellar is new\n\n## Lena\n")
+        facts = ("Lena swims on Fridays", "The boiler in the cellar is new and leaks", "Sings")
+        memory.remember([Fact(each, "Auto-captured", under="") for each in facts])
+        under = {each.plain: each.heading[-1] for each in chunks_of(path.read_text(), "MEMORY.md")}
+        assert [under[each] for each in facts[:2]] == ["Lena", "Home"]
+        assert under["Sings"].startswith("Auto-captured -- ")
 
     @pytest.mark.parametrize("target", ["MEMORY.md:99", "0123456789abcdef", "NOTES.md:1"])
     def test_nothing_is_superseded_by_a_wrong_name(

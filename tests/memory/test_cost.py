@@ -11,6 +11,7 @@ import pytest
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
+from assistant.memory.index.vectors import EXACT
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
 from assistant.settings.memory import IndexSettings, MemorySettings
@@ -112,6 +113,26 @@ def test_an_edit_reads_its_own_file_and_embeds_its_own_line(tmp_path: Path, edit
     assert done.changed == (f"memory/{edited}",)
     assert embedder.embedded - before == 1
     assert set(names) == {edited}
+
+
+@pytest.mark.slow
+def test_an_answer_after_an_edit_reads_the_vectors_of_what_chroma_was_not_told(
+    tmp_path: Path,
+) -> None:
+    index, embedder = opened(tmp_path, EXACT + 1000)
+    line = "The spare key hangs in the shed."
+    with (tmp_path / "memory" / "0001.md").open("a", encoding="utf-8") as file:
+        file.write(f"- {line}\n")
+    index.refresh()
+    catalog, dense = index.store.catalog, index.store.dense
+    layout, vector = catalog.layout(), embedder.embed([line])[0]
+    with traced(index) as seen:
+        places, cosines = dense.nearest(layout, vector, 5)
+    assert catalog.chunks(layout.rowid[places[:1]].tolist())[0].chunk.plain == line
+    assert cosines[0] > 0.99
+    read = [each for each in seen if "JOIN vectors v ON v.id = n.value" in each]
+    assert sum(each.count(",") for each in read) < 10
+    index.close()
 
 
 def test_a_remember_reads_its_file_as_often_as_the_guard_needs(workspace: Workspace) -> None:

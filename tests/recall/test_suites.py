@@ -7,18 +7,16 @@ from itertools import islice
 import pytest
 
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from scripts.evaluation import report, suites
+from scripts.evaluation import notes, report, suites
 from scripts.evaluation.cases.rows import rows as conversations
 from scripts.evaluation.catalogue import PLANS, Plan
-from scripts.evaluation.distractors import notes, papers
 from scripts.evaluation.report import Row
 from scripts.evaluation.room import opened
 from scripts.evaluation.suites import HALVES, Asked
 
 BY_NAME = {plan.name: plan for plan in PLANS}
-ABROAD = [plan for plan in PLANS if plan.suite.startswith("unrelated/")]
-ONCE = list({plan.suite: plan for plan in PLANS if plan not in ABROAD}.values())
-QUICK = ("facts", "unrelated", "follow-ups", "procedures", "strings")
+ONCE = list({plan.suite: plan for plan in PLANS if plan.suite != "smalltalk"}.values())
+QUICK = ("facts", "follow-ups", "procedures", "strings")
 SLACK = 0.07
 """Another rounding of the vectors moves a few questions of a hundred across a threshold."""
 CASES = 0.988
@@ -42,45 +40,20 @@ def texts(asked: Iterable[Asked]) -> set[str]:
 
 
 @pytest.mark.parametrize("plan", ONCE, ids=lambda plan: plan.name)
-def test_a_suite_has_a_hundred_questions_whose_evidence_stands_once(plan: Plan) -> None:
+def test_a_suite_asks_each_question_once_and_its_evidence_stands_once(plan: Plan) -> None:
     asked = every(plan)
-    assert len(asked) >= 100
+    assert min(len(suites.questions(plan.suite, half)) for half in HALVES) >= 9
     assert Counter((each.history, each.question) for each in asked).most_common(1)[0][1] == 1
     files = suites.workspace(*plan.workspaces).values()
     lines = [line for text in files for line in text.split("\n")]
     assert {text for text in texts(asked) if sum(text in line for line in lines) != 1} == set()
-    for each in asked:
-        said = (each.question, *each.history)
-        assert not [text for text in texts([each]) if any(text in part for part in said)]
 
 
-@pytest.mark.parametrize("plan", ONCE, ids=lambda plan: plan.name)
-def test_what_is_held_out_asks_for_other_facts(plan: Plan) -> None:
-    first, second = (suites.questions(plan.suite, half) for half in HALVES)
-    assert texts(first) & texts(second) == set()
-    assert min(len(first), len(second)) >= 50
-
-
-def test_unrelated_messages_in_other_languages_are_in_one_half_each() -> None:
-    asked = [each.question for plan in ABROAD for each in every(plan)]
-    assert len(asked) == len(set(asked)) >= 300
-    assert min(len(every(plan)) for plan in ABROAD) >= 30
-
-
-@pytest.mark.parametrize("kind", sorted({plan.bulk for plan in PLANS}))
-def test_distractors_are_the_same_each_time_and_answer_nothing(kind: str) -> None:
-    assert list(islice(notes.sentences(kind), 300)) == list(islice(notes.sentences(kind), 300))
-    assert sum(text.count("\n- ") for text in notes.files(1030, kind).values()) == 1030
-    plans = [plan for plan in PLANS if plan.bulk == kind]
-    whole = "\n".join(islice(notes.sentences(kind), max(plan.distractors for plan in plans)))
-    assert [text for plan in plans for text in texts(every(plan)) if text in whole] == []
-
-
-def test_documents_are_the_same_each_time_and_answer_nothing() -> None:
-    made = papers.papers(205)
-    assert made == papers.papers(205)
-    whole = "\n".join(made.values())
-    assert [text for text in texts(every(BY_NAME["documents"])) if text in whole] == []
+def test_distractors_are_the_same_each_time_and_answer_nothing() -> None:
+    assert list(islice(notes.sentences(), 300)) == list(islice(notes.sentences(), 300))
+    assert sum(text.count("\n- ") for text in notes.files(1030).values()) == 1030
+    whole = "\n".join(islice(notes.sentences(), max(plan.distractors for plan in PLANS)))
+    assert [text for plan in PLANS for text in texts(every(plan)) if text in whole] == []
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -103,7 +76,7 @@ def test_a_talk_and_a_list_of_facts_give_their_evidence(embedder: PolyglotEmbedd
 @pytest.mark.timeout(1800)
 def test_no_suite_is_worse_than_recorded(embedder: PolyglotEmbedder) -> None:
     before = report.recorded()
-    rows = report.rows(PLANS, embedder)
+    rows = report.together(report.rows(PLANS, embedder))
     found = {
         f"{row.plan}: {row.measure.name}": row.means
         for row in rows

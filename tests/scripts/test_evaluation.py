@@ -19,7 +19,7 @@ from scripts.evaluation.report import Row
 from scripts.evaluation.room import Room, opened
 from scripts.evaluation.suites import Asked
 
-LATEST = next(plan for plan in PLANS if plan.name == "latest")
+STALE = next(plan for plan in PLANS if plan.name == "stale")
 MEMORY = "# Memory\n\n- The ferry sails at noon\n- Ada keeps bees\n- Bees need fondant\n"
 
 
@@ -79,10 +79,10 @@ def test_a_row_shows_both_halves_and_what_was_recorded() -> None:
     share, tokens = Measure("first"), Measure("tokens", tokens=True)
     whole = Row("a", share, (np.ones(4), np.zeros(2)))
     assert whole.line([0.5, 0.25]) == (
-        "| a | first | 4 + 2 | 100.0 (100.0–100.0) | 0.0 (0.0–0.0) | – | – | 50.0 · 25.0 |"
+        "| a | first | 4 + 2 | 100.0 (100.0–100.0) | 0.0 (0.0–0.0) | – | – | – | 50.0 · 25.0 |"
     )
     one = Row("a", tokens, (np.array([120.0, 120.0]),))
-    assert one.line(None) == "| a | tokens | 2 | 120 (120–120) | – | – | – | – |"
+    assert one.line(None) == "| a | tokens | 2 | 120 (120–120) | – | – | – | – | – |"
 
 
 def test_figures_of_other_suites_stay_as_they_were_recorded(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_figures_of_other_suites_stay_as_they_were_recorded(tmp_path: Path) -> N
 
 
 def test_what_is_missed_is_never_shown_of_the_held_out_half() -> None:
-    told = list(misses(LATEST, HashingEmbedder()))
+    told = list(misses(STALE, HashingEmbedder()))
     shown = {each.split("\n")[0] for each in told}
     development, held_out = (
-        {each.question for each in suites.questions("latest", half)} for half in suites.HALVES
+        {each.question for each in suites.questions("stale", half)} for half in suites.HALVES
     )
     assert shown and shown <= development
     assert not shown & held_out

@@ -7,16 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.secrets.detection.commands import COMMANDS
-from assistant.secrets.detection.contexts import CONTEXTS
 from assistant.secrets.detection.detector import Detector
+from assistant.secrets.detection.forms import FORMS
 from assistant.secrets.detection.grades import grade
 from assistant.secrets.detection.names import PHRASES, STEMS, claim
-from assistant.secrets.detection.tokens import TOKENS
 
 SIZE = 40_000
 """Characters of the shorter text."""
-MARKS = sorted(mark for form in (*TOKENS, *CONTEXTS, *COMMANDS) for mark in form.marks)
+MARKS = sorted(mark for form in FORMS for mark in form.marks)
 PIECES = [
     *MARKS,
     *sorted(STEMS),

@@ -1,5 +1,7 @@
 """Naming and deleting sessions, and taking them along."""
 
+import os
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,21 @@ def test_an_open_session_can_be_renamed_and_goes_on(tmp_path: Path, said: Transc
     said.append(UserEntry("Thanks"))
     assert sessions(tmp_path)[0].title == "The key"
     assert [each.type for each in said.entries[-2:]] == ["title", "user"]
+
+
+def test_locks_of_closed_sessions_go_and_what_was_sent_a_month_ago(
+    tmp_path: Path, said: Transcript
+) -> None:
+    (tmp_path / "old.lock").touch()
+    for name, days in (("old", 31), ("new", 29)):
+        path = tmp_path / f"{name}.prompts"
+        path.touch()
+        when = (datetime.now() - timedelta(days=days)).timestamp()
+        os.utime(path, (when, when))
+    keeping.sweep(tmp_path, datetime.now().astimezone())
+    left = {path.name for path in tmp_path.glob("*.*") if path.name[0] != "."}
+    assert left == {"new.prompts", f"{said.session}.lock", f"{said.session}.jsonl"}
+    said.append(UserEntry("And on"))
 
 
 def test_a_title_cannot_be_empty(tmp_path: Path, said: Transcript) -> None:

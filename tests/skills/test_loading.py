@@ -162,3 +162,26 @@ def test_a_description_with_an_unquoted_colon_is_read_as_it_stands(workspace: Wo
     write(workspace, "a", f"---\nname: a\ndescription: {said}\nlicense: MIT\n---\nKnead.\n")
     found = skills.load(workspace)
     assert (found.notices, found.skills[0].description) == ((), said)
+
+
+def test_a_repository_of_skills_is_read_as_it_is_published(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    for at, name in (
+        (workspace.skills / "published/skills/tea", "SKILL.md"),
+        (tmp_path / "repo/skills/bread", "skill.md"),
+        (tmp_path / "repo/.git", "HEAD"),
+    ):
+        at.mkdir(parents=True)
+        (at / name).write_text(f"---\ndescription: {at.name}\n---\nDo it.\n")
+    (tmp_path / "repo/skills/bread/.git").mkdir()
+    (tmp_path / "repo/skills/bread/.git/HEAD").touch()
+    for number in range(120):
+        (tmp_path / f"repo/skills/bread/{number:03}.txt").touch()
+    gone = str(tmp_path / "gone")
+    found = skills.load(workspace, folders=[str(tmp_path / "repo"), gone])
+    assert [each.name for each in found.skills] == ["bread", "tea"]
+    assert found.skills[1].path == "skills/published/skills/tea/SKILL.md"
+    files = skills.bundled(found.skills[0])
+    assert files[0].endswith("bread/000.txt") and files[-1] == "and 20 more" and len(files) == 101
+    assert [each.split(" is not")[0] for each in found.notices] == [gone]

@@ -9,6 +9,7 @@ from assistant.agent.capture.origins import folded
 from assistant.errors import LedgerError, MemoryFailure
 from assistant.events import Event, TurnFailed, TurnFinished
 from assistant.memory.base import (
+    Existing,
     Fact,
     Held,
     JournalEntry,
@@ -73,6 +74,10 @@ class ListMemory:
         text = self.facts[number].text
         line = number + 1
         return Passage(f"f{number}", f"- {text}", text, "MEMORY.md", line, line, 0, len(text))
+
+    def existing(self, texts: Sequence[str], k: int) -> Existing:
+        found = [self.recall(Query(text, k=k)).passages for text in texts]
+        return Existing(tuple({each.id: each for these in found for each in these}.values()))
 
     def waiting(self) -> tuple[Held, ...]:
         return tuple(Held(f"h{number}", "", fact) for number, fact in enumerate(self.held))

@@ -46,6 +46,7 @@ def main() -> None:
     folder, mood = Path(sys.argv[1]), (sys.argv[2:] or [""])[0]
     (folder / "pid").write_text(str(os.getpid()))
     if mood == "never starts":
+        sys.stderr.write("I am not ready\n")
         time.sleep(600)
     if mood == "has a child":
         child = subprocess.Popen(["sleep", "600"], start_new_session=True)

@@ -87,7 +87,7 @@ def recallers(
         index.close()
 
 
-@pytest.mark.parametrize(("name", "at_500", "at_5"), [("facts", 0.98, 0.97), ("talk", 0.9, 0.7)])
+@pytest.mark.parametrize(("name", "at_500", "at_5"), [("facts", 0.98, 0.97), ("talk", 0.9, 0.65)])
 def test_recall_finds_the_evidence_of_the_small_corpus(
     recallers: dict[str, tuple[Recaller, Case]], name: str, at_500: float, at_5: float
 ) -> None:

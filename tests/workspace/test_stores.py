@@ -27,7 +27,7 @@ LIFE = (
     ("trust",),
     ("chat",),
     ("config", "set", "memory.k", "9"),
-    ("memory", "rebuild"),
+    ("memory", "check", "--rebuild"),
     ("doctor",),
     ("daemon", "stop"),
 )

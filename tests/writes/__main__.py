@@ -80,7 +80,7 @@ def main() -> None:
             f"| {found.stale} of {found.asked} ({stale:.1%}) "
             f"| {found.loops} of {found.echoes} ({loop:.1%}) "
             f"| {found.refused} of {found.true} ({refused:.1%}) |",
-            f"{found.unanswered} unanswered, {found.waiting} wait,",
+            f"{found.unanswered} unanswered, {found.waiting} wait, MEMORY.md {found.size:,} bytes,",
             f"{time.monotonic() - started:.0f} s",
         )
 

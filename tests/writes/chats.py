@@ -76,6 +76,7 @@ def live_in_chats(world: World, place: Workspace, embedder: Embedder) -> Chats:
                 pass
             asked += len(model.requests) - answers
             record.close()
+            memory.upkeep()
             stated = [each for text, each in told.items() if any(text in turn for turn in turns)]
             said += len(stated)
             found += sum(_is_recalled(world, memory, each) for each in stated)

@@ -18,6 +18,7 @@ INVENTS = 9
 """Every so manieth answer tells something nobody said."""
 _ENTRY = re.compile(r"^(e\d+) (owner|assistant): (.*(?:\n  \| .*)*)", re.MULTILINE)
 _KNOWN = re.compile(r"^(K\d+): - (.*)", re.MULTILINE)
+_STANDING = re.compile(r"^- \(:\d+\) (.*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!Dr\.) +")
 
 
@@ -44,10 +45,18 @@ class Talker:
         if not messages[-1].content.endswith("?"):
             return "Noted."
         self.answers += 1
-        told = [self._reworded(each.text) for each in quotes(messages[-1].content)[:RESTATED]]
+        shown = [each.text for each in quotes(messages[-1].content)]
+        shown = shown or self._standing(messages)
+        told = [self._reworded(each) for each in shown[:RESTATED]]
         if self.answers % INVENTS == 0:
             told.append(self._invention(0))
         return " ".join(told) or "I do not know."
+
+    def _standing(self, messages: Sequence[Message]) -> list[str]:
+        """What the prompt, in which memory stands whole, says of whom the question names."""
+        names = set(re.findall(r"[A-Z]\w+", messages[-1].content)) - {"Where", "What", "Which"}
+        stated = _STANDING.findall(messages[0].content)
+        return [each for each in stated if names & set(re.findall(r"\w+", each))]
 
     def _reworded(self, text: str) -> str:
         """A fact in another of its wordings."""

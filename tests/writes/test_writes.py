@@ -4,9 +4,10 @@ import pytest
 
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.memory import EmbeddingSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 from tests.writes.chats import Chats, live_in_chats
+from tests.writes.talks import hold, talks
 from tests.writes.world import year
 from tests.writes.year import SWITCHES, Figures, Switch, live
 
@@ -17,6 +18,10 @@ SUFFERS = {"lookup": 1, "same": 0, "supersede": 1, "echo": 2, "likeness": 3}
 """Which of the four rates a defence keeps down."""
 RECALLABLE = 0.99
 """The share of what a chat said that the next must know."""
+LARGEST = 30_000
+"""Bytes of MEMORY.md at the end of the year."""
+KEPT, WAITING = 0.98, 0.02
+"""Of what an owner says, the share that is kept, and the most that may wait for them."""
 SAMPLED = ("lookup", "echo")
 """The defences that each run goes without, one at a time."""
 
@@ -26,8 +31,12 @@ def embedder() -> Embedder:
     return compile.load(EmbeddingSettings())
 
 
-def test_a_sample_of_the_year_scores_nought(workspace: Workspace, embedder: Embedder) -> None:
-    _assert_flawless(live(year(3, SAMPLE), workspace, embedder))
+@pytest.mark.parametrize(("whole", "echoes"), [(0, 10), (MemorySettings().whole, 1)])
+def test_a_sample_of_the_year_scores_nought(
+    workspace: Workspace, embedder: Embedder, whole: int, echoes: int
+) -> None:
+    """What stands whole in the prompt is seldom repeated: few passages come with a message."""
+    _assert_flawless(live(year(3, SAMPLE), workspace, embedder, whole=whole), echoes)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,17 @@ def test_what_a_short_chat_said_is_known_in_the_next(
     workspace: Workspace, embedder: Embedder
 ) -> None:
     _assert_left_their_mark(live_in_chats(year(3, SAMPLE / 2), workspace, embedder), 30)
+
+
+def test_of_sixty_chats_what_was_said_is_kept_rightly(
+    workspace: Workspace, embedder: Embedder
+) -> None:
+    found = hold(talks(), workspace, embedder)
+    assert found.facts > 45
+    assert len(found.lost) + len(found.waiting) <= found.facts * (1 - KEPT), found
+    assert len(found.waiting) <= found.facts * WAITING, found
+    assert not found.misdated and not found.beside, found
+    assert not found.planted and not found.overwritten, found
 
 
 @pytest.mark.slow
@@ -70,7 +90,8 @@ def _assert_left_their_mark(found: Chats, chats: int) -> None:
     assert found.requests <= found.chats, found  # the longest takes one
 
 
-def _assert_flawless(found: Figures) -> None:
+def _assert_flawless(found: Figures, echoes: int = 10) -> None:
     assert found.rates == (0, 0, 0, 0), found
     assert found.true <= found.facts <= found.true + INVENTED, found
-    assert found.echoes > 10 and found.asked > 3, found
+    assert found.echoes > echoes and found.asked > 3, found
+    assert found.size <= LARGEST, found

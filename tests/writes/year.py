@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from assistant.agent.capture.reading import KNOWN_EACH
 from assistant.conversation import Conversation
-from assistant.memory.base import Fact, Query, Recall, Remembered
+from assistant.memory.base import Existing, Fact, Query, Remembered
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.local import LocalMemory
 from assistant.memory.protocol import Keeper
@@ -42,7 +41,8 @@ SWITCHES: tuple[Switch, ...] = ("lookup", "same", "supersede", "echo", "likeness
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What came of a year. Rates are of current facts, of questions, of echoes, of true facts."""
+    """What came of a year. Rates are of current facts, of questions, of echoes, of true facts.
+    `size` is that of MEMORY.md, in bytes."""
 
     said: int
     facts: int
@@ -55,6 +55,7 @@ class Figures:
     true: int
     refused: int
     waiting: int
+    size: int
 
     @property
     def rates(self) -> tuple[float, float, float, float]:
@@ -67,8 +68,15 @@ class Figures:
         )
 
 
-def live(world: World, place: Workspace, embedder: Embedder, off: Switch | None = None) -> Figures:
-    """Go through the year in this workspace, and look at what memory holds at its end."""
+def live(
+    world: World,
+    place: Workspace,
+    embedder: Embedder,
+    off: Switch | None = None,
+    whole: int = 0,
+) -> Figures:
+    """Go through the year in this workspace, and look at what memory holds at its end; memory of at
+    most `whole` tokens stands in the prompt."""
     clock = Clock(world.day(0))
     with closing(LocalMemory(place, Settings(), embedder, today=clock.date)) as real:
         talker = Talker(world)
@@ -78,12 +86,15 @@ def live(world: World, place: Workspace, embedder: Embedder, off: Switch | None 
                 f"month-{month + 1:02}", place.sessions / f"month-{month + 1:02}.jsonl"
             )
             model = ScriptedModel(respond=talker, context_window=WINDOW)
-            talk = Conversation(place, model, memory, Toolbox([]), record, whole=0, clock=clock.now)
+            talk = Conversation(
+                place, model, memory, Toolbox([]), record, whole=whole, clock=clock.now
+            )
             talk.settings = ContextSettings(reserve_tokens=1_000)
             for day in range(month * 31, min((month + 1) * 31, DAYS)):
                 clock.today = world.day(day)
                 for message in messages(world, day):
                     take(talk, message)
+                real.upkeep()
             _close(talk)
         return figures(world, real, place, talker)
 
@@ -131,8 +142,9 @@ def messages(world: World, day: int) -> Iterator[str]:
 
 def figures(world: World, memory: LocalMemory, place: Workspace, talker: Talker) -> Figures:
     """What memory holds and answers when the year is over."""
-    text = (place.root / MEMORY_FILE).read_text("utf-8")
-    facts = [plain(e.text) for e in chunks_of(text, MEMORY_FILE) if e.status == "current"]
+    texts = {name: (place.root / name).read_text("utf-8") for name in place.sources()}
+    chunks = (each for name, text in texts.items() for each in chunks_of(text, name))
+    facts = [plain(each.text) for each in chunks if each.status == "current"]
     ledger = Ledger(place)
     owners, echoed = Counter[Meaning](), Counter[Meaning]()
     for fact in facts:
@@ -155,6 +167,7 @@ def figures(world: World, memory: LocalMemory, place: Workspace, talker: Talker)
         true=len(world.truth),
         refused=sum(state not in held for state in world.truth.items()),
         waiting=len(memory.waiting()),
+        size=len(texts[MEMORY_FILE].encode()),
     )
 
 
@@ -215,10 +228,8 @@ class _Around:
 class _Blind(_Around):
     """Extraction is not told what is known."""
 
-    def recall(self, query: Query) -> Recall:
-        if query.k == KNOWN_EACH:
-            return Recall(query.text, 0, ())
-        return self.real.recall(query)
+    def existing(self, texts: Sequence[str], k: int) -> Existing:
+        return Existing()
 
 
 class _Careless(_Around):

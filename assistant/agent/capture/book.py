@@ -5,18 +5,24 @@ is nothing in it for a purge. Whoever loses it loses nothing but the count of th
 captured of a session is noted in its transcript.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from assistant.display import counted
-from assistant.session import notebook
+from assistant.errors import SessionError
+from assistant.quoting import one_line
+from assistant.session import notebook, transcript
+from assistant.session.entries import CapturedEntry, Entry
 from assistant.session.ids import SUFFIX, is_open, session_ids
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """After a provider's failure a session is tried again so much later, and then given up."""
+NAMED = 5
+"""Facts of a session that the next chat names."""
 OLD = timedelta(days=1)
 """Sessions that had ended so long ago when the first was read are left as they were."""
 
@@ -46,12 +52,15 @@ class News:
 
 @dataclass(slots=True)
 class Book:
-    """All of it. `tokens` counts those of each month (`2026-11`)."""
+    """All of it. `tokens` counts those of each month (`2026-11`). `upkept` is the day (ISO) of the
+    last upkeep of memory, `kept_up` what the next chat says of it."""
 
     since: str = ""
     sessions: dict[str, Known] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
+    upkept: str = ""
+    kept_up: str = ""
 
     def read(self, session: str, size: int) -> None:
         """The session was read as far as it went."""
@@ -95,24 +104,46 @@ def changing(path: Path) -> AbstractContextManager[Book]:
     return notebook.changing(path, Book)
 
 
-def take_news(path: Path, now: datetime) -> list[str]:
-    """What there is to tell, a line each; from now on it is told."""
-    if not load(path).untold:
+def take_news(path: Path, sessions: Path, now: datetime) -> list[str]:
+    """What there is to tell, a line each, in the words of the `sessions`; from now on it is
+    told."""
+    there = load(path)
+    if not there.untold and not there.kept_up:
         return []
     with changing(path) as book:
         news, book.untold = book.untold, []
-    return [_line(each, now) for each in news]
+        upkeep, book.kept_up = book.kept_up, ""
+    lines = chain.from_iterable(_lines(each, sessions, now) for each in news)
+    return [*lines, *filter(None, [upkeep])]
 
 
-def _line(news: News, now: datetime) -> str:
+def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
     chat = f"{_day(news.time, now)} chat"
     if news.failed:
-        return f"No facts could be taken from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
-    parts = [f"{counted(news.stored, 'fact')} from {chat}"] if news.stored else []
+        yield f"No facts could be taken from {chat} in {len(DELAYS) + 1} tries: {news.failed}"
+        return
+    noted = [each for each in _read(sessions, news.session) if isinstance(each, CapturedEntry)]
+    if news.stored:
+        kept = [one_line(fact) for each in noted for fact in each.kept][-news.stored :]
+        yield _worded(f"{counted(news.stored, 'fact')} from {chat}", kept)
     if news.waiting:
+        held = [one_line(fact) for each in noted for fact in each.held][-news.waiting :]
         left = "waits" if news.waiting == 1 else "wait"
-        parts.append(f"{news.waiting} {left}" + ("" if parts else f" from {chat}") + " · /review")
-    return " · ".join(parts)
+        yield _worded(f"{news.waiting} {left} from {chat}", held) + " · /review"
+
+
+def _worded(what: str, facts: Sequence[str]) -> str:
+    """What there is, and the words of the first few."""
+    more = f"; and {len(facts) - NAMED} more" if len(facts) > NAMED else ""
+    return f"{what}: {'; '.join(facts[:NAMED])}{more}" if facts else what
+
+
+def _read(sessions: Path, session: str) -> Sequence[Entry]:
+    """The entries of a session; none of one that is gone or damaged."""
+    try:
+        return transcript.read(sessions, session)
+    except SessionError:
+        return ()
 
 
 def _day(time: str, now: datetime) -> str:

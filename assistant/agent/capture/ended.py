@@ -21,8 +21,11 @@ from assistant.agent.capture import book
 from assistant.agent.capture.book import Book, Due, News, due
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
+from assistant.display import counted
 from assistant.errors import AssistantError
+from assistant.memory.base import Upkept
 from assistant.messages import Usage
+from assistant.session import keeping
 from assistant.session.entries import AssistantEntry, Entry
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
@@ -88,14 +91,44 @@ def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
     try:
         while True:
             coming = list(_due(place))
-            for each in coming:
-                if not each.open and (done := _read(place, each)) is not None:
-                    yield done
+            over = [each for each in coming if not each.open]
+            if over:
+                _keep_up(place)  # before: `undo` then takes back what was read
+            yield from filter(None, (_read(place, each) for each in over))
             if not wait or not any(each.open for each in coming):
                 return
             time.sleep(LOOK_SECONDS)
     finally:
         held.release()
+
+
+def _keep_up(place: Workspace) -> None:
+    """Keep sessions and memory up, once a day; the next chat says what moved, or what failed."""
+    from assistant.memory.door import open_memory
+    from assistant.settings.tree import validate
+
+    raw, now = config.load(), datetime.now().astimezone()
+    today, line = now.date().isoformat(), ""
+    if not trust.is_trusted(place) or book.load(book_path(place)).upkept == today:
+        return
+    try:
+        keeping.sweep(place.sessions, now)
+        if validate(raw).memory.upkeep == "daily":
+            with closing(open_memory(place, raw)) as memory:
+                line = _told(memory.upkeep())
+    except AssistantError as error:
+        line = f"Memory could not be kept up: {error.message}"
+    except Exception as error:  # the border: sessions are read all the same
+        line = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
+    with book.changing(book_path(place)) as known:
+        known.upkept, known.kept_up = today, line or known.kept_up
+
+
+def _told(done: Upkept) -> str:
+    parts = [f"{counted(done.archived, 'fact')} archived"] if done.archived else []
+    parts += [f"{counted(done.sorted, 'fact')} sorted in"] if done.sorted else []
+    moved = ", ".join(parts)
+    return f"Upkeep of memory: {moved} · `assistant memory log`" if parts else ""
 
 
 def _alone(place: Workspace) -> Lock | None:

@@ -10,12 +10,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from itertools import takewhile
 from typing import Any
 
 from assistant.agent.capture.origins import (
     MEMORY_TOOLS,
+    QUOTED_SHARE,
     Said,
     folded,
     holds,
@@ -28,7 +29,9 @@ from assistant.agent.capture.origins import (
     speakers,
 )
 from assistant.agent.excerpts import quote
+from assistant.display import local_day
 from assistant.memory.base import Fact, Origin, Passage
+from assistant.memory.text.headings import PATH
 from assistant.messages import Message
 from assistant.quoting import one_line, quoted, visible
 from assistant.session.entries import (
@@ -83,12 +86,13 @@ day. Do not repeat them, nor what the assistant stored with `remember`. If what 
 one of them, supersede it; never add the new beside the old.
 Answer with JSON only:
 {"operations": [
-  {"op": "add", "text": "…", "entries": ["e4"], "quote": "…"},
+  {"op": "add", "text": "…", "entries": ["e4"], "quote": "…", "under": "…"},
   {"op": "supersede", "which": "K2", "text": "…", "entries": ["e6"], "quote": "…"},
   {"op": "skip", "which": "K1"}]}
 Each text is one self-contained sentence in the owner's language, with names. `entries` are the \
 ids of the entries that state it. `quote` is the owner's own wording in one of them, word for \
-word; leave it out if the owner did not say it. Dates are absolute: count “tomorrow” or “on \
+word; leave it out if the owner did not say it. `under` is the heading of [HEADINGS] that the \
+fact belongs under; leave it out if none fits. Dates are absolute: count “tomorrow” or “on \
 Friday” from the day that stands above the entry, not from today. Nothing to keep: \
 {"operations": []}."""
 
@@ -103,8 +107,11 @@ class Extracted:
     faults: tuple[str, ...] = ()
 
 
-def extraction_request(turns: Sequence[Turn], known: Sequence[Passage]) -> list[Message]:
-    """What the model is asked; `known` are the existing facts nearest to these turns."""
+def extraction_request(
+    turns: Sequence[Turn], known: Sequence[Passage], headings: Sequence[str] = ()
+) -> list[Message]:
+    """What the model is asked; `known` are the existing facts nearest to these turns, `headings`
+    the owner's, one of which a fact may be put under."""
     listed: list[str] = []
     above = ""
     for number, passage in enumerate(known, start=1):
@@ -112,10 +119,10 @@ def extraction_request(turns: Sequence[Turn], known: Sequence[Passage]) -> list[
             listed.append(place)
             above = place
         listed.append(f"K{number}: {quoted(passage.text)}")
-    shown = (
-        "[KNOWN]\n" + "\n".join(listed) + "\n[/KNOWN]\n\n"
-        f"[TRANSCRIPT]\n{quote(turns, timed=True)}\n[/TRANSCRIPT]"
-    )
+    shown = "[KNOWN]\n" + "\n".join(listed) + "\n[/KNOWN]\n\n"
+    if headings:
+        shown += "[HEADINGS]\n" + "\n".join(map(one_line, headings)) + "\n[/HEADINGS]\n\n"
+    shown += f"[TRANSCRIPT]\n{quote(turns, timed=True)}\n[/TRANSCRIPT]"
     return [Message("system", EXTRACT), Message("user", shown)]
 
 
@@ -157,15 +164,20 @@ def statements(turn: Turn, most: int) -> list[str]:
 
 
 def parse(
-    answer: str, turns: Sequence[Turn], known: Sequence[Passage], session: Sequence[Entry]
+    answer: str,
+    turns: Sequence[Turn],
+    known: Sequence[Passage],
+    session: Sequence[Entry],
+    headings: Sequence[str] = (),
 ) -> Extracted:
     """The facts in the model's answer. Raises ValueError if it is not the JSON asked for.
 
-    What recall put into the prompts of the session, whose entries these are, is not captured
-    again, nor what the assistant made of it. An operation without a text, or that cites no entry
+    What memory put into the prompts of the session, whose entries these are, is not captured
+    again, nor what the assistant made of it. A fact may name one of the `headings` to be put under.
+    An operation without a text, or that cites no entry
     of these turns, is refused.
     """
-    reader = _Reader(turns, known, session)
+    reader = _Reader(turns, known, session, headings)
     words = sum(len(each.text.split()) for each in reader.said.values())
     most = min(MOST_FACTS, max(FEWEST_FACTS, words // WORDS_A_FACT))
     operations = _operations(answer)
@@ -182,7 +194,7 @@ def parse(
             if str(fault):
                 faults.append(str(fault))
             continue
-        if not _is_echo(fact, session) and not is_among(fact, facts):
+        if not _is_echo(fact, session, known) and not is_among(fact, facts):
             facts.append(fact)
     return Extracted(tuple(facts), refused, tuple(faults))
 
@@ -203,6 +215,7 @@ class _Reader:
     turns: Sequence[Turn]
     known: Sequence[Passage]
     session: Sequence[Entry]
+    headings: Sequence[str]
     said: dict[str, Said] = field(init=False)
     tainted: bool = field(init=False)
     owners: list[str] = field(init=False)
@@ -239,7 +252,8 @@ class _Reader:
         if replaces and kind in ("assistant", "recalled") and replaces.origin in (None, "owner"):
             raise ValueError  # nobody but the owner replaces what the owner said
         day = self._day(day_of)
-        return CapturedFact(text, kind, entries, replaces.id if replaces else None, day)
+        name = replaces.id if replaces else None
+        return CapturedFact(text, kind, entries, name, day, self._under(operation))
 
     def _entries(self, operation: Mapping[str, Any]) -> tuple[str, ...]:
         """The ids that an operation cites, spelled as `e1`, `E1` or 1, in a list or not."""
@@ -275,6 +289,15 @@ class _Reader:
             return ("tool" if pastes else kind if kind != "owner" else "assistant"), entries
         raise ValueError(f"{shown}: no entry that it cites holds its `quote`")
 
+    def _under(self, operation: Mapping[str, Any]) -> str:
+        """The heading that an operation names, as a path or by its last part alone; "" if none."""
+        named = one_line(str(operation.get("under") or "")).strip("# ").casefold()
+        if not named:
+            return ""
+        paths = {one_line(path).casefold(): path for path in self.headings}
+        ends = [path for key, path in paths.items() if key.split(PATH)[-1] == named]
+        return paths.get(named) or (ends[0] if len(ends) == 1 else "")
+
     def _replaced(self, operation: Mapping[str, Any], shown: str) -> Passage:
         """The known fact that an operation names, as `K1`, `k1` or 1."""
         named = next((operation[name] for name in NAMED_AS if operation.get(name)), "")
@@ -289,14 +312,6 @@ class _Reader:
         times = (entry.time for turn in self.turns for entry in turn.entries if entry.id in entries)
         latest = max(filter(None, times), default="")
         return local_day(latest)
-
-
-def local_day(time: str) -> str:
-    """The day (ISO) of a time, here; empty if it is none."""
-    try:
-        return datetime.fromisoformat(time).astimezone().date().isoformat()
-    except ValueError:
-        return ""
 
 
 def _op(operation: Mapping[str, Any]) -> str | None:
@@ -321,6 +336,7 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
         together=session,
         secrets="ask",
         waits=bool(program),
+        under=fact.under,
         recorded=fact.day if _is_day(fact.day) else "",
     )
 
@@ -361,20 +377,26 @@ def shown_facts(entries: Iterable[Entry]) -> set[str]:
     return shown - {""}
 
 
-def _is_echo(fact: CapturedFact, session: Sequence[Entry]) -> bool:
-    """Whether a fact is only what recall had put in the prompt.
+def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passage]) -> bool:
+    """Whether a fact is only what memory had put in the prompt: recalled, or since it stands there
+    whole, and then it is among what is `known`.
 
     What the owner states counts as said by them, unless memory held it then or later: they may
-    have returned to what used to be true. What the assistant says is an echo if it is made of the
-    words of a passage it was shown, with no number that the passage lacks.
+    have returned to what used to be true. What the assistant says, or what has hardly a word of
+    the owner's, is an echo if it is made of the words of a passage that was shown, with no number
+    that the passage lacks.
     """
     stated = [isinstance(each, UserEntry) and each.id in fact.entries for each in session]
-    if any(stated):
+    own = [each.text for each in session if isinstance(each, UserEntry)]
+    is_news = fact.replaces or fact.kind == "tool"
+    is_theirs = fact.kind == "owner" and (is_news or _support(fact.text, own) >= QUOTED_SHARE)
+    if any(stated) and (is_theirs or fact.kind == "tool"):
         return folded(fact.text) in shown_facts(session[stated.index(True) :])
     numbers = {word for word in folded(fact.text).split() if not word.isalpha()}
+    standing = () if is_news else (folded(each.text) for each in known)
+    shown = shown_facts(session).union(standing)
     return any(
-        numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO
-        for each in shown_facts(session)
+        numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO for each in shown
     )
 
 

@@ -17,8 +17,7 @@ from functools import lru_cache
 from assistant.memory.text.identity import fold
 from assistant.memory.text.language import is_function_word, language_of, stem
 from assistant.memory.text.markdown import plain
-from assistant.memory.text.times.dates import mentioned
-from assistant.memory.text.times.weekdays import ahead
+from assistant.memory.text.times.dates import ahead, mentioned
 from assistant.session.entries import (
     AssistantEntry,
     AttachmentEntry,
@@ -46,6 +45,7 @@ NEGATING = frozenset(fold(_NEGATIONS).split())
 """Function words that turn a fact into its opposite."""
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _WORD = re.compile(r"[^\W_]+")
+_ELIDED = re.compile(r"\b([cdjlmnst]|qu|dell|all|nell|sull)['’](?=\w)", re.IGNORECASE)
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA = "\u3040-\u30ff\uff66-\uff9f"
 _SOUTHERN = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf"
@@ -123,13 +123,17 @@ def kind_of(
     """Owner, assistant, recalled or tool: the least trusted of the cited entries.
 
     Recalled is what the assistant alone says, when memory had just been put before it. In a
-    tainted conversation a text is the tool's that the `owners` words do not say, whatever it cites.
+    tainted conversation a text is the tool's that the `owners` words do not say, whatever it cites;
+    in any, what a sentence of the assistant's says and the owner's words do not is not the owner's.
     """
     kinds = {said[each].kind for each in cited}
     if "tool" in kinds or (tainted and not is_said(text, owners)):
         return "tool"
     if kinds == {"owner"}:
-        return "owner"
+        others = [each.text for each in said.values() if each.kind != "owner"]
+        sentences = (part for each in others for part in _CLAUSE.split(each))
+        is_theirs = not is_said(text, owners) and any(is_said(text, [part]) for part in sentences)
+        return "assistant" if is_theirs else "owner"
     return "recalled" if kinds == {"recalled"} else "assistant"
 
 
@@ -392,6 +396,7 @@ def _is_covered(run: str, held: str) -> bool:
     return True
 
 
+@lru_cache(10_000)
 def folded(text: str) -> str:
-    """What is equal for the same fact."""
-    return fold(plain(text))
+    """What is equal for the same fact; an article before an apostrophe is a word of its own."""
+    return fold(_ELIDED.sub(r"\1 ", plain(text)))

@@ -7,7 +7,7 @@ Turns whose facts could not be found stay unread, for a later time.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from functools import partial
 
 from assistant.agent.answer import notice
 from assistant.agent.capture.extraction import (
@@ -26,7 +26,7 @@ from assistant.agent.excerpts import batches, readings
 from assistant.display import counted
 from assistant.errors import AssistantError, LedgerError, MemoryFailure, ModelError, ModelFailure
 from assistant.events import Compacting, Event, FactsCaptured, Retrying
-from assistant.memory.base import FACTS, Fact, Passage, Query, Remembered
+from assistant.memory.base import Existing, Fact, Remembered
 from assistant.memory.protocol import Memory
 from assistant.messages import Message, Reply, Usage
 from assistant.model.base import ChatModel, RetryPiece
@@ -40,16 +40,17 @@ from assistant.session.entries import (
 )
 from assistant.session.history import Turn
 from assistant.session.transcript import Transcript
-from assistant.workspace.folder import PROCEDURE_FILES
 
 READ_SHARE = 8
 """What facts are taken from at once may take 1/8 of the window: few turns, so that the existing
 facts nearest to each sentence in them can be shown beside them."""
 KNOWN_EACH = 8
-"""Existing facts looked up for each sentence. Among 1,100 facts that are much alike, the one that
+"""Existing facts for each sentence. Among 1,100 facts that are much alike, the one that
 a sentence changes stood sixth at the lowest."""
 KNOWN_SHARE = 4
 """The existing facts shown may take 1/4 of the window."""
+MOST_HEADINGS = 100
+"""Headings of the owner's that are shown."""
 LOOKED_UP = 12
 """So many sentences of a turn are looked up."""
 MENDINGS = 3
@@ -181,17 +182,20 @@ def _extract(
     for the rest of an answer that was cut off. Raises ModelError when it fails, or cannot be
     understood twice.
     """
-    known = _nearest(job, turns)
-    entries = job.transcript.entries
-    asked = extraction_request(turns, known)
+    existing = _existing(job, turns)
+    known = existing.passages
+    read = partial(
+        parse, turns=turns, known=known, session=job.transcript.entries, headings=existing.headings
+    )
+    asked = extraction_request(turns, known, existing.headings)
     reply = yield from ask(job, asked)
     usage = reply.usage
     try:
-        found = parse(job.redact(reply.text), turns, known, entries)
+        found = read(job.redact(reply.text))
     except ValueError as error:
         again = yield from ask(job, correction_request(asked, reply.text, str(error)))
         try:
-            return parse(job.redact(again.text), turns, known, entries), usage + again.usage
+            return read(job.redact(again.text)), usage + again.usage
         except ValueError as fault:
             raise ModelError(
                 f"{job.model.name} did not answer as it was asked: {fault}",
@@ -205,7 +209,7 @@ def _extract(
         reply = yield from ask(job, mending_request(asked, reply.text, told))
         usage += reply.usage
         try:
-            rest = parse(job.redact(reply.text), turns, known, entries)
+            rest = read(job.redact(reply.text))
         except ValueError:
             break
         new = tuple(each for each in rest.facts if not is_among(each, found.facts))
@@ -214,31 +218,24 @@ def _extract(
     return found, usage
 
 
-def _nearest(job: Reading, turns: Sequence[Turn]) -> list[Passage]:
-    """The existing facts nearest to what is said in these turns, the nearest of each first.
+def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
+    """The existing facts nearest to what is said in these turns, as far as there is room, by place;
+    and the owner's headings.
 
-    Procedures and tasks are none; nothing is too weak to be shown, for a fact that changes is
-    often said in other words than it was.
+    Nothing is too weak to be shown, for a fact that changes is often said in other words than it
+    was.
     """
-    if not job.trusted:
-        return []
-    said = dict.fromkeys(each for turn in turns for each in statements(turn, LOOKED_UP))
+    said = list(dict.fromkeys(each for turn in turns for each in statements(turn, LOOKED_UP)))
+    if not job.trusted or not said:
+        return Existing()
     try:
-        found = [
-            job.memory.recall(
-                Query(each, k=KNOWN_EACH, without=PROCEDURE_FILES, within=FACTS)
-            ).passages
-            for each in said
-        ]
+        found = job.memory.existing(said, KNOWN_EACH)
     except MemoryFailure:
-        return []  # without them a fact may be found again; the ledger refuses the same one
-    known: dict[str, Passage] = {}
+        return Existing()  # a fact may be found again then; the ledger refuses the same one
     room = job.budget.window // KNOWN_SHARE
-    for passage in filter(None, chain.from_iterable(zip_longest(*found))):
-        is_fact = passage.source not in PROCEDURE_FILES
-        if is_fact and passage.id not in known and (room := room - passage.tokens) >= 0:
-            known[passage.id] = passage
-    return by_place(known.values())
+    shown = [each for each in found.passages if (room := room - each.tokens) >= 0]
+    headings = found.headings[:MOST_HEADINGS]
+    return Existing(tuple(by_place(shown)), headings)
 
 
 def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, None, Captured]:
@@ -255,15 +252,15 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         yield notice(job.transcript, f"{what}: {why}")
         return Captured(failed=why)
     stored = tuple(each.text for each in written if each.status in ("stored", "superseded"))
-    waiting = sum(each.status == "waiting" for each in written)
+    held = tuple(each.text for each in written if each.status == "waiting")
     if secret := sum(each.status == "secret" for each in written):
         yield notice(job.transcript, f"{counted(secret, 'fact')} with a secret left out")
     acknowledged = tuple(each.id for each in pending)
     if acknowledged:
-        job.transcript.append(CapturedEntry(acknowledged, len(stored), waiting))
-    if stored or waiting:
-        yield FactsCaptured(stored, waiting)
-    return Captured(acknowledged, stored, waiting)
+        job.transcript.append(CapturedEntry(acknowledged, len(stored), len(held), stored, held))
+    if stored or held:
+        yield FactsCaptured(stored, len(held))
+    return Captured(acknowledged, stored, len(held))
 
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:

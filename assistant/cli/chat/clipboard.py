@@ -1,10 +1,10 @@
 """The clipboard of the machine at which the owner sits, by whichever program of it is there."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
+from assistant.disk import programs
 from assistant.errors import UsageError
 
 PROGRAMS: Sequence[tuple[str, Sequence[str]]] = (
@@ -35,19 +35,20 @@ def picture() -> bytes:
 
     Raises UsageError if no program could say.
     """
-    programs = list(_present(PICTURES))
-    if not programs:
+    commands = list(_present(PICTURES))
+    if not commands:
         raise UsageError(
             "the clipboard cannot be asked for a picture",
             "Install wl-paste, xclip or pngpaste, or name the picture's file: @FILE",
         )
-    return next(filter(None, map(_run, programs)), b"")
+    return next(filter(None, map(_run, commands)), b"")
 
 
-def _present(programs: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Sequence[str]]:
-    for known, command in programs:
-        if os.environ.get(known) and shutil.which(command[0]):
-            yield command
+def _present(commands: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Sequence[str]]:
+    for known, command in commands:
+        program = programs.find(command[0])
+        if os.environ.get(known) and program:
+            yield [program, *command[1:]]
 
 
 def _run(command: Sequence[str], data: bytes = b"") -> bytes | None:

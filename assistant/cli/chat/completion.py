@@ -6,8 +6,9 @@ Commands are known only when the agent has been loaded; until then none are offe
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,12 +17,18 @@ from prompt_toolkit.document import Document
 
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MOST_FILES = 200
+MOST_LOOKED_AT = 5_000
+"""Files and folders that are looked at for one that is like what was typed."""
+LOOSEST = 4
+"""Of so many characters of a path one was typed, at least."""
+PASSED_OVER = ("node_modules/", "__pycache__/")
 LONGEST_PASTE = 4_096
 """Characters of a paste that may be paths."""
 
 
 class ChatCompleter(Completer):
-    """Completes what is typed in the chat. `commands` has each one's argument and help.
+    """Completes what is typed in the chat. `commands` has each one's argument and help, `values`
+    what its argument may be.
 
     Files are those of the workspace, then of the directory that the chat was begun in.
     """
@@ -29,15 +36,25 @@ class ChatCompleter(Completer):
     def __init__(self, root: Path) -> None:
         self._roots = dict.fromkeys((root, Path.cwd()))
         self.commands: Mapping[str, tuple[str, str]] = {}
+        self.values: Mapping[str, Callable[[], Iterable[str]]] = {}
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """The completions at the cursor."""
         typed = document.text_before_cursor
+        command, space, argument = typed.partition(" ")
         if typed.startswith("/") and not re.search(r"\s", typed):
             yield from self._named(typed)
+        elif space and command in self.values:
+            yield from self._valued(self.values[command](), argument)
         elif found := FILE.search(typed):
             path = found[1] if found[1] is not None else found[2]
-            yield from islice(self._files(path, -len(found[0])), MOST_FILES)
+            listed = chain(self._files(path, -len(found[0])), self._like(path, -len(found[0])))
+            yield from islice({each.text: each for each in listed}.values(), MOST_FILES)
+
+    def _valued(self, values: Iterable[str], typed: str) -> Iterator[Completion]:
+        for value in values:
+            if typed.casefold() in value.casefold() and value != typed:
+                yield Completion(value, -len(typed))
 
     def _named(self, typed: str) -> Iterator[Completion]:
         for name, (argument, help) in self.commands.items():
@@ -51,6 +68,46 @@ class ChatCompleter(Completer):
         names = (name for root in self._roots for name in sorted(_names(root / folder, begun)))
         for name in dict.fromkeys(names):
             yield Completion(_mention(above + slash + name), start, display=name)
+
+    def _like(self, typed: str, start: int) -> Iterator[Completion]:
+        """The files in subfolders whose paths hold these characters in their order, those where
+        they stand closest together first."""
+        if not typed or "/" in typed or typed.startswith(("~", ".")):
+            return  # a folder is named: what is in it is listed
+        found = []
+        for path in dict.fromkeys(chain.from_iterable(map(_below, self._roots))):
+            span = _span(typed.casefold(), path.casefold())
+            if span is not None and span <= LOOSEST * len(typed):
+                found.append((span, len(path), path))
+        for _, _, path in sorted(found):
+            yield Completion(_mention(path), start, display=path)
+
+
+def _below(root: Path) -> Iterator[str]:
+    """The files below a folder, the nearest first, as paths from there; hidden ones left out."""
+    waiting = deque([""])
+    left = MOST_LOOKED_AT
+    while waiting and left > 0:
+        above = waiting.popleft()
+        for name in sorted(_names(root / above, "")):
+            left -= 1
+            if not name.endswith("/"):
+                yield above + name
+            elif name not in PASSED_OVER:
+                waiting.append(above + name)
+
+
+def _span(typed: str, path: str) -> int | None:
+    """How far apart these characters stand in a path; None if they do not in this order."""
+    spans: list[int] = []
+    for start in (place for place, char in enumerate(path) if char == typed[0]):
+        at = start
+        for char in typed[1:]:
+            at = path.find(char, at + 1)
+            if at < 0:
+                return min(spans, default=None)
+        spans.append(at - start)
+    return min(spans, default=None)
 
 
 def pictures_named(text: str) -> str:

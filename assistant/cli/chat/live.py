@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import lru_cache, partial
 from queue import Queue
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
@@ -35,7 +35,7 @@ from prompt_toolkit.widgets import SearchToolbar
 from assistant.cli.chat.completion import pictures_named
 from assistant.cli.chat.palette import SGR, said
 from assistant.cli.chat.region import STYLE, Canvas, Region, steady
-from assistant.cli.chat.screen import QUIET, Choice, During, Kind, Line
+from assistant.cli.chat.screen import QUIET, Choice, During, Kind, Line, Moving
 
 DRAWS_PER_SECOND = 20
 ESCAPE_SECONDS = 0.05
@@ -47,6 +47,9 @@ FOR_THE_CHAT = ("/", "!")
 """What a line begins with that is for the chat and not for the turn that runs."""
 NAMES_FILE = re.compile(r"(?<![^\s(])@\S")
 """What a message holds that has to be read first, and so is for the next turn."""
+
+LONGEST_PASTE = 10
+"""Lines of a paste that stands as it is in the prompt."""
 
 Mode = Literal["search", "menu", "question", "working", "prompt"]
 Table = dict[str, dict[Mode, Callable[[], object]]]
@@ -84,6 +87,7 @@ class LiveScreen:
         self._asked: Future[str] | None = None
         self._options: Sequence[str] = ()
         self._asking = False
+        self._pastes: dict[str, str] = {}
         self._last_key = 0.0
         self._thread = threading.Thread(target=self._run, name="screen", daemon=True)
         self._last: Kind = "line"
@@ -134,26 +138,14 @@ class LiveScreen:
         """Show what the owner said above the answer."""
         self.put(said(text))
 
-    def grow(self, markdown: str) -> None:
-        """Show the newest of a block that is not finished; empty takes it away."""
-        self._set(growing=markdown)
-
-    def think(self, text: str) -> None:
-        """Show the end of what a model reasons."""
-        self._set(thought=text)
+    def draw(self, **parts: Unpack[Moving]) -> None:
+        """Change what the moving part shows."""
+        self._set(**parts)
 
     def does(self, what: str, *, seconds: float = 0.0) -> None:
         """Say what runs and for how long, or count `seconds` down; empty for nothing."""
         now = time.monotonic()
         self._set(doing=what, since=now, until=now + seconds if seconds else 0.0)
-
-    def progress(self, text: str) -> None:
-        """Show how far something in the background is; empty when it is through."""
-        self._set(progress=text)
-
-    def tell(self, status: Sequence[str]) -> None:
-        """Show the status, most important first."""
-        self._set(status=tuple(status), progress="")
 
     def show(self, lines: Sequence[Line], *, more: bool = False) -> None:
         """Put the lines of a question up."""
@@ -316,11 +308,31 @@ class LiveScreen:
         on(self._canvas.suspend, "c-z", when=lambda: True)
         on(self._canvas.edit, "c-x", "c-e", when=lambda: self._asked is None)
         on(lambda: self._take("/paste"), "c-v", when=lambda: self._asked is None)
+        on(self._unfold, "c-o", when=lambda: True)
         on(lambda: self._choose(1), "down", when=lambda: bool(self._options))
         on(lambda: self._choose(-1), "up", when=lambda: bool(self._options))
         keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
-        keys.add(Keys.BracketedPaste)(_pasted)
+        keys.add(Keys.BracketedPaste)(self._pasted)
         return keys
+
+    def _pasted(self, event: KeyPressEvent) -> None:
+        """Take in what was pasted: pictures by their names, many lines as a chip that stands for
+        them, all else as it is."""
+        buffer, text = event.current_buffer, event.data.replace("\r\n", "\n").replace("\r", "\n")
+        before = buffer.document.char_before_cursor
+        apart = " " if before and not before.isspace() else ""
+        if named := pictures_named(text):
+            buffer.insert_text(f"{apart}{named} ")
+        elif text.count("\n") > LONGEST_PASTE and buffer is self._region.message:
+            chip = f"[paste {len(self._pastes) + 1}: {len(text.splitlines())} lines]"
+            self._pastes[chip] = text
+            buffer.insert_text(chip)
+        else:
+            buffer.insert_text(text)
+
+    def _unfold(self) -> None:
+        if self._region.folded:
+            self.put(self._region.folded)
 
     def _take_entry(self) -> None:
         """Take what the menu points at; where it points at nothing, Enter is as without one."""
@@ -345,6 +357,8 @@ class LiveScreen:
         """Send what is typed; with nothing typed, have what waits go on now."""
         message = self._region.message
         text = message.text.strip()
+        for chip, pasted in self._pastes.items():
+            text = text.replace(chip, pasted)
         if not text:
             if self._during is not None:
                 self._during.hurry()
@@ -353,6 +367,7 @@ class LiveScreen:
         else:
             message.append_to_history()
             message.reset()
+            self._pastes.clear()
             self._take(text)
 
     def _take(self, text: str) -> None:
@@ -445,15 +460,6 @@ class LiveScreen:
     def _interrupted(self, *_: object) -> None:
         if self._busy:
             raise KeyboardInterrupt
-
-
-def _pasted(event: KeyPressEvent) -> None:
-    """Take in what was pasted: the names of pictures with spaces around them, all else as it is."""
-    buffer, text = event.current_buffer, event.data.replace("\r\n", "\n").replace("\r", "\n")
-    before = buffer.document.char_before_cursor
-    apart = " " if before and not before.isspace() else ""
-    named = pictures_named(text)
-    buffer.insert_text(f"{apart}{named} " if named else text)
 
 
 @lru_cache(maxsize=8)

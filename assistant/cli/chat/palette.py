@@ -26,6 +26,8 @@ WARNING = 130
 SECOND = 97
 """A second accent, for code."""
 
+LONGEST = 20
+"""Lines of a message that are shown again."""
 LEVELS = (0, 95, 135, 175, 215, 255)
 CUBE, GREYS = 16, 232
 """Where xterm's colour cube of 6 x 6 x 6 begins, and the greys after it."""
@@ -53,6 +55,8 @@ def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
 def said(text: str) -> str:
     """A message of the owner, as it stands in the scrollback."""
     first, *rest = spelled(text).split("\n")
+    if len(rest) > LONGEST:
+        rest = [*rest[: LONGEST // 2], f"… {len(rest) - LONGEST // 2} more lines"]
     rows = [PROMPT + first, *(" " * len(PROMPT) + row for row in rest)]
     return "\n".join(styled(row, ACCENT, bold=True) for row in rows)
 

@@ -8,12 +8,12 @@ import sys
 import termios
 import tty
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import TextIO, Unpack
 
 import typer
 
 from assistant.cli.chat.palette import SGR
-from assistant.cli.chat.screen import QUIET, Choice, During, Kind, Line
+from assistant.cli.chat.screen import QUIET, Choice, During, Kind, Line, Moving
 from assistant.errors import UsageError
 
 CHUNK = 4096
@@ -98,20 +98,11 @@ class PlainScreen(LineDialogue):
         """Markdown as it was written."""
         return markdown.strip("\n")
 
-    def grow(self, markdown: str) -> None:
-        """Nothing: a block is shown when it is finished."""
-
-    def think(self, text: str) -> None:
-        """Nothing."""
+    def draw(self, **parts: Unpack[Moving]) -> None:
+        """Nothing moves: a block is shown when it is finished, and `/status` has the status."""
 
     def does(self, what: str, *, seconds: float = 0.0) -> None:
         """Nothing: what was done is told when it is."""
-
-    def progress(self, text: str) -> None:
-        """Nothing."""
-
-    def tell(self, status: Sequence[str]) -> None:
-        """Nothing: `/status` says it."""
 
     def show(self, lines: Sequence[Line], *, more: bool = False) -> None:
         """Put up the lines of a question."""

@@ -26,6 +26,7 @@ from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
 from assistant.cli.chat.palette import ACCENT, FAINT, WARNING, hexadecimal
+from assistant.display import shortened
 
 FIXED = ("linux", "rxvt", "eterm", "vt")
 """Terminals that cut a line when they get narrower; all others wrap it anew."""
@@ -98,6 +99,8 @@ MENU_ROWS = 8
 THOUGHT_ROWS = 4
 SEPARATOR = " · "
 STOPS = "Esc stops"
+BESIDE = 24
+"""Columns beside what runs: for how long, and the key that stops it."""
 HURRIES = "\nEnter again stops the reply for it"
 STYLE = Style.from_dict(
     {
@@ -132,7 +135,8 @@ class Region:
     since: float = 0.0
     until: float = 0.0
     queued: Callable[[], tuple[Sequence[str], bool]] = lambda: ((), False)
-    status: tuple[str, ...] = ()
+    status: Sequence[str] = ()
+    folded: str = ""
     progress: str = ""
     hint: str = ""
     question: str | None = None
@@ -197,12 +201,13 @@ class Region:
     def _doing(self) -> StyleAndTextTuples:
         if not self.doing or self.question is not None:
             return []
-        now = time.monotonic()
+        now, room = time.monotonic(), get_app().output.get_size().columns
         if self.until > now:
             facts = [f"{self.doing} in {self.until - now:.0f} s", "Enter tries now", STOPS]
         else:
             seconds = int(now - self.since)
-            facts = [f"{self.doing} …", *([f"{seconds} s"] if seconds else []), STOPS]
+            doing = shortened(f"{self.doing} …", max(room - BESIDE, BESIDE))
+            facts = [doing, *([f"{seconds} s"] if seconds else []), STOPS]
         return [("class:faint", SEPARATOR.join(facts))]
 
     def _queued(self) -> StyleAndTextTuples:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypedDict, Unpack
 
 from assistant.cli.chat.palette import BAD, FAINT, GOOD, styled
 
@@ -79,6 +79,18 @@ class During(Protocol):
         """Have what is queued join now, whatever must stop for it; try again without a wait."""
 
 
+class Moving(TypedDict, total=False):
+    """What the moving part shows: the newest of a block that is not finished, as markdown; the end
+    of what a model reasons or a command prints; how far something in the background is; the status,
+    most important first. `folded` is all of what was shown in part, for a key that shows it."""
+
+    growing: str
+    thought: str
+    progress: str
+    status: Sequence[str]
+    folded: str
+
+
 class Screen(Dialogue, Protocol):
     """A terminal that the chat is shown on and typed into."""
 
@@ -91,20 +103,11 @@ class Screen(Dialogue, Protocol):
     def render(self, markdown: str) -> str:
         """Markdown as this terminal shows it."""
 
-    def grow(self, markdown: str) -> None:
-        """Show the newest of a block that is not finished; empty takes it away."""
-
-    def think(self, text: str) -> None:
-        """Show the end of what a model reasons."""
+    def draw(self, **parts: Unpack[Moving]) -> None:
+        """Change what the moving part shows."""
 
     def does(self, what: str, *, seconds: float = 0.0) -> None:
         """Say what runs and for how long, or count `seconds` down; empty for nothing."""
-
-    def progress(self, text: str) -> None:
-        """Show how far something in the background is; empty when it is through."""
-
-    def tell(self, status: Sequence[str]) -> None:
-        """The status, most important first."""
 
     def echo(self, text: str) -> None:
         """Let what the owner said stand above the answer."""

@@ -4,6 +4,7 @@ import contextlib
 import io
 import time
 from collections.abc import Iterator
+from datetime import datetime
 
 import typer
 
@@ -57,7 +58,7 @@ class Sitting:
         self.chat = chat
         self.screen = screen
         self.given: dict[str, str | Picture] = {}
-        screen.tell(status(chat))
+        screen.draw(status=status(chat), progress="")
 
     def take(self, line: str) -> None:
         """Do what a line says, and what was said into it too late. Raises EOFError at `/quit`."""
@@ -91,6 +92,22 @@ class Sitting:
             self.screen.put(faint(f"“{each.title}” {LEFT[each.left]} · {how}"), "line")
 
     @property
+    def noted(self) -> list[str]:
+        """The facts that stand in memory from this chat, since it was opened, oldest first.
+
+        Raises MemoryFailure.
+        """
+        session, since = self.chat.conversation.transcript.session, self.chat.opened
+        return [
+            each.text
+            for each in reversed(self.chat.memory.log())
+            if each.origin.session == session
+            and each.action != "undo"
+            and not each.undone
+            and datetime.fromisoformat(each.time) >= since
+        ]
+
+    @property
     def name(self) -> str:
         """What the session can be resumed by; empty if there is nothing to resume."""
         record = self.chat.conversation.transcript
@@ -109,7 +126,9 @@ class Sitting:
                     view.show(event)
             finally:
                 view.flush()
-        self.screen.tell(status(self.chat, time.monotonic() - began, view.recalled))
+        self.screen.draw(
+            status=status(self.chat, time.monotonic() - began, view.recalled), progress=""
+        )
 
     def _say(self, message: str) -> None:
         """A turn on a message and what goes with it."""
@@ -133,7 +152,7 @@ class Sitting:
                 self.screen.put(STOPPED, "line")
             finally:
                 above.end()
-        self.screen.tell(status(self.chat))
+        self.screen.draw(status=status(self.chat), progress="")
 
     def _carry_out(self, line: str, above: "_Above") -> None:
         command, argument = named(line)

@@ -3,9 +3,9 @@
 import os
 import shlex
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 import typer
 
 from assistant.app.chat import Chat
+from assistant.app.undo import Changed, changed_by, take_back
 from assistant.cli.chat import clipboard
 from assistant.cli.chat.palette import faint
 from assistant.cli.chat.screen import Choice, Screen
@@ -21,14 +22,15 @@ from assistant.cli.commands.agenda import DAYS, show
 from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
-from assistant.cli.past import facts, show_sessions
+from assistant.cli.past import facts, show_sessions, taken
 from assistant.cli.shown import one_line, show_recall, show_recorded, show_written
 from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.events import ApprovalRequested
-from assistant.memory.base import Fact, Query
+from assistant.memory.base import Fact, JournalEntry, Origin, Query
 from assistant.messages import Picture, ToolCall
+from assistant.model import catalogue
 from assistant.model.base import check_sight
 from assistant.model.pictures import picture_of
 from assistant.session import listing
@@ -118,10 +120,83 @@ def forget(host: Host, target: str) -> None:
 
 
 def undo(host: Host, _: str) -> None:
-    """Take back the latest write to memory."""
+    """Take back what the last turn changed, or what the owner has written to memory since."""
     _on_the_record(host)
-    entry = host.chat.memory.undo()
-    typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
+    chat = host.chat
+    record = chat.conversation.transcript
+    latest = next((each for each in chat.memory.log(20) if _stands(each)), None)
+    turns = group(record.entries)
+    since = max([chat.opened, *(datetime.fromisoformat(t.entries[-1].time) for t in turns[-1:])])
+    if latest and latest.origin == OWNER and datetime.fromisoformat(latest.time) > since:
+        entry = chat.memory.undo()
+        typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
+        return
+    last = next(changed_by(chat.place, chat.memory, record.session, record.entries), None)
+    if last is None:
+        raise UsageError(
+            "this chat has changed nothing that stands",
+            "`assistant memory undo` takes back the latest write to memory, whoever made it",
+        )
+    _take_back(host, [last])
+
+
+OWNER = Origin()
+
+
+def _stands(write: JournalEntry) -> bool:
+    return write.action != "undo" and not write.undone
+
+
+def _take_back(host: Host, turns: Sequence[Changed]) -> None:
+    """Take turns back, say what came of it, and have the model hear of it."""
+    lines = []
+    for each in turns:
+        lines.append(f"Taken back: “{one_line(each.turn.request)}”")
+        lines += taken(take_back(host.chat.place, host.chat.memory, each))
+    typer.echo(spelled("\n".join(lines)))
+    host.given["What the owner has undone"] = "\n".join(lines)
+
+
+EVERYTHING, FILES, TALK = (
+    Choice("everything", "files, facts and conversation", ""),
+    Choice("files", "files and facts only", "what was said stays"),
+    Choice("talk", "conversation only", "files and facts stay as they are"),
+)
+
+
+def rewind(host: Host, _: str) -> None:
+    """Go back to before an earlier message: with what was changed since, what was said, or both."""
+    _on_the_record(host)
+    chat, talk = host.chat, host.chat.conversation
+    record = talk.transcript
+    turns = group(record.entries)
+    if not turns:
+        raise UsageError("nothing was said yet", "Say something first")
+    changed = list(changed_by(chat.place, chat.memory, record.session, record.entries))
+    told = {each.turn.asked.id: _changes(each) for each in changed}
+    messages = [
+        Choice(each.asked.id, one_line(each.request), told.get(each.asked.id, "changed nothing"))
+        for each in reversed(turns)
+    ]
+    chosen = host.screen.pick("Back to before which message?", messages)
+    what = chosen and host.screen.pick("What is taken back?", (EVERYTHING, FILES, TALK))
+    if chosen is None or what is None:
+        return
+    ids = [each.asked.id for each in turns]
+    later = ids[ids.index(chosen.name) :]
+    if what is not TALK:
+        _take_back(host, [each for each in changed if each.turn.asked.id in later])
+    if what is not FILES:
+        request = turns[ids.index(chosen.name)].request
+        talk.rewind(chosen.name)
+        host.screen.give_back(request)
+        typer.echo(f"Back to before “{one_line(request)}”, which is in the prompt again.")
+
+
+def _changes(changed: Changed) -> str:
+    """How much a turn has changed."""
+    counts = ((len(changed.files), "file"), (len(changed.facts), "fact"))
+    return ", ".join(counted(count, what) for count, what in counts if count)
 
 
 def why(host: Host, _: str) -> None:
@@ -134,7 +209,7 @@ def why(host: Host, _: str) -> None:
     if not found:
         typer.echo("Memory was not asked.")
     for entry in found:
-        show_recorded(entry)
+        show_recorded(entry, turns[-1].request)
 
 
 def review(host: Host, _: str) -> None:
@@ -317,16 +392,23 @@ def _help(host: Host, _: str) -> None:
         "@FILE".ljust(20) + "In a message: the file, picture or list of a folder goes with it."
     )
     typer.echo(faint("Enter sends; Alt-Enter begins a new line; Esc stops what runs."))
-    typer.echo(faint("Ctrl-X Ctrl-E opens your editor; Ctrl-Z suspends; Ctrl-D leaves."))
-    typer.echo(faint("What you say while it works joins at the next gap; Enter again makes one."))
+    typer.echo(faint("Ctrl-O: all a tool printed; Ctrl-X Ctrl-E: your editor; Ctrl-D leaves."))
+    typer.echo(
+        faint("Sent while it works, a message waits for the next pause; Enter again makes one.")
+    )
 
 
-SHELL = Command("COMMAND", "Run a command in the sandbox; its output goes with it.", run_shell)
+SHELL = Command(
+    "COMMAND",
+    "Run a command in the sandbox; its output is attached to your next message.",
+    run_shell,
+)
 COMMANDS = {
     "/remember": Command("FACT", "Write a fact to memory.", remember),
     "/recall": Command("QUERY", "Show what memory holds on something.", recall),
     "/forget": Command("FILE:LINE", "Remove a fact, after a yes.", forget, asks=True),
-    "/undo": Command("", "Take back the latest write to memory.", undo),
+    "/undo": Command("", "Take back what the last turn changed: files and facts.", undo),
+    "/rewind": Command("", "Go back to before an earlier message.", rewind),
     "/why": Command("", "Show why the last turn's passages were recalled.", why),
     "/review": Command("", "Decide on the facts that wait for you.", review, asks=True),
     "/agenda": Command("[DAYS]", "Show what is due.", agenda),
@@ -345,6 +427,18 @@ COMMANDS = {
     "/help": Command("", "Show this list.", _help),
     "/quit": Command("", "Leave; Ctrl-D does too.", leave),
 }
+
+
+def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
+    """What the argument of a command may be, for the menu while it is typed."""
+    place = chat.place
+    return {
+        "/model": lambda: [*(each.name for each in chat.settings.profiles), *catalogue.names()],
+        "/resume": lambda: [each.id for each in listing.sessions(place.sessions)],
+        "/edit": lambda: [path.name for path in sorted(place.root.glob("*.md"))],
+    }
+
+
 OTHERWISE = {
     "/clear": "/new",
     "/reset": "/new",

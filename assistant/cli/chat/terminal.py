@@ -20,12 +20,15 @@ from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Screen
 from assistant.cli.opening import Opening
 from assistant.disk import storage
+from assistant.display import spelled
+from assistant.errors import MemoryFailure
 
 if TYPE_CHECKING:
     from assistant.cli.chat.sitting import Sitting
 
 
 OPENING = "opening memory"
+UNDOES = "`assistant undo` takes back the last turn"
 OFF_THE_RECORD = "off the record "
 
 
@@ -39,7 +42,10 @@ def converse(opening: Opening, first: str = "") -> None:
         behind.start()
         with contextlib.suppress(EOFError):
             _talk(behind, screen, first)
-    if how := behind.close():
+    noted, how = behind.close()
+    if noted:
+        typer.echo("\n" + f"noted: {spelled('; '.join(noted))}" + faint(f" · {UNDOES}"))
+    if how:
         where = f" -w {place.root}" if opening.options.directory else ""
         typer.echo("\n" + faint(f"go on with it: assistant{where} chat --resume {how}"))
     behind.leave()
@@ -92,13 +98,15 @@ class _Behind:
         """The chat on its screen, when it is there. Raises what kept it from opening."""
         return self._opened.result()
 
-    def close(self) -> str:
-        """Close the chat, if it was opened; what names its session, empty if nothing does."""
+    def close(self) -> tuple[list[str], str]:
+        """Close the chat, if it was opened; the facts it has noted, and what names its session."""
         if not self._opened.done() or self._opened.exception() is not None:
-            return ""
-        sitting = self._opened.result()
+            return [], ""
+        sitting, noted = self._opened.result(), []
+        with contextlib.suppress(MemoryFailure):  # a memory that is lost was told of in the chat
+            noted = sitting.noted
         sitting.chat.close()
-        return sitting.name
+        return noted, sitting.name
 
     def leave(self) -> None:
         """End the process at once if modules are still being imported.
@@ -113,12 +121,13 @@ class _Behind:
         try:
             from assistant.cli.chat.approval import Asking  # the agent: behind the prompt
             from assistant.cli.chat.sitting import Sitting
-            from assistant.cli.chat.slash import COMMANDS
+            from assistant.cli.chat.slash import COMMANDS, values
 
             self._completer.commands = {
                 name: (command.argument, command.help) for name, command in COMMANDS.items()
             }
             chat = self._opening.open(Asking(self._screen), progress=self._progress)
+            self._completer.values = values(chat)
             sitting = Sitting(chat, self._screen)
             if not self.goes_on:
                 sitting.name_abandoned()
@@ -130,7 +139,9 @@ class _Behind:
 
     def _progress(self, what: str, done: int, total: int) -> None:
         over = 0 < total <= done
-        self._screen.progress("" if over else f"{what}: {done:,}" + f" of {total:,}" * bool(total))
+        self._screen.draw(
+            progress="" if over else f"{what}: {done:,}" + f" of {total:,}" * bool(total)
+        )
 
 
 def _screen(opening: Opening, completer: ChatCompleter) -> LiveScreen | PlainScreen:

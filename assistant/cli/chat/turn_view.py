@@ -1,5 +1,6 @@
 """One turn on the screen: the reply grows and then stands, all else is a quiet line beside it."""
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,15 +8,25 @@ from typing import Any
 from assistant import events
 from assistant.cli.calls import call, tree, work
 from assistant.cli.chat.markdown import finished_blocks, newest
-from assistant.cli.chat.palette import BAD, FAINT, WARNING, faint, said, styled
+from assistant.cli.chat.palette import BAD, FAINT, GOOD, WARNING, faint, said, styled
 from assistant.cli.chat.screen import Screen
 from assistant.display import counted, outcome, spelled
 from assistant.events import Event, State
 from assistant.messages import ToolCall
 from assistant.session.entries import AssistantEntry, Entry, ToolResultEntry, UserEntry
 
-SHOWN_CITATIONS = 4
-"""Places of recalled passages that are named."""
+SHOWN_PASSAGES = 3
+"""Recalled passages that are named."""
+SHOWN_ROWS = 3
+"""Lines of a command's output that stand below it."""
+SHOWN_CHANGES = 8
+"""Changed lines that stand below what changed them."""
+PRINTING = ("shell", "read_job")
+"""Tools whose result is shown as it is."""
+CHANGED = re.compile(r"[+-](?!\+\+ |-- )")
+"""How a row of a unified diff begins that was added or removed."""
+NO_OUTPUT = "(no output)"
+COLOURS = {"+": GOOD, "-": BAD}
 SLOW = 1.0
 """Seconds from which on it is said how long a tool took."""
 INTERRUPTED = "(stopped to hear you)"
@@ -23,6 +34,12 @@ INTERRUPTED = "(stopped to hear you)"
 
 def lines_of(event: Event) -> Iterator[str]:
     """The lines that an event is worth to a person; none for most."""
+    if isinstance(event, events.Recalled) and event.texts and not event.weak:
+        passages = list(zip(event.texts, event.citations, strict=True))
+        shown = [f"{spelled(text)} {faint(at)}" for text, at in passages[:SHOWN_PASSAGES]]
+        if more := passages[SHOWN_PASSAGES:]:
+            shown.append(faint(f"{len(more)} more"))
+        yield faint("recalled ") + faint(" · ").join(shown)
     for text, colour in _lines_of(event):
         yield styled(spelled(text), colour)
 
@@ -31,12 +48,9 @@ def _lines_of(event: Event) -> Iterator[tuple[str, int]]:
     match event:
         case events.Attached(title, lines, picture):
             yield f"with it: {title} · {picture or counted(lines, 'line')}", FAINT
-        case events.Recalled(citations=citations) if citations:
-            more = ", …" if len(citations) > SHOWN_CITATIONS else ""
-            yield f"recalled {', '.join(citations[:SHOWN_CITATIONS])}{more}", FAINT
         case events.SkillLoaded(skill, _, trigger):
             yield f"skill {skill} loaded: “{trigger}”", FAINT
-        case events.ApprovalDecided(compact=compact, decision=decision, reason=reason):
+        case events.ApprovalDecided(compact=compact, decision="no" as decision, reason=reason):
             yield outcome(compact, decision, reason), WARNING
         case events.Reminded(text):
             yield f"the model was told: {text}", FAINT
@@ -82,7 +96,7 @@ class TurnView:
                 self._write(text)
             case events.ReasoningDelta(text):
                 self._thought += spelled(text)
-                self._screen.think(self._thought)
+                self._screen.draw(thought=self._thought)
             case events.Retrying(delay=delay):
                 self._tell(event)
                 self._screen.does("trying again" if delay else DOING[State.THINKING], seconds=delay)
@@ -94,11 +108,13 @@ class TurnView:
                 self.flush()
                 self._running[event.call_id] = event.arguments, time.monotonic()
                 self._screen.does(spelled(call(event.tool, event.arguments)))
+            case events.ToolPrinted(text=text):
+                self._screen.draw(thought=spelled(text))
             case events.ToolFinished():
                 self._finish(event)
             case events.SubtaskMoved():
                 self._subtasks[event.number] = event
-                self._screen.grow(_branches(list(self._subtasks.values())))
+                self._screen.draw(growing=_branches(list(self._subtasks.values())))
             case events.MessageJoined(text, interrupting):
                 self.flush()
                 if interrupting:
@@ -114,8 +130,7 @@ class TurnView:
         if self._text.strip():
             self._screen.put(self._screen.render(self._text), growing="")
         self._text = ""
-        self._screen.grow("")
-        self._screen.think("")
+        self._screen.draw(growing="", thought="")
 
     def _tell(self, event: Event) -> None:
         match event:
@@ -132,14 +147,14 @@ class TurnView:
     def _write(self, text: str) -> None:
         if self._thought:
             self._thought = ""
-            self._screen.think("")
+            self._screen.draw(thought="")
         self._text += spelled(text)
         if "\n" in text:  # a block ends with a line
             done, self._text = finished_blocks(self._text)
             if done.strip():
                 self._screen.put(self._screen.render(done), growing=self._growing)
                 return
-        self._screen.grow(self._growing)
+        self._screen.draw(growing=self._growing)
 
     @property
     def _growing(self) -> str:
@@ -153,11 +168,28 @@ class TurnView:
             return
         took = time.monotonic() - began
         done = work(event.tool, arguments, event.compact, event.content, error=event.error)
-        first, *rest = spelled(done).split("\n")
+        first, *rest = spelled(event.compact if event.diff else done).split("\n")
         first += f" · {took:.0f} s" if took >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
         rows = [f"{mark} {first}", *(f"  {row}" for row in rest)]
-        self._screen.put("\n".join(styled(row, colour) for row in rows), "line")
+        shown, whole = [styled(row, colour) for row in rows], event.content.split("\n")
+        prints = event.tool in PRINTING and event.content != NO_OUTPUT
+        below, most = whole if prints else [], SHOWN_ROWS
+        if event.diff:
+            whole = event.diff.split("\n")
+            below, most = [row for row in whole if CHANGED.match(row)], SHOWN_CHANGES
+        shown += [f"  {_coloured(row, event.diff)}" for row in below[:most]]
+        if len(below) > most:
+            more = counted(len(below) - most, "more line")
+            shown.append(faint(f"  … {more} · Ctrl-O shows all"))
+        self._screen.put("\n".join(shown), "line")
+        self._screen.draw(folded="\n".join(_coloured(row, event.diff) for row in whole))
+
+
+def _coloured(row: str, diff: str) -> str:
+    """A row of a diff, or of what a tool printed."""
+    changed = CHANGED.match(row) if diff else None
+    return styled(spelled(row), COLOURS[changed[0]] if changed else FAINT)
 
 
 def _branches(subtasks: Sequence[events.SubtaskMoved]) -> str:

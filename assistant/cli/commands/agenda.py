@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assistant.cli.help import DAILY, examples
 from assistant.cli.options import AsJson, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -20,22 +21,23 @@ DAYS = 30
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command()(agenda)
+    cli.command(
+        rich_help_panel=DAILY,
+        epilog=examples("assistant agenda --days 7", "assistant agenda --ics > due.ics"),
+    )(agenda)
 
 
 def agenda(
     context: typer.Context,
     days: Annotated[
-        int, typer.Option("--days", metavar="N", min=0, help="How far to look ahead.")
+        int, typer.Option("--days", metavar="N", min=0, help="Days to look ahead.")
     ] = DAYS,
-    ics: Annotated[
-        bool, typer.Option("--ics", help="Print an iCalendar file, for other calendars.")
-    ] = False,
+    ics: Annotated[bool, typer.Option("--ics", help="Print an iCalendar file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is due: the dates that memory knows, each with its place."""
+    """Show what is due, by the dates in memory."""
     if ics and as_json:
-        raise UsageError("--ics and --json are two forms", "Give one of them")
+        raise UsageError("--ics and --json exclude each other", "Give one of them")
     from assistant.upkeep.agenda import coming  # it reads markdown: behind `--help`
 
     today = date.today()

@@ -1,8 +1,8 @@
 """`config`: settings shown and changed, with where each comes from."""
 
+import contextlib
 import os
 import shlex
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistant import config
-from assistant.cli.help import commands
+from assistant.cli.help import SETUP, examples, group
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.display import as_json as to_json
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError, UsageError, WorkspaceError
-from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.settings.memory import EmbeddingSettings
 
-config_commands = commands("Show and change settings.")
+config_commands = group("Show and change settings.")
 
 
 def _names(incomplete: str) -> list[str]:
@@ -32,13 +31,12 @@ def _names(incomplete: str) -> list[str]:
     return [name for name in settings.names() if name.startswith(incomplete)]
 
 
-Key = Annotated[
-    str,
-    typer.Argument(
-        help="Such as `memory.k`; `model` is short for `model.name`.", autocompletion=_names
-    ),
-]
-EMBEDDING = "embedding.model"
+KEY = typer.Argument(
+    metavar="KEY",
+    help="Such as `memory.k`; `model` is short for `model.name`.",
+    autocompletion=_names,
+)
+Key = Annotated[str, KEY]
 EDITORS = ("nano", "vim", "vi")
 """Tried in this order where neither VISUAL nor EDITOR is set."""
 FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
@@ -46,38 +44,41 @@ FIRST = "# The settings of assistant; `assistant config show` lists them all.\n"
 
 def register(cli: typer.Typer) -> None:
     """Add the group to the tree."""
-    cli.add_typer(config_commands, name="config")
+    cli.add_typer(config_commands, name="config", rich_help_panel=SETUP)
 
 
-@config_commands.command("show")
-def config_show(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show every setting in force and where it comes from; no secret that is written in one."""
+@config_commands.command(
+    "show", epilog=examples("assistant config show", "assistant config show memory.k")
+)
+def config_show(
+    context: typer.Context, key: Annotated[str | None, KEY] = None, as_json: AsJson = False
+) -> None:
+    """Show all settings and where each comes from, or the value of one."""
+    from assistant.cli.config_file import path_of, value_at
     from assistant.settings import tree as settings
     from assistant.tools.mcp_client.servers import hidden
 
     recipe = _recipe(context.obj)
     values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
     values["mcpServers"] = {name: hidden(each) for name, each in values["mcpServers"].items()}
-    if as_json:
+    if key is not None:
+        _show_value(value_at(values, path_of(key)), as_json=as_json)
+    elif as_json:
         print_json(values)
-        return
-    layers = config.layers(recipe=recipe)
-    for path, value in _leaves(values):
-        line = f"{settings.shown_key(path)} = {'unset' if value is None else _shown(value)}"
-        origin = config.whence(path, layers)
-        given = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
-        typer.echo(given if origin else typer.style(f"{line}  (default)", dim=True))
+    else:
+        layers = config.layers(recipe=recipe)
+        for path, value in _leaves(values):
+            line = f"{settings.shown_key(path)} = {'unset' if value is None else _shown(value)}"
+            origin = config.whence(path, layers)
+            given = f"{line}  {typer.style(f'({spelled(origin)})', dim=True)}"
+            typer.echo(given if origin else typer.style(f"{line}  (default)", dim=True))
+        typer.echo(f"The configuration file is {config.config_file()}.", err=True)
+        for line in settings.unknown_variables():
+            typer.echo(f"note: {spelled(line)}", err=True)
 
 
-@config_commands.command("get")
-def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> None:
-    """Print the value in force, a list one a line; exit with 1 if it is unset."""
-    from assistant.cli.config_file import path_of, value_at
-    from assistant.settings import tree as settings
-
-    recipe = _recipe(context.obj)
-    values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
-    value = value_at(values, path_of(key))
+def _show_value(value: Any, *, as_json: bool) -> None:
+    """One value, a list's a line each; the exit code is 1 if it is unset."""
     if as_json:
         print_json(value)
     elif value is None:
@@ -87,17 +88,23 @@ def config_get(context: typer.Context, key: Key, as_json: AsJson = False) -> Non
             typer.echo(spelled(_shown(each)))
 
 
-@config_commands.command("set")
+@config_commands.command(
+    "set",
+    epilog=examples(
+        "assistant config set model ollama_chat/qwen3",
+        "assistant config set policy.allow 'shell:git status*' 'shell:ls*'",
+        "assistant config set profiles.1.name openai/gpt-5.6",
+    ),
+)
 def config_set(
     context: typer.Context,
     key: Key,
     values: Annotated[
-        list[str],
-        typer.Argument(metavar="VALUE...", help="The value, or a list's; '' removes the setting."),
+        list[str], typer.Argument(metavar="VALUE...", help="Its value, or the values of a list.")
     ],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments."""
-    if key == EMBEDDING and values != [""]:
+    if key == "embedding.model":
         _tell_cost(context.obj, values[0])
     put(key, values)
 
@@ -120,19 +127,13 @@ def put(key: str, values: list[str]) -> None:
 
 @config_commands.command("unset")
 def config_unset(key: Key) -> None:
-    """Take a setting out of the configuration file."""
+    """Remove a setting from the configuration file."""
     put(key, [""])
-
-
-@config_commands.command("path")
-def config_path() -> None:
-    """Print where the configuration file is, or would be."""
-    typer.echo(config.config_file())
 
 
 @config_commands.command("edit")
 def config_edit() -> None:
-    """Open the configuration file in your editor, and check it when you are done."""
+    """Open the configuration file in your editor, then check it."""
     path = _file()
     if not path.exists():
         storage.replace(path, FIRST.encode())
@@ -157,15 +158,6 @@ def _recipe(options: Globals) -> Path | None:
     except WorkspaceError:
         return None
     return place.recipe if trust.is_trusted(place) else None
-
-
-def _tell_cost(options: Globals, name: str) -> None:
-    """Say what another embedding model has to do with this workspace before it is set."""
-    try:
-        place = options.place()
-    except WorkspaceError:
-        return
-    typer.echo(cost_of(place, name))
 
 
 def _file() -> Path:
@@ -198,7 +190,8 @@ def _run_editor(path: Path) -> None:
     """Let the owner edit a file. Raises UsageError if there is no editor."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     try:
-        editor = shlex.split(named) if named else [e for e in EDITORS if shutil.which(e)][:1]
+        ours = next(filter(None, map(programs.find, EDITORS)), None)
+        editor = shlex.split(named) if named else [ours] if ours else []
         if not editor:
             raise UsageError("there is no editor", "Set EDITOR to one")
         code = subprocess.run([*editor, str(path)]).returncode
@@ -210,8 +203,6 @@ def _run_editor(path: Path) -> None:
 
 # The embedding model
 
-WAITS = "The next question waits for that; by `assistant memory model` none does"
-
 
 def embedding_by(name: str) -> "EmbeddingSettings":
     """The settings of embedding as they are, but with this model."""
@@ -222,14 +213,15 @@ def embedding_by(name: str) -> "EmbeddingSettings":
     return EmbeddingSettings.model_validate({**own, "model": name})
 
 
-def cost_of(place: Workspace, name: str) -> str:
-    """What it costs in this workspace. Raises EmbedderError where the model cannot be used."""
+def _tell_cost(options: Globals, name: str) -> None:
+    """What another model costs in this workspace. Raises EmbedderError where it cannot be used."""
     from assistant.memory.opening import open_ahead
 
-    with ProgressLine() as progress:
-        plan = open_ahead(place, embedding_by(name), progress).plan()
-    told = cost(name, plan.texts, plan.total, plan.seconds, plan.bytes)
-    return f"{told}\n{WAITS}" if plan.texts else told
+    with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
+        plan = open_ahead(options.place(), embedding_by(name), progress).plan()
+        typer.echo(cost(name, plan.texts, plan.total, plan.seconds, plan.bytes))
+        if plan.texts:
+            typer.echo("The next question waits for that; with `assistant memory model` none does")
 
 
 def cost(name: str, texts: int, total: int, seconds: float, size: int) -> str:

@@ -6,65 +6,79 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, Globals, confirmed, own_command, print_json
+from assistant.cli.help import PROGRAMS, examples
+from assistant.cli.options import AsJson, Globals, Yes, confirmed, own_command, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.workspace.folder import default_root
 
 if TYPE_CHECKING:
-    from assistant.bridge.connecting import Change, Connection
-    from assistant.bridge.programs import Program
+    from assistant.integrations.connecting import Change, Connection
+    from assistant.integrations.programs import Program
 
 
-NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed."
+NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
 COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
+    cli.command(
+        rich_help_panel=PROGRAMS,
+        epilog=examples(
+            "assistant connect",
+            "assistant connect claude-code",
+            "assistant connect zed --print",
+            "assistant connect codex --undo",
+        ),
+    )(connect)
+    cli.command(
+        rich_help_panel=PROGRAMS,
+        epilog=examples("assistant mcp --as claude-code", "assistant mcp --as zed --read-only"),
+    )(mcp)
     lenient = {"ignore_unknown_options": True, "allow_extra_args": True}
-    cli.command()(connect)
-    cli.command()(mcp)
-    cli.command(context_settings=lenient)(hook)  # an option it does not know stops no program
+    cli.command(  # an option it does not know stops no program
+        context_settings=lenient,
+        rich_help_panel=PROGRAMS,
+        epilog=examples("assistant hook --quiet-for session"),
+    )(hook)
 
 
 def connect(
     context: typer.Context,
     program: Annotated[
-        str, typer.Argument(metavar="[PROGRAM]", help=f"{NAMES} Without one, each is listed.")
+        str, typer.Argument(metavar="[PROGRAM]", help=f"{NAMES}; without one, all are listed.")
     ] = "",
     print_only: Annotated[
-        bool, typer.Option("--print", help="Show what would change, and change nothing.")
+        bool, typer.Option("--print", help="Show the change, and make none.")
     ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the connection back.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Disconnect it.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Connect another program to this memory: the change is shown, and made after your yes."""
-    from assistant.bridge import connecting
-    from assistant.bridge.programs import Launch, named
+    """Let a coding agent or an editor use this memory; the change is shown first."""
+    from assistant.integrations import connecting
+    from assistant.integrations.programs import Launch, named
 
     if not program:
         if undo or print_only or yes:
-            raise UsageError("no program is named", f"One of {NAMES}")
+            raise UsageError("no program given", f"Name one of {NAMES}")
         return _list(context.obj.directory or default_root(), as_json=as_json)
     place = (
         (context.obj.directory or default_root()).resolve() if undo else context.obj.place().root
     )
     launch = Launch(own_command(), place)
     chosen = named(program)
-    changes = (connecting.unmaking if undo else connecting.making)(chosen, launch)
+    changes = connecting.changes(chosen, launch, undo=undo)
     made = bool(changes) and not print_only and (yes or not as_json)
-    if made:
-        connecting.check(changes)
     if not as_json:
         _show(changes)
     copies: list[Path] = []
     if made:
-        if not confirmed("Make this change?", yes=yes, cure="Run it again with --yes"):
+        if not confirmed("Make this change?", yes=yes):
             typer.echo("Nothing was changed.")
             raise typer.Exit(1)
-        copies = (connecting.unmake if undo else connecting.make)(chosen, changes)
+        copies = connecting.carry_out(chosen, changes, undo=undo)
     if as_json:
         said = [{"path": str(each.path), "diff": list(each.diff())} for each in changes]
         kept = list(map(str, copies))
@@ -75,8 +89,8 @@ def connect(
 
 def _list(workspace: Path, *, as_json: bool) -> None:
     """Tell how each program stands to a workspace, which need not be there yet; none is started."""
-    from assistant.bridge.connecting import connections
-    from assistant.bridge.programs import PROGRAMS, Launch
+    from assistant.integrations.connecting import connections
+    from assistant.integrations.programs import PROGRAMS, Launch
 
     launch = Launch(own_command(), workspace.resolve())
     found = {each.program.name: each for each in connections(launch)}
@@ -100,9 +114,9 @@ def _state(connection: "Connection | None", workspace: str) -> str:
 
 def _tell(program: "Program", copies: Sequence[Path], *, made: bool, undo: bool) -> None:
     for copy in copies:
-        typer.echo(f"As it was: {spelled(str(copy))}")
+        typer.echo(f"Backup: {spelled(str(copy))}")
     if not made:
-        state = "is not connected" if undo else "is connected already"
+        state = "is not connected" if undo else "is already connected"
         typer.echo(f"{program.title} {state}; nothing to change.")
     elif undo:
         typer.echo(f"{program.title} is no longer connected.")
@@ -119,7 +133,8 @@ def _show(changes: "Sequence[Change]") -> None:
 def hook(
     context: typer.Context,
     event: Annotated[
-        str, typer.Argument(metavar="[EVENT]", help="prompt, compact, session-end, session-start.")
+        str,
+        typer.Argument(metavar="[EVENT]", help="prompt, compact, session-end or session-start."),
     ] = "prompt",
     program: Annotated[
         str, typer.Option("--for", metavar="NAME", help="The program that calls.")
@@ -129,16 +144,16 @@ def hook(
         typer.Option(
             "--quiet-for",
             metavar="once|session",
-            help="Give nothing from memory to the next prompt, or to its whole conversation.",
+            help="Give no memory to the next prompt, or to the rest of its conversation.",
         ),
     ] = None,
     patient: Annotated[bool, typer.Option("--patient", hidden=True)] = False,
 ) -> None:
-    """Answer an event of a coding agent, told as JSON on standard input; `connect` sets it up.
+    """Answer an event of a coding agent: JSON on standard input. `connect` sets it up.
 
-    Whatever is wrong, it says nothing and succeeds; --debug says what it was.
+    It always succeeds, so as not to stop the agent; --debug shows what is wrong.
     """
-    from assistant.bridge.hook import Call, respond  # behind `--help`
+    from assistant.integrations.hook import Call, respond  # behind `--help`
 
     options: Globals = context.obj
     call = Call(event, program, quiet, patient)
@@ -149,20 +164,18 @@ def mcp(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Option(
-            "--as", metavar="NAME", help="What the program is called in memory's records."
-        ),
+        typer.Option("--as", metavar="NAME", help="The program's name in memory's journal."),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Store what it writes at once, without your review.")
+        bool, typer.Option("--trust", help="Store what it writes without your review.")
     ] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Let it write nothing.")] = False,
 ) -> None:
-    """Serve memory to another program over MCP, on standard input and output."""
+    """Serve memory over MCP, on standard input and output."""
     if trust and read_only:
-        raise UsageError("--trust and --read-only are opposites", "Give one of them")
-    from assistant.bridge.mcp_server import serve  # behind `--help`
-    from assistant.bridge.mcp_wire import Terms
+        raise UsageError("--trust and --read-only exclude each other", "Give one of them")
+    from assistant.integrations.mcp_server import serve  # behind `--help`
+    from assistant.integrations.mcp_wire import Terms
 
     options: Globals = context.obj
     serve(options.place(), Terms(name or "", trust, read_only), no_daemon=options.no_daemon)

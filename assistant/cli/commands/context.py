@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.app.wish import ChatWish
+from assistant.cli.help import MEMORY, examples
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, Globals, message_and_input, print_json
 from assistant.display import counted, local_time, spelled
@@ -19,33 +20,37 @@ if TYPE_CHECKING:
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command()(context)
+    cli.command(rich_help_panel=MEMORY, epilog=examples("assistant context what is due on Friday"))(
+        context
+    )
 
 
 def context(
     context: typer.Context,
     message: Message = None,
     session: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="What this session was sent.")
+        str | None, typer.Option("--session", metavar="ID", help="Show what this session was sent.")
     ] = None,
     turn: Annotated[
         int | None,
-        typer.Option("--turn", metavar="N", min=1, help="Its turn, from 1; else the latest."),
+        typer.Option("--turn", metavar="N", min=1, help="Its turn, from 1; otherwise the latest."),
     ] = None,
     diff: Annotated[
         bool,
-        typer.Option("--diff", help="What changed since the turn before; without --turn, since."),
+        typer.Option(
+            "--diff", help="Show what changed since the turn before, or since then without --turn."
+        ),
     ] = False,
     section: Annotated[
-        str | None, typer.Option("--section", metavar="TITLE", help="Only this section's text.")
+        str | None, typer.Option("--section", metavar="TITLE", help="Show only this section.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the prompt that a message would be sent with, section by section."""
+    """Show the prompt that a message would be sent with."""
     if session is None and (turn is not None or diff):
         raise UsageError("--turn and --diff need a session", "Name one with --session ID")
     if session is not None and message:
-        raise UsageError("a past turn has its own message", "Leave the message or --session out")
+        raise UsageError("a past turn has its own message", "Give a message or --session, not both")
     sections: Sequence[Section]
     if session is None:
         text, attached = message_and_input(message)

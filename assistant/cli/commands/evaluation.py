@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistant.cli.help import MEMORY, examples
 from assistant.cli.options import AsJson, print_json
 from assistant.cli.shown import one_line
 from assistant.display import counted
@@ -17,20 +18,19 @@ if TYPE_CHECKING:
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command("eval")(evaluate)
+    cli.command("eval", rich_help_panel=MEMORY, epilog=examples("assistant eval -n 50"))(evaluate)
 
 
 def evaluate(
     context: typer.Context,
     count: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of facts to ask for.")
+        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of facts to ask about.")
     ] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Ask memory for what it holds, and show what recall misses.
+    """Measure recall: ask memory about its own facts, and show what it misses.
 
-    The questions are made from your facts by rules, on this machine. The same memory is asked the
-    same questions each time.
+    The questions are made from your facts by rules, on this machine, always the same.
     """
     from assistant.upkeep import evaluate  # a markdown parser and numpy: not for clients
 
@@ -38,7 +38,7 @@ def evaluate(
     facts = evaluate.facts({name: read_text(place.root / name) for name in place.sources()})
     questions = evaluate.by_rules(evaluate.sample(facts, count))
     if not questions:
-        raise UsageError("memory holds no fact to ask for", "Let it `assistant remember` some")
+        raise UsageError("there are no facts to ask about", "`assistant remember` writes one")
     outcomes = []
     with context.obj.memory() as memory:
         for done, question in enumerate(questions, start=1):

@@ -8,43 +8,48 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli import resident
+from assistant.cli.help import TOOLS, examples
 from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, print_json
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.acting.events.incoming import Incoming
+    from assistant.heartbeat.events.incoming import Incoming
 
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command()(event)
+    cli.command(
+        rich_help_panel=TOOLS,
+        epilog=examples(
+            "curl -s https://ci.example/last | assistant event --source ci",
+            "cat event.json | assistant event --source mail --reply-to 'tee answer.txt'",
+        ),
+    )(event)
 
 
 def event(
     context: typer.Context,
     source: Annotated[
-        str, typer.Option("--source", metavar="NAME", help="Who sends it, such as `github`.")
+        str, typer.Option("--source", metavar="NAME", help="Its sender, such as `github`.")
     ],
     reply_to: Annotated[
         str | None,
-        typer.Option(
-            "--reply-to", metavar="COMMAND", help="Run this with the answer on its input."
-        ),
+        typer.Option("--reply-to", metavar="COMMAND", help="Pipe the answer into this command."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer one event: a JSON object on standard input, handled as AGENTS.md says.
+    """Answer an event: a JSON object on standard input, handled as AGENTS.md says.
 
-    What it carries is data from outside. Several at once are answered in order.
+    Its content is untrusted data. Events are answered in order.
     """
-    from assistant.acting.events.answering import check
-    from assistant.acting.events.incoming import MOST_BYTES, incoming
+    from assistant.heartbeat.events.answering import check
+    from assistant.heartbeat.events.incoming import MOST_BYTES, incoming
 
     place = context.obj.place()
     check(place)
     if at_terminal():
-        raise UsageError("an event comes on standard input", "Pipe one object of JSON into it")
+        raise UsageError("no event on standard input", "Pipe one JSON object into it")
     given = input_bytes(MOST_BYTES + 1)
     came = incoming(source, given)
     if resident.is_copy:  # whoever called has its turn
@@ -57,7 +62,7 @@ def _in_turn(
     options: Globals, came: "Incoming", given: bytes, reply_to: str | None, as_json: bool
 ) -> int:
     """Answer it once those before it are answered; what is slow to load, is loaded meanwhile."""
-    from assistant.acting.events.queue import Ticket
+    from assistant.heartbeat.events.queue import Ticket
 
     alone = options.no_daemon or options.debug
     with Ticket(options.place()) as ticket, tempfile.TemporaryFile() as data:
@@ -75,7 +80,7 @@ def _in_turn(
 
 def _answer(options: Globals, came: "Incoming", reply_to: str | None, as_json: bool) -> None:
     """Answer an event, print that, and pass it on."""
-    from assistant.acting.events.answering import answer, reply
+    from assistant.heartbeat.events.answering import answer, reply
 
     answered = answer(options.place(), came, no_daemon=options.no_daemon)
     if as_json:

@@ -1,4 +1,4 @@
-"""`heartbeat run|explain|install|uninstall`: what the assistant looks after by itself."""
+"""`heartbeat`: what the assistant does by itself."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -6,38 +6,46 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assistant.cli.help import commands
+from assistant.cli.help import TOOLS, examples, group
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, spelled
 
 if TYPE_CHECKING:
-    from assistant.acting.heartbeat.tasks import Task
-    from assistant.acting.heartbeat.telling import Beat
+    from assistant.heartbeat.beat import Beat
     from assistant.settings.tools import HeartbeatSettings
+    from assistant.upkeep.tasks import Task
+    from assistant.workspace.folder import Workspace
 
 
-heartbeat_commands = commands("What the assistant looks after by itself: HEARTBEAT.md's tasks.")
+heartbeat_commands = group("Run the tasks of HEARTBEAT.md, now or by a timer.")
 
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.add_typer(heartbeat_commands, name="heartbeat")
-    for command in (run, explain, install, uninstall):
-        heartbeat_commands.command()(command)
+    cli.add_typer(heartbeat_commands, name="heartbeat", rich_help_panel=TOOLS)
+    heartbeat_commands.command()(run)
+    heartbeat_commands.command()(explain)
+    heartbeat_commands.command(
+        epilog=examples(
+            "assistant heartbeat install",
+            "assistant heartbeat install --with cron --print",
+            "assistant heartbeat install --undo",
+        )
+    )(install)
 
 
 def run(context: typer.Context, as_json: AsJson = False) -> None:
-    """Do what is due now, and end; no model is called if nothing is."""
-    from assistant.acting.heartbeat import beat
+    """Do what is due now; calls no model if nothing is."""
+    from assistant.heartbeat import beat
 
     place, failed, told = context.obj.place(), False, []
+    _send(place)  # what no way had taken
     for done in beat.run(place, datetime.now(), no_daemon=context.obj.no_daemon):
         failed = failed or done.state in ("failed", "waiting")
         told.append(_told(done))
         if not as_json:
             _show(done)
-        if done.state in ("done", "failed", "waiting") and not done.again:
-            _notify(done)
+        _send(place)
     if as_json:
         print_json(told)
     if failed:
@@ -45,8 +53,8 @@ def run(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def explain(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show how each task is understood, when it is due next, and the lines that are not."""
-    from assistant.acting.heartbeat import beat
+    """Show how each task is understood, and when it is due next."""
+    from assistant.heartbeat import beat
     from assistant.session import beats
 
     place, now = context.obj.place(), datetime.now()
@@ -82,16 +90,24 @@ def install(
     context: typer.Context,
     kind: Annotated[
         Literal["systemd", "launchd", "cron"] | None,
-        typer.Option("--with", help="Which timer; else what the machine has."),
+        typer.Option("--with", help="Use this timer; otherwise what the machine has."),
     ] = None,
     only_print: Annotated[
-        bool, typer.Option("--print", help="Only show what would be written.")
+        bool, typer.Option("--print", help="Show what would be written, and write nothing.")
     ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the timer.")] = False,
 ) -> None:
-    """Have the machine's own timer call `heartbeat run` every few minutes."""
-    from assistant.acting.heartbeat import install as timers
+    """Have a timer of this machine call `heartbeat run` every few minutes."""
+    from assistant.upkeep import timers
 
     place = context.obj.place()
+    if undo:
+        gone = timers.uninstall(place)
+        for where in gone:
+            typer.echo(f"Removed: {spelled(where)}")
+        if not gone:
+            typer.echo("No timer is installed.")
+        return
     minutes = _settings().every_minutes
     done = timers.install(place, kind or timers.choice(), minutes, write=not only_print)
     if only_print:
@@ -99,23 +115,12 @@ def install(
         return
     for where in done.places:
         typer.echo(f"Written: {spelled(where)}")
-    typer.echo(f"It looks every {counted(minutes, 'minute')}; `assistant heartbeat explain`.")
+    typer.echo(f"It runs every {counted(minutes, 'minute')}.")
     typer.echo(
-        f"note: a key from this shell is not there; put it into {timers.environment_file()}, "
+        f"note: it does not see the keys of this shell; put them into {timers.environment_file()}, "
         "as NAME=VALUE",
         err=True,
     )
-
-
-def uninstall(context: typer.Context) -> None:
-    """Take the heartbeat of this workspace out of the machine's timers."""
-    from assistant.acting.heartbeat import install as timers
-
-    gone = timers.uninstall(context.obj.place())
-    for where in gone:
-        typer.echo(f"Removed: {spelled(where)}")
-    if not gone:
-        typer.echo("There was none.")
 
 
 def _settings() -> "HeartbeatSettings":
@@ -154,15 +159,18 @@ def _show(done: "Beat") -> None:
             typer.echo(f"{head}: nothing to say{cost}", err=True)
 
 
-def _notify(done: "Beat") -> None:
-    from assistant.acting.heartbeat.notify import notify
+def _send(place: "Workspace") -> None:
+    """Send what waits in the outbox."""
+    from assistant.session import beats
+    from assistant.upkeep import outbox
 
-    if fault := notify(done.said, _settings().notify):
+    waits = any(not each.sent for each in beats.load(place).untold)
+    if waits and (fault := outbox.send(place, _settings().notify)):
         typer.echo(f"note: {spelled(fault)}", err=True)
 
 
 def _explained(task: "Task", now: datetime, ready: datetime | None) -> dict[str, Any]:
-    from assistant.memory.text.schedule import told
+    from assistant.memory.text.times.schedule import told
 
     following = task.schedule.following(now)
     minutes = int(task.grace.total_seconds()) // 60

@@ -1,13 +1,14 @@
-"""`mcp-servers list|check|approve`: servers of other people's tools, and what was agreed to."""
+"""`mcp-servers`: servers of other people's tools, and what was approved of them."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.help import commands
-from assistant.cli.options import AsJson, Globals, confirmed, print_json
+from assistant.cli.help import PROGRAMS, group
+from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
 
@@ -16,84 +17,64 @@ if TYPE_CHECKING:
     from assistant.tools.mcp_client.tools import Checked
 
 
-server_commands = commands("Servers of other people's tools, in the Model Context Protocol.")
+server_commands = group("Look at the MCP servers whose tools the assistant uses, and approve them.")
 
-NONE = "No MCP servers are named: `assistant config edit`, or a .mcp.json in the workspace."
-STATES = {
-    "ready": "",
-    "new": "not met yet",
-    "changed": "tools held back",
-    "not approved": "not approved",
-    "disabled": "switched off",
-}
+NONE = "There are no MCP servers: add one with `assistant config edit`, or in a .mcp.json."
 
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.add_typer(server_commands, name="mcp-servers")
-    for command in (list_, check, approve):
-        server_commands.command(command.__name__.rstrip("_"))(command)
+    cli.add_typer(server_commands, name="mcp-servers", rich_help_panel=PROGRAMS)
+    server_commands.command("list")(list_)
+    server_commands.command()(approve)
 
 
-def list_(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the servers, how each is reached, and how many tools of it are offered."""
-    listed = [_told(each) for each in _servers(context.obj)]
-    if as_json:
-        print_json(listed)
-        return
-    if not listed:
-        typer.echo(NONE, err=True)
-    for each in listed:
-        facts = [counted(each["tools"], "tool"), STATES[each["state"]], each["origin"]]
-        said = " · ".join(filter(None, [spelled(each["how"]), *facts]))
-        typer.echo(f"{spelled(each['name'])}  {typer.style(said, dim=True)}")
-        if each["held"]:
-            typer.echo(f"  held back: {spelled(', '.join(each['held']))}")
-
-
-def check(
+def list_(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Only this server.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Start or reach each server, and compare its tools with what was approved."""
-    from assistant.tools.mcp_client.tools import checked
+    """Reach each server, and compare its tools with what was approved."""
+    from assistant.tools.mcp_client.tools import Checked, checked
 
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
-    found = [checked(each) for each in chosen if not each.settings.disabled]
+    wanted = [each for each in chosen if not each.settings.disabled]
+    with ThreadPoolExecutor(max(len(wanted), 1)) as asking:
+        found = {each.name: each for each in asking.map(checked, wanted)}
+    rows = [(each, found.get(each.name, Checked(each.name))) for each in chosen]
     if as_json:
-        print_json([asdict(each) for each in found])
-    elif not found:
+        print_json([{**_origin(server), **asdict(each)} for server, each in rows])
+    elif not rows:
         typer.echo(NONE, err=True)
     else:
-        for each in found:
-            _show(each)
-    if any(each.fault or each.changed for each in found):
+        for server, each in rows:
+            _show(server, each)
+    if any(each.fault or each.changed for each in found.values()):
         raise typer.Exit(1)
 
 
 def approve(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The server.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The server.")],
+    yes: Yes = False,
 ) -> None:
-    """Agree to a server of a .mcp.json, or to tools that are described otherwise than before."""
+    """Approve a server of a .mcp.json, or tools that have changed."""
     from assistant.tools.mcp_client.pins import Pins
 
     server, pins = _named(context.obj, name), Pins()
     pin, starts = pins.of(server), pins.may_start(server)
     held = pin.held
     if starts and not held:
-        typer.echo(f"Nothing of {spelled(name)} waits for you.", err=True)
+        typer.echo(f"{spelled(name)} needs no approval.", err=True)
         return
     if not starts:
-        typer.echo(f"{spelled(server.origin or 'You')}: this would be started or reached:")
+        typer.echo(f"{spelled(server.origin or 'You')} would start or reach:")
         typer.echo(_shown(server.entry))
         for path in pins.changed(server):
-            typer.echo(f"It runs {spelled(path)}, which you have not agreed to as it is now.")
+            typer.echo(f"It runs {spelled(path)}, which has changed since you approved it.")
     for tool, difference in held.items():
         typer.echo(f"{spelled(tool)}:\n{_shown(difference)}")
-    if not confirmed("Agree to this?", yes=yes, cure="Run it again with --yes"):
+    if not confirmed("Approve this?", yes=yes):
         raise typer.Exit(1)
     pins.agree(server, pin)
     typer.echo(f"Approved: {spelled(name)}.")
@@ -117,33 +98,26 @@ def _named(options: Globals, name: str) -> "Server":
     raise UsageError(f"there is no MCP server {name!r}", f"There are: {known}")
 
 
-def _told(server: "Server") -> dict[str, Any]:
-    """What is known of a server without asking it."""
-    from assistant.tools.mcp_client.pins import Pins
-
-    pins = Pins()
-    pin = pins.of(server)
-    state = "changed" if pin.held else "new" if pin.tools is None else "ready"
-    state = state if pins.may_start(server) else "not approved"
-    return {
-        "name": server.name,
-        "how": server.how,
-        "origin": f"{server.origin}/.mcp.json" if server.origin else "",
-        "state": "disabled" if server.settings.disabled else state,
-        "tools": len(pin.offered),
-        "held": list(pin.held),
-    }
+def _origin(server: "Server") -> dict[str, Any]:
+    """What a server's entry says: how it is reached, the file it is in, whether it is disabled."""
+    file = f"{server.origin}/.mcp.json" if server.origin else ""
+    return {"how": server.how, "origin": file, "disabled": server.settings.disabled}
 
 
-def _show(checked: "Checked") -> None:
-    name = spelled(checked.name)
+def _show(server: "Server", checked: "Checked") -> None:
+    name, origin = spelled(checked.name), _origin(server)
+    entry = " · ".join(spelled(each) for each in (server.how, origin["origin"]) if each)
+    if origin["disabled"]:
+        typer.echo(f"- {name}: disabled {typer.style(entry, dim=True)}")
+        return
     if checked.fault:
         typer.echo(f"✗ {name}: {spelled(checked.fault)}")
         return
     tools = f"{counted(len(checked.tools), 'tool')} in {checked.seconds:.1f} s"
-    typer.echo(f"{'✗' if checked.changed else '✓'} {name}: {tools}")
+    mark = "✗" if checked.changed else "✓"
+    typer.echo(f"{mark} {name}: {tools}  {typer.style(entry, dim=True)}")
     for tool, difference in checked.changed.items():
-        typer.echo(f"  {spelled(tool)} is described otherwise than approved:")
+        typer.echo(f"  {spelled(tool)} has changed since it was approved:")
         typer.echo(_shown(difference))
     if checked.changed:
         typer.echo(f"  `assistant mcp-servers approve {name}` approves it.")

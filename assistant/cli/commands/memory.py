@@ -1,5 +1,6 @@
-"""`memory`: how memory stands."""
+"""`memory`: how memory stands, what became of it, and its index."""
 
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -8,34 +9,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import commands
-from assistant.cli.options import AsJson, at_terminal, confirmed, print_json
+from assistant.cli.help import MEMORY, examples, group
+from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.cli.shown import one_line
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
 from assistant.memory.base import Origin
-from assistant.memory.state import ServerCollection, ServerStatus
+from assistant.memory.state import ServerStatus
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.memory.text.merge import CopyMerge
+    from assistant.upkeep.changes import Change
 
 
-memory_commands = commands("Look after memory itself.")
+memory_commands = group("Look after memory: its state, history, reviews and index.")
 
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    for command in (status, log, undo, check, rebuild, capture, merge, model, collections):
+    memory_commands.command()(status)
+    memory_commands.command(
+        epilog=examples("assistant memory log -n 5", "assistant memory log --since 7d")
+    )(log)
+    for command in (undo, check, capture, merge, model):
         memory_commands.command()(command)
-    memory_commands.command("merge-driver")(merge_driver)
-    cli.add_typer(memory_commands, name="memory")
+    cli.add_typer(memory_commands, name="memory", rich_help_panel=MEMORY)
 
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show what is indexed, by which model, and who owns the index."""
+    """Show what is indexed, by which model, and what needs attention."""
     with context.obj.memory() as memory:
         state = memory.status()
     if as_json:
@@ -48,7 +53,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         held = f"{counted(source.chunks, 'chunk')}, indexed {local_time(source.indexed_at)}"
         typer.echo(f"  {spelled(source.source)}  {held}")
     for notes in state.notes:
-        left = f", {notes.left:,} still to come" if notes.left else ""
+        left = f", {notes.left:,} left to index" if notes.left else ""
         held = f"{counted(notes.notes, 'note')}, {counted(notes.chunks, 'chunk')}{left}"
         typer.echo(f"  {notes.name}: {spelled(notes.path)}  {held}")
     typer.echo(f"{counted(state.embedded_total, 'text')} embedded since the index was made")
@@ -68,23 +73,39 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 
 def _lacking(server: ServerStatus) -> str:
     lacks = f"lacks {counted(server.lacks, 'vector')}" if server.lacks else "lacks nothing"
-    return f"not asked at present, {lacks} as far as is known" if server.trouble else lacks
+    return f"not in use at present, {lacks} as far as is known" if server.trouble else lacks
+
+
+EVERY_WRITE = 100_000
+MARKS = {"learnt": ("+", "green"), "changed": ("~", "yellow"), "forgotten": ("-", "red")}
 
 
 def log(
     context: typer.Context,
     limit: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="How many of the latest writes.")
+        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of writes.")
     ] = 20,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DAY",
+            help="What was learnt, changed and forgotten from then on: a date, or `7d`.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the latest writes to memory, newest first, with what they were taken from."""
+    """Show the latest writes to memory, or what has changed since a day."""
+    if since is not None:
+        return _show_changes(context.obj, since, as_json=as_json)
     place = context.obj.place()
     with context.obj.memory() as memory:
         entries = memory.log(limit)
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return
+    if not entries:
+        typer.echo("Nothing has been written to memory yet.", err=True)
     for entry in entries:
         undone = " (undone)" if entry.undone else ""
         kept = f"{local_time(entry.time)}  {entry.action:<9} {entry.source}  {one_line(entry.text)}"
@@ -93,8 +114,38 @@ def log(
             typer.echo(typer.style(f"    {spelled(said)}", dim=True))
 
 
+def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
+    """What memory has learnt, changed and forgotten, by day."""
+    from datetime import date
+
+    from assistant.upkeep import changes
+
+    day = changes.day_of(since, date.today())
+    with options.memory() as memory:
+        found = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
+    if as_json:
+        print_json([asdict(each) for each in found])
+        return
+    for day_, of_day in itertools.groupby(found, key=lambda each: each.day):
+        typer.echo(typer.style(day_, bold=True))
+        for each in of_day:
+            _show_change(each)
+    kinds: list[str] = [each.kind for each in found]
+    total = ", ".join(f"{kinds.count(kind)} {kind}" for kind in MARKS)
+    typer.echo(f"Since {day.isoformat()}: {total}.", err=True)
+
+
+def _show_change(change: "Change") -> None:
+    mark, colour = MARKS[change.kind]
+    text = spelled(" ".join(change.text.split()))
+    place = typer.style(f"  {spelled(change.place)}", dim=True)
+    typer.echo(typer.style(f"{mark} {text}", fg=colour) + place)
+    if change.now:
+        typer.echo(f"  → {spelled(change.now)}")
+
+
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
-    """Reverse the latest write to memory."""
+    """Undo the latest write to memory."""
     with context.obj.memory() as memory:
         entry = memory.undo()
     if as_json:
@@ -104,37 +155,35 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
             typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(said)}")
 
 
-def check(context: typer.Context, as_json: AsJson = False) -> None:
-    """Look for damage to the journal, the index and the files, and mend what can be mended."""
+def check(
+    context: typer.Context,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Also make the index again, without embedding again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check journal, index and files, and repair what can be repaired."""
     with context.obj.memory() as memory:
         found = memory.check()
+        state = memory.rebuild() if rebuild else None
     if as_json:
         print_json([asdict(each) for each in found])
-    for each in () if as_json else found:
-        typer.echo(spelled(f"{'mended' if each.mended else 'left'}: {each.what}"))
-    if not found and not as_json:
-        typer.echo("Nothing is wrong.")
+    else:
+        for each in found:
+            typer.echo(spelled(f"{'repaired' if each.mended else 'not repaired'}: {each.what}"))
+        if not found:
+            typer.echo("Nothing is wrong.")
+        if state:
+            typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
     if not all(each.mended for each in found):
         raise typer.Exit(1)
 
 
-def rebuild(context: typer.Context, as_json: AsJson = False) -> None:
-    """Make the derived index again; vectors that are cached are not embedded again."""
-    with context.obj.memory() as memory:
-        state = memory.rebuild()
-    if as_json:
-        print_json(asdict(state))
-    else:
-        typer.echo(f"Rebuilt: {counted(state.chunks, 'chunk')}")
-
-
 def capture(
     context: typer.Context,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Stay until every open session has ended, too.")
-    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Also wait for open chats to end.")] = False,
 ) -> None:
-    """Take lasting facts out of chats that have ended; it happens by itself as well."""
+    """Extract facts from chats that have ended, as happens by itself."""
     from assistant.agent.capture import ended
 
     read = 0
@@ -144,9 +193,9 @@ def capture(
         for fact in each.stored:
             typer.echo(f"  {spelled(fact)}")
         if each.failed:
-            typer.echo(f"  not all of it could be read: {spelled(each.failed)}")
+            typer.echo(f"  only part of it was read: {spelled(each.failed)}")
     if not read and not wait:
-        typer.echo("No chat that has ended is unread.")
+        typer.echo("Every chat that has ended was read.")
 
 
 def _left(waiting: int) -> str:
@@ -155,14 +204,23 @@ def _left(waiting: int) -> str:
 
 def merge(
     context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    versions: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[BASE OURS THEIRS NAME]",
+            help="Three versions that git gives, and the file's name: OURS becomes the result.",
+        ),
+    ] = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in the facts of the copies that Syncthing, Dropbox and others leave of a file.
+    """Merge conflict copies that Syncthing, Dropbox and others leave.
 
-    What the copies have more is shown as a diff first. They go to .assistant/merged, and `memory
-    undo` takes the facts out again.
+    A diff is shown first. Merged copies go to .assistant/merged; `memory undo` takes the facts out
+    again. `init --git` has git call this with its three versions of a file.
     """
+    if versions:
+        return _merge_versions(versions)
     from assistant.memory import door
 
     copies = door.copies(context.obj.place())
@@ -170,34 +228,33 @@ def merge(
     if as_json:
         print_json([asdict(each) for each in planned])
     elif not planned:
-        typer.echo("No program that syncs has left a copy.")
+        typer.echo("There are no conflict copies.")
     else:
         for each in planned:
             _show_merge(each)
     sound = [each for each in planned if not each.fault]
     if sound and (yes or not as_json):
         if not yes and not sys.stdin.isatty():
-            typer.echo("Nothing was written. `assistant memory merge --yes` takes it in.")
+            typer.echo("Nothing was written. `assistant memory merge --yes` merges them.")
             return
-        if not confirmed("Take this in?", yes=yes, cure="Run it again with --yes"):
+        if not confirmed("Merge this?", yes=yes):
             raise typer.Exit(1)
         copies.take_in(planned)
         if not as_json:
-            said = counted(len(sound), "copy", "copies")
-            typer.echo(f"{said} taken in. `assistant memory undo` takes it back.")
+            merged = counted(len(sound), "copy", "copies")
+            typer.echo(f"{merged} merged. `assistant memory undo` reverses it.")
     if len(sound) < len(planned):
         raise typer.Exit(1)
 
 
-def merge_driver(
-    base: Annotated[Path, typer.Argument(help="What both sides came of (%O).")],
-    ours: Annotated[Path, typer.Argument(help="Ours, which gets the result (%A).")],
-    theirs: Annotated[Path, typer.Argument(help="Theirs (%B).")],
-    name: Annotated[str, typer.Argument(help="The file's name (%P).")] = "",
-) -> None:
-    """Unite two versions of a memory file, for git: `init --git` sets it up."""
-    from assistant.memory.text.merge import marked_line, united
+def _merge_versions(versions: Sequence[Path]) -> None:
+    """Merge two versions of a file for git."""
+    from assistant.memory.text.conflict_marks import conflict_in
+    from assistant.memory.text.merge import united
 
+    if len(versions) not in (3, 4):
+        raise UsageError("a merge takes BASE, OURS, THEIRS and the file's name", "Or no file")
+    base, ours, theirs, name = *versions[:3], versions[-1] if versions[3:] else versions[1]
     texts = []
     for path in (base, ours, theirs):
         try:
@@ -207,15 +264,15 @@ def merge_driver(
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}", "git names it") from error
     for text in texts:
-        if line := marked_line(text):
+        if line := conflict_in(text):
             raise UsageError(
-                f"{name or ours} holds the marks of an unfinished merge, in line {line}",
-                "Finish that one first: keep the right lines, remove the marks, and commit",
+                f"{name} has unresolved conflict markers, in line {line}",
+                "Keep the right lines, remove the markers, and commit; then merge again",
             )
     done = united(*texts)
     ours.write_bytes(done.text.encode())
     if done.conflicts:
-        typer.echo(f"{name}: both sides changed the same prose; the facts are united.", err=True)
+        typer.echo(f"{name}: both sides changed the same prose; the facts are merged.", err=True)
         raise typer.Exit(1)
 
 
@@ -223,12 +280,15 @@ def _by_git(ours: Path, base: Path, theirs: Path) -> int:
     """Leave a file that is no text to git's own merge."""
     import subprocess  # for such files alone
 
-    return subprocess.run(["git", "merge-file", ours, base, theirs], check=False).returncode
+    from assistant.disk import programs
+
+    git = programs.find("git") or "git"
+    return subprocess.run([git, "merge-file", ours, base, theirs], check=False).returncode
 
 
 def _show_merge(planned: "CopyMerge") -> None:
     if planned.fault:
-        typer.echo(f"not taken: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
+        typer.echo(f"not merged: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
         return
     typer.echo(typer.style(spelled(planned.copy), bold=True))
     for line in _diff(planned):
@@ -238,11 +298,11 @@ def _show_merge(planned: "CopyMerge") -> None:
         typer.echo(f"  comes back: {spelled(text)}")
     if planned.doubtful:
         typer.echo(
-            "  (written on this machine, gone from the file: nobody knows whether you deleted"
-            " it. `assistant forget` keeps a fact out)"
+            "  (written on this machine and gone from the file: perhaps you deleted it. `assistant"
+            " forget` keeps a fact out)"
         )
     for text in planned.left:
-        typer.echo(f"  not taken, since it is no fact: {spelled(text.strip())}")
+        typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
 
 
 def _diff(planned: "CopyMerge") -> Iterator[str]:
@@ -250,11 +310,8 @@ def _diff(planned: "CopyMerge") -> Iterator[str]:
 
     before, after = planned.before.splitlines(), planned.after.splitlines()
     yield from list(difflib.unified_diff(before, after, lineterm="", n=1))[2:] or [
-        "  (nothing that is not there already)"
+        "  (nothing new)"
     ]
-
-
-KEY = "embedding.model"
 
 
 def model(
@@ -262,10 +319,10 @@ def model(
     name: Annotated[
         str, typer.Argument(metavar="DIR", help="The folder of a sentence-transformers model.")
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Go over to it without asking.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what another embedding model costs, then embed by it and use it from then on."""
+    """Show what another embedding model costs, then switch to it."""
     from assistant import config
     from assistant.cli.commands.config import cost, embedding_by
     from assistant.memory.opening import open_ahead
@@ -279,60 +336,18 @@ def model(
         print_json(asdict(plan))
     else:
         typer.echo(cost(wanted, plan.texts, plan.total, plan.seconds, plan.bytes))
-    asks = at_terminal() and not as_json
-    if not yes and not (asks and typer.confirm("Go over to it?")):
-        if not as_json:
-            typer.echo("Nothing is changed" if asks else "Nothing is changed; `--yes` goes over")
+    if not yes and (as_json or not sys.stdin.isatty()):
+        typer.echo("Nothing was changed; --yes switches to it.", err=True)
         return
+    if not confirmed("Switch to it?", yes=yes):
+        raise typer.Exit(1)
     with ProgressLine() as progress:
         ahead.make(progress)
     from assistant.cli.config_file import changed  # pydantic: not for clients
 
-    storage.replace(config.config_file(), changed(KEY, [wanted]).text.encode())
+    storage.replace(config.config_file(), changed("embedding.model", [wanted]).text.encode())
     if not as_json:
-        typer.echo("From the next question on memory is asked by it")
-
-
-OWNERS = {
-    "this": "this memory's",
-    "theirs": "that workspace's",
-    "nobody": "nobody's",
-    "unknown": "made elsewhere",
-}
-
-
-def collections(
-    context: typer.Context,
-    remove: Annotated[
-        list[str] | None, typer.Option("--remove", metavar="NAME", help="Remove this one.")
-    ] = None,
-    remove_unowned: Annotated[
-        bool,
-        typer.Option("--remove-unowned", help="Remove those whose workspace or model is gone."),
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List what lies on the Chroma server for any workspace, and remove what nobody owns."""
-    with context.obj.memory() as memory:
-        found = memory.collections()
-        unowned = [each.name for each in found if remove_unowned and each.owner == "nobody"]
-        named = list(dict.fromkeys([*(remove or ()), *unowned]))
-        removed = memory.remove_collections(named) if named else ()
-    shown = removed if remove or remove_unowned else found
-    if as_json:
-        print_json([asdict(each) for each in shown])
-    elif remove or remove_unowned:
-        typer.echo(f"Removed: {counted(len(removed), 'collection')}")
-        _show_collections(removed)
-    else:
-        _show_collections(found)
-
-
-def _show_collections(found: Sequence[ServerCollection]) -> None:
-    for each in found:
-        place = each.workspace or "an unnamed workspace"
-        held = f"{counted(each.vectors, 'vector')}, {OWNERS[each.owner]}"
-        typer.echo(f"{each.name}  {spelled(place)}  {held}")
+        typer.echo("Memory uses it from now on.")
 
 
 # What a session was read for
@@ -366,8 +381,10 @@ def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
 
 
 def reading_cost(place: Workspace) -> str:
-    """What reading ended chats for facts has cost this month; "" if nothing."""
+    """What extracting facts from chats has cost this month; "" if nothing."""
     from assistant.agent.capture import ended
 
     tokens = ended.spent(place)
-    return f"{counted(tokens, 'token')} this month for reading chats that ended" if tokens else ""
+    return (
+        f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""
+    )

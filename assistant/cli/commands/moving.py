@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.options import AsJson, at_terminal, print_json
+from assistant.cli.help import MEMORY, examples
+from assistant.cli.options import AsJson, Yes, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
+    from assistant.importing.taking import Report, Tally
     from assistant.memory.protocol import Keeper
-    from assistant.moving.taking import Report, Tally
 
 
 SHOWN = 20
@@ -22,27 +23,35 @@ SHOWN = 20
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command("import")(import_)
-    cli.command()(export)
+    cli.command(
+        "import",
+        rich_help_panel=MEMORY,
+        epilog=examples("assistant import chatgpt.zip --dry-run", "assistant import chatgpt.zip"),
+    )(import_)
+    cli.command(rich_help_panel=MEMORY, epilog=examples("assistant export mind.zip"))(export)
 
 
 def import_(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="An export: a zip, a folder or a file.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="An export: a zip, a folder or a file.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be imported, and import nothing.")
+    ] = False,
+    yes: Yes = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Take what was deleted or refused here since, too.")
+        bool, typer.Option("--again", help="Also import what you deleted or refused here since.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take over conversations and facts from ChatGPT, Claude, OpenClaw, mem0 and others.
+    """Import conversations and facts from ChatGPT, Claude, OpenClaw, mem0 and others.
 
-    Conversations become sessions, what another memory knew waits for your review, and notes
-    become files in memory/imported. Taken over again, only what is new is added.
+    Conversations become sessions, facts wait for your review, notes become files in
+    memory/imported. Importing again adds only what is new.
     """
     if dry_run and yes:
-        raise UsageError("--dry-run and --yes are opposites", "Give one of them")
+        raise UsageError("--dry-run and --yes exclude each other", "Give one of them")
     report = None
     if not yes:
         report = _run(context, path, None, again=again)
@@ -50,7 +59,7 @@ def import_(
         if dry_run or not at_terminal() or as_json:
             _end(report, path, as_json=as_json)
             return
-        if not typer.confirm("Take this over?", err=True):
+        if not typer.confirm("Import this?", err=True):
             raise typer.Exit(1)
     with context.obj.memory() as memory:
         done = _run(context, path, memory, again=again)
@@ -59,9 +68,9 @@ def import_(
 
 
 def _run(context: typer.Context, path: Path, memory: "Keeper | None", *, again: bool) -> "Report":
-    from assistant.moving.formats import Export  # JSON streams, markdown: behind `--help`
-    from assistant.moving.package import Package
-    from assistant.moving.taking import Taking
+    from assistant.importing.formats import Export  # JSON streams, markdown: behind `--help`
+    from assistant.importing.package import Package
+    from assistant.importing.taking import Taking
     from assistant.secrets.current import redactor
 
     export = Export(Package(path))
@@ -90,7 +99,7 @@ def _tell(report: "Report", *, as_json: bool) -> None:
 
 def _line(tally: "Tally", what: str, more: str) -> None:
     if tally.found:
-        parts = {"new": tally.new, "with more in it": tally.grown, "here already": tally.known}
+        parts = {"new": tally.new, "with more in it": tally.grown, "already here": tally.known}
         told = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
         typer.echo(f"  {counted(tally.found, what)}{more}: {told}")
 
@@ -98,7 +107,7 @@ def _line(tally: "Tally", what: str, more: str) -> None:
 def _end(report: "Report", path: Path, *, as_json: bool) -> None:
     if not as_json:
         if not report.written:
-            typer.echo(f"Nothing was written. `assistant import {path} --yes` takes it over.")
+            typer.echo(f"Nothing was written. `assistant import {path} --yes` imports it.")
         elif report.facts.new:
             typer.echo("`assistant memory review` shows the facts that wait.")
     if report.cut:
@@ -107,11 +116,11 @@ def _end(report: "Report", path: Path, *, as_json: bool) -> None:
 
 def export(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="The zip archive to write.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The zip archive to write.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write one archive of all files, sessions and journal; `init --from` restores it."""
-    from assistant.moving import archive  # behind `--help`
+    """Write the workspace, sessions included, to an archive; `init --from` restores it."""
+    from assistant.importing import archive  # behind `--help`
 
     names, links = archive.export(context.obj.place(), path)
     if as_json:
@@ -120,4 +129,4 @@ def export(
     for link in links:
         typer.echo(f"left out: {spelled(link)}, a link", err=True)
     typer.echo(f"Written to {path}: {counted(len(names), 'file')}.")
-    typer.echo(f"`assistant init --from {path} DIR` makes the same workspace again.")
+    typer.echo(f"`assistant init --from {path} DIR` restores it.")

@@ -6,38 +6,43 @@ from typing import Annotated
 
 import typer
 
+from assistant.cli.help import DAILY, examples
 from assistant.cli.options import AsJson, print_json
 from assistant.display import spelled
 
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command()(remind)
+    cli.command(
+        rich_help_panel=DAILY,
+        epilog=examples(
+            "assistant remind tomorrow at 9 call the bank",
+            "assistant remind every Friday at 18 put out the bins",
+        ),
+    )(remind)
 
 
 def remind(
     context: typer.Context,
     words: Annotated[
         list[str],
-        typer.Argument(metavar="WHEN WHAT...", help="tomorrow at 9 call the bank"),
+        typer.Argument(metavar="WHEN WHAT...", help="A time, then what to tell you then."),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Write down a reminder, which is told at its time as it stands.
+    """Set a reminder.
 
-    When: "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "every Friday at 9".
-    It is a line of HEARTBEAT.md: edit it there, or delete it.
+    Times: "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "every Friday at 9".
+    It is a line of HEARTBEAT.md: change or delete it there.
     """
-    from assistant.acting.heartbeat.reminders import remind as written
+    from assistant.secrets.current import redactor
+    from assistant.upkeep import reminders
 
-    done = written(context.obj.place(), " ".join(words), datetime.now())
+    said = redactor().redact(" ".join(words))
+    done = reminders.remind(context.obj.place(), said, datetime.now())
     if as_json:
         print_json(asdict(done))
         return
-    typer.echo(f"{done.when}: {spelled(done.text)} (HEARTBEAT.md:{done.line})")
-    if not done.wakes:
-        typer.echo(
-            "note: nothing on this machine will tell it. `assistant heartbeat install` has it "
-            "looked for every few minutes",
-            err=True,
-        )
+    typer.echo(spelled(done.said))
+    if done.note:
+        typer.echo(f"note: {done.note}", err=True)

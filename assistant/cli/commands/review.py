@@ -10,7 +10,7 @@ import typer
 from assistant.cli.commands.memory import memory_commands, sentences
 from assistant.cli.options import AsJson, print_json
 from assistant.cli.shown import one_line, show_written
-from assistant.display import local_time, spelled
+from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError
 from assistant.memory.base import Fact, Held, JournalEntry, Pair
 from assistant.memory.protocol import Keeper
@@ -37,15 +37,15 @@ def register(_: typer.Typer) -> None:
 def review(
     context: typer.Context,
     accept: Annotated[
-        list[str] | None, typer.Option("--accept", metavar="ID", help="Write this one.")
+        list[str] | None, typer.Option("--accept", metavar="ID", help="Accept this one.")
     ] = None,
     refuse: Annotated[
-        list[str] | None, typer.Option("--refuse", metavar="ID", help="Drop this one.")
+        list[str] | None, typer.Option("--refuse", metavar="ID", help="Refuse this one.")
     ] = None,
-    accept_all: Annotated[bool, typer.Option("--accept-all", help="Write all that wait.")] = False,
+    accept_all: Annotated[bool, typer.Option("--accept-all", help="Accept all.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read the facts that wait, since a tool or another program may have planted them; decide."""
+    """Accept or refuse facts that a tool or another program wrote."""
     place = context.obj.place()
     with context.obj.memory() as memory:
         everything = [held.id for held in memory.waiting()] if accept_all else []
@@ -60,7 +60,7 @@ def review(
         if as_json:
             print_json([asdict(held) for held in waiting])
         elif not waiting:
-            typer.echo("Nothing waits for you.")
+            typer.echo("Nothing waits for review.")
         elif sys.stdin.isatty():
             decide(memory, place, waiting)
         else:
@@ -70,12 +70,16 @@ def review(
 
 def restore(
     context: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which ones.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
-    dismiss: Annotated[bool, typer.Option("--dismiss", help="Never offer them again.")] = False,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Restore these.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Restore all.")] = False,
+    dismiss: Annotated[
+        bool, typer.Option("--dismiss", help="Do not offer them again instead.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring back facts that a save from an older copy of a file erased; without ID, list them."""
+    """List or restore facts that saving an older copy of a file erased."""
     with context.obj.memory() as memory:
         erased = memory.erased()
         chosen = [entry.id for entry in erased] if everything else list(ids or ())
@@ -88,17 +92,17 @@ def restore(
     if not chosen:
         _show_erased(erased)
     elif dismiss:
-        typer.echo(f"{len(chosen)} will not be offered again.")
+        typer.echo(f"{counted(len(chosen), 'fact')} will not be offered again.")
 
 
 def tidy(
     context: typer.Context,
     limit: Annotated[
-        int, typer.Option("-n", metavar="N", min=1, help="The most pairs to look at.")
+        int, typer.Option("-n", metavar="N", min=1, help="Maximum number of pairs to compare.")
     ] = 200,
     as_json: AsJson = False,
 ) -> None:
-    """Propose to merge facts that say the same, and to strike out those that a later one changed.
+    """Propose merging duplicates and striking out outdated facts.
 
     Each proposal is a diff to accept or not; without a terminal they are only shown.
     """
@@ -160,9 +164,9 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
             spelled(f"{entry.id}  {local_time(entry.time)}  {entry.source}  {one_line(entry.text)}")
         )
     if erased:
-        typer.echo("Name one, or --all, to write it again; with --dismiss, to forget the offer.")
+        typer.echo("Restore one by its ID, or --all of them; with --dismiss, drop them.")
     else:
-        typer.echo("No save has erased a fact.")
+        typer.echo("Nothing to restore.")
 
 
 # Tidy
@@ -176,7 +180,7 @@ def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]
     try:
         return propose(pairs, judge(place))
     except ModelError as error:
-        typer.echo(f"The model could not be asked ({error.message}); by rules:", err=True)
+        typer.echo(f"The model did not answer ({error.message}). By rules:", err=True)
         return propose(pairs)
 
 
@@ -208,7 +212,7 @@ def _apply(memory: Keeper, proposal: "Proposal") -> None:
     except LedgerError as error:
         typer.echo(f"Not done: {error}", err=True)
     else:
-        typer.echo("Done. `assistant memory undo` takes it back.")
+        typer.echo("Done. `assistant memory undo` reverses it.")
 
 
 def _diff(proposal: "Proposal") -> Iterator[str]:

@@ -1,30 +1,32 @@
-"""`sessions …`: look at past conversations, name them, take them along, delete them."""
+"""`sessions`: past conversations."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assistant.cli.help import commands
-from assistant.cli.options import ALL, AsJson, confirmed, given, print_json
+from assistant.cli.help import MEMORY, examples, group
+from assistant.cli.options import AsJson, Yes, confirmed, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.memory.base import SESSIONS, Query
 
-session_commands = commands("Look at past conversations.")
+session_commands = group("Look at past conversations.")
 
-Session = Annotated[str, typer.Argument(metavar="ID", help="Its id, or a beginning or end.")]
+Session = Annotated[
+    str, typer.Argument(metavar="ID", help="Its ID, or the beginning or end of it.")
+]
 
 
 def register(cli: typer.Typer) -> None:
     """Add the sessions' commands to the tree."""
-    cli.add_typer(session_commands, name="sessions")
+    cli.add_typer(session_commands, name="sessions", rich_help_panel=MEMORY)
+    cli.command(rich_help_panel=MEMORY)(undo)
 
 
 @session_commands.command("list")
 def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
-    """List sessions, newest first, with what they cost; those that were cut off say so."""
+    """List past conversations, newest first, with their cost."""
     from assistant.cli.past import show_sessions  # transcripts: behind `--help`
     from assistant.session import listing
 
@@ -35,50 +37,33 @@ def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
         show_sessions(place.sessions)
 
 
-@session_commands.command()
-def search(
-    context: typer.Context,
-    query: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[QUERY]...", help="What it was about; `-` reads it."),
-    ] = None,
-    k: Annotated[
-        int, typer.Option("-k", metavar="N", min=1, help="At most so many passages.")
-    ] = 10,
-    as_json: AsJson = False,
-) -> None:
-    """Find what was said in past conversations, by words and by meaning."""
-    from assistant.cli.shown import recall_json, show_recall
-
-    wanted = Query(given(query, "query"), k, ALL, within=SESSIONS)
-    with context.obj.memory() as memory:
-        found = memory.recall(wanted)
-    if as_json:
-        print_json(recall_json(found, SESSIONS))
-    else:
-        show_recall(found, within=SESSIONS)
-
-
-@session_commands.command()
+@session_commands.command(
+    epilog=examples(
+        "assistant sessions show k7q", "assistant sessions show k7q --markdown > talk.md"
+    )
+)
 def show(
     context: typer.Context,
     session: Session,
     thoughts: Annotated[
-        bool, typer.Option("--thoughts", help="Also what the model thought before it spoke.")
+        bool, typer.Option("--thoughts", help="Include the model's thinking.")
     ] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was said in a session; with --json its entries, one a line."""
+    """Show a conversation; with --json its entries, one a line."""
     from assistant.cli.past import told
-    from assistant.session import codec, transcript
+    from assistant.session import codec, listing, transcript
 
     said = transcript.read(context.obj.place().sessions, session)
     if as_json:
         for entry in said:
             typer.echo(codec.encode(entry).decode(), nl=False)
-        return
-    for line in told(said, thoughts=thoughts):
-        typer.echo(line)
+    elif as_markdown:
+        typer.echo(spelled(listing.markdown(said)), nl=False)
+    else:
+        for line in told(said, thoughts=thoughts):
+            typer.echo(line)
 
 
 @session_commands.command()
@@ -87,7 +72,7 @@ def rename(
     session: Session,
     title: Annotated[list[str], typer.Argument(metavar="TITLE...", help="Its new title.")],
 ) -> None:
-    """Give a session a title of your own; without one it is the first sentence."""
+    """Rename a conversation."""
     from assistant.session import keeping
 
     named = keeping.rename(context.obj.place().sessions, session, " ".join(title))
@@ -98,41 +83,44 @@ def rename(
 def delete(
     context: typer.Context,
     session: Session,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Remove a session's file for good; facts that were taken from it stay in memory."""
+    """Delete a conversation for good; facts learnt from it stay."""
     from assistant.session import ids, keeping
 
     place = context.obj.place()
     directory = place.sessions
     found = ids.find(directory, session)
-    if not confirmed(f"Delete {found} for good?", yes=yes, cure="Run it again with --yes"):
+    if not confirmed(f"Delete {found} for good?", yes=yes):
         raise typer.Exit(1)
     keeping.delete(directory, found)
     if place.sessions_index.exists():
-        with context.obj.memory() as memory:  # which leaves no word of it in what is searched
+        with context.obj.memory() as memory:  # which drops it from the search index
             memory.recall(Query(found, 1, within=SESSIONS))
     typer.echo(f"Deleted {found}.")
 
 
-@session_commands.command()
-def export(
+def undo(
     context: typer.Context,
-    session: Session,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Write it there, if it is new.")
-    ] = None,
+    yes: Yes = False,
 ) -> None:
-    """Print a session as markdown, or write it to a file."""
-    from assistant.disk import storage
-    from assistant.session import transcript
-    from assistant.session.listing import markdown
+    """Undo what the last turn of the latest chat changed: files and facts."""
+    from assistant.app.undo import changed_by, take_back  # transcripts: behind `--help`
+    from assistant.cli.past import taken
+    from assistant.session import listing, transcript
 
-    text = markdown(transcript.read(context.obj.place().sessions, session))
-    if to is None:
-        typer.echo(spelled(text), nl=False)
-        return
-    if to.exists():
-        raise UsageError(f"{to} is there already", "Name another file")
-    storage.replace(to, text.encode())
-    typer.echo(f"Written to {to}.", err=True)
+    place = context.obj.place()
+    session = listing.latest(place.sessions)
+    with context.obj.memory() as memory:
+        entries = transcript.read(place.sessions, session) if session else ()
+        last = next(changed_by(place, memory, session or "", entries), None)
+        if last is None:
+            raise UsageError(
+                "the latest chat has changed nothing that can be undone",
+                "`assistant memory undo` undoes the latest write to memory, whoever made it",
+            )
+        typer.echo(spelled(f"“{last.turn.request}” changed"), err=True)
+        for changed in (*last.files, *(fact.text for fact in last.facts)):
+            typer.echo(spelled(f"  {changed}"), err=True)
+        if confirmed("Undo this?", yes=yes):
+            typer.echo(spelled("\n".join(taken(take_back(place, memory, last)))))

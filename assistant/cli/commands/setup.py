@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.help import commands
+from assistant.cli.help import SETUP, examples, group
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import WorkspaceError
@@ -24,29 +24,45 @@ if TYPE_CHECKING:
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command()(init)
-    cli.command("trust")(trust_workspace)
-    cli.command()(completion)
-    cli.command()(doctor)
-    cli.add_typer(secret_commands, name="secrets")
-    cli.add_typer(daemon_commands, name="daemon")
+    cli.command(
+        rich_help_panel=SETUP,
+        epilog=examples(
+            "assistant init",
+            "assistant init ~/notes/mind --git",
+            "assistant init ~/notes/mind --from mind.zip",
+        ),
+    )(init)
+    cli.command(rich_help_panel=SETUP)(doctor)
+    cli.command("trust", rich_help_panel=SETUP)(trust_workspace)
+    cli.add_typer(secret_commands, name="secrets", rich_help_panel=SETUP)
+    cli.add_typer(daemon_commands, name="daemon", rich_help_panel=SETUP)
+    cli.command(
+        rich_help_panel=SETUP,
+        epilog=examples(
+            "assistant completion bash >> ~/.bashrc",
+            "assistant completion zsh > ~/.zfunc/_assistant",
+            "assistant completion fish > ~/.config/fish/completions/assistant.fish",
+        ),
+    )(completion)
 
 
 def init(
     context: typer.Context,
     directory: Annotated[
-        Path | None, typer.Argument(help="Where; else the default workspace.")
+        Path | None, typer.Argument(metavar="[DIR]", help="Its folder; otherwise the default one.")
     ] = None,
     archive: Annotated[
         Path | None,
-        typer.Option("--from", metavar="ARCHIVE", help="Restore what `assistant export` wrote."),
+        typer.Option("--from", metavar="ARCHIVE", help="Restore an archive of `assistant export`."),
     ] = None,
     git: Annotated[
-        bool, typer.Option("--git", help="Keep it in git, which then merges it fact by fact.")
+        bool, typer.Option("--git", help="Keep it in git, which then merges memory fact by fact.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create a workspace; what is there already stays."""
+    """Create a workspace, or add what one lacks; existing files stay."""
+    from assistant.importing.folders import at_home  # behind `--help`
+
     root = directory or context.obj.directory or workspace.default_root()
     restored: list[str] = []
     if archive is None:
@@ -65,8 +81,13 @@ def init(
     for line in done:
         typer.echo(line)
     other = "" if root == workspace.default_root() else f" -w {shlex.quote(str(root))}"
-    typer.echo(f"The workspace is at {root}; its files are yours to edit, in any editor.")
-    typer.echo(f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks all.")
+    typer.echo(f"The workspace is {root}; edit its files in any editor.")
+    typer.echo(
+        f"Next: `assistant{other}` opens the chat, `assistant{other} doctor` checks the setup."
+    )
+    for maker, folder in at_home().items():
+        own = shlex.quote(str(folder))
+        typer.echo(f"{maker} has a memory here: `assistant{other} import {own}` imports it.")
 
 
 def make(root: Path) -> template.Created:
@@ -88,7 +109,7 @@ def tell(created: template.Created) -> None:
 
 def _restored(archive: Path, root: Path) -> tuple[list[str], template.Created]:
     """Make the workspace that an archive holds, which whoever has it at hand trusts."""
-    from assistant.moving.archive import restore  # behind `--help`
+    from assistant.importing.archive import restore  # behind `--help`
 
     names = restore(archive, root)
     created = template.create(root)
@@ -107,19 +128,22 @@ def _in_git(root: Path) -> list[str]:
 
 
 def trust_workspace(context: typer.Context) -> None:
-    """Let a workspace's files enter prompts."""
+    """Allow a workspace's files into prompts."""
     place = context.obj.place()
     new = trust.grant(place)
-    typer.echo(f"{place.root} is trusted" if new else f"{place.root} was trusted already")
+    typer.echo(f"{place.root} is trusted" if new else f"{place.root} was already trusted")
 
 
-secret_commands = commands("Register values that must never be sent or stored.")
-Name = Annotated[str, typer.Argument(help="What it is called, such as home_key.")]
+secret_commands = group("Register values that must never be sent or stored.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as `home_key`.")]
 
 
-@secret_commands.command("add")
+@secret_commands.command(
+    "add",
+    epilog=examples("assistant secrets add home_key", "pass wifi | assistant secrets add wifi"),
+)
 def add(name: Name) -> None:
-    """Register a secret; its value is asked for, or read from standard input."""
+    """Register a secret; its value is asked for, or read from a pipe."""
     from assistant.secrets import registered  # the configuration: only this needs it
 
     if sys.stdin.isatty():
@@ -127,77 +151,52 @@ def add(name: Name) -> None:
     else:
         value = sys.stdin.read().strip()
     where = registered.add(name, value)
-    typer.echo(f"{name} is registered, its value kept in {where}")
+    typer.echo(f"{name} is registered; its value is in {where}")
 
 
 @secret_commands.command("show")
-def show(name: Name) -> None:
-    """Print the value of a registered secret."""
+def show(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print its value.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the names of the registered secrets, or print the value of one."""
     from assistant.secrets import registered  # as above
 
-    typer.echo(registered.value(name))
-
-
-@secret_commands.command("list")
-def list_secrets(as_json: AsJson = False) -> None:
-    """List the names of the registered secrets; never a value."""
-    from assistant.secrets import registered  # as above
-
+    if name is not None:
+        typer.echo(registered.value(name))
+        return
     names = registered.names()
     if as_json:
         print_json(names)
         return
     if not names:
-        typer.echo("No secret is registered: `assistant secrets add NAME` does.", err=True)
-    for name in names:
-        typer.echo(name)
+        typer.echo("No secrets yet. `assistant secrets add NAME` registers one.", err=True)
+    for each in names:
+        typer.echo(each)
 
 
 @secret_commands.command("remove")
 def remove(name: Name) -> None:
-    """Forget a registered secret."""
+    """Remove a registered secret."""
     from assistant.secrets import registered  # as above
 
     registered.remove(name)
     typer.echo(f"{name} is no longer registered")
 
 
-daemon_commands = commands("Look after the memory daemon.")
-
-
-@daemon_commands.command("start")
-def daemon_start(context: typer.Context) -> None:
-    """Start the memory daemon, if it is not running."""
-    with context.obj.memory() as memory:
-        state = memory.status().daemon
-    typer.echo(f"running: process {state.pid}" if state else "running in this process")
+daemon_commands = group("Control the process that holds the index in memory.")
 
 
 @daemon_commands.command("stop")
 def daemon_stop(context: typer.Context) -> None:
-    """Stop the memory daemon; the next command starts another."""
+    """Stop the memory daemon; the next command starts it again."""
     from assistant.cli import resident
     from assistant.memory.daemon import lifecycle
 
     if resident.stop():
-        typer.echo("stopped the process that waits for `ask`", err=True)
+        typer.echo("stopped the resident process of `ask`", err=True)
     stopped = lifecycle.stop(context.obj.place(), lambda line: typer.echo(line, err=True))
     typer.echo("stopped" if stopped else "not running")
-
-
-@daemon_commands.command("status")
-def daemon_status(context: typer.Context, as_json: AsJson = False) -> None:
-    """Show whether a memory daemon runs for this workspace; starts none."""
-    from assistant.memory.daemon import client
-
-    state = client.daemon_status(context.obj.place())
-    if as_json:
-        print_json(asdict(state) if state else None)
-    elif state is None:
-        typer.echo("not running")
-    else:
-        rss = state.rss_bytes / 1e6
-        typer.echo(f"running: process {state.pid}, {rss:.0f} MB, {state.uptime_s:.0f} s")
 
 
 Shell = Literal["bash", "zsh", "fish"]
@@ -205,8 +204,10 @@ PROGRAM, VARIABLE = "assistant", "_ASSISTANT_COMPLETE"
 """Set by the shell's own script when it asks what could follow."""
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="Which shell it is for.")]) -> None:
-    """Print the script that makes a shell complete our commands."""
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Print the script that completes commands in your shell."""
     from typer.completion import get_completion_script
 
     typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))
@@ -231,18 +232,25 @@ def doctor(
         bool | None,
         typer.Option(
             "--with-model/--without-model",
-            help="Send the model one word, or do not; otherwise you are asked.",
+            help="Send the model one word, or do not ask about it.",
             show_default=False,
         ),
     ] = None,
+    remove_unowned: Annotated[
+        bool,
+        typer.Option(
+            "--remove-unowned",
+            help="Remove collections on the Chroma server whose workspace or model is gone.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check every part; each fault comes with its cure. Exit code 1 if there is a fault."""
+    """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
     from assistant.upkeep import findings as kept
 
     options: Globals = context.obj
     found = []
-    for finding in _findings(options, with_model, as_json=as_json):
+    for finding in _findings(options, with_model, remove=remove_unowned, as_json=as_json):
         found.append(finding)
         if not as_json:
             typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
@@ -256,12 +264,14 @@ def doctor(
 
 
 def _findings(
-    options: Globals, with_model: bool | None, *, as_json: bool
+    options: Globals, with_model: bool | None, *, remove: bool, as_json: bool
 ) -> "Iterator[checks.Finding]":
     from assistant.cli import doctor as checks
 
+    if remove:
+        yield checks.examined("collections", checks.remove_unowned, options)
     yield from checks.findings(options)
     if with_model is None and not as_json and at_terminal() and (model := checks.model_name()):
-        with_model = typer.confirm(f"Send {model} one word, to see if it answers?", err=True)
+        with_model = typer.confirm(f"Send {model} one word to see whether it answers?", err=True)
     if with_model:
         yield checks.examined("answer", checks.answer, options)

@@ -1,14 +1,15 @@
-"""`skills list|show|check|new`: the procedures that the owner keeps in folders of their own."""
+"""`skills`: procedures that the owner keeps in folders of their own."""
 
 import re
 from dataclasses import asdict
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import commands
+from assistant.cli.help import TOOLS, examples, group, meant
 from assistant.cli.options import AsJson, Globals, print_json
-from assistant.display import counted, spelled
+from assistant.display import spelled
 from assistant.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,21 +34,34 @@ description: {description}
 2. Put longer material into `references/` and programs into `scripts/` beside this file, and name
    them here: they are read and run when they are needed.
 """
-UNDESCRIBED = "Say here what this skill does, and when it is to be used."
+UNDESCRIBED = "Say here what this skill does, and when to use it."
 
-skill_commands = commands("The assistant's skills: see them, check them, begin a new one.")
+skill_commands = group("Look at the assistant's skills, or write one.")
 
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.add_typer(skill_commands, name="skills")
-    for command in (list_, show, check, new):
-        skill_commands.command(command.__name__.rstrip("_"))(command)
+    cli.add_typer(skill_commands, name="skills", rich_help_panel=TOOLS)
+    skill_commands.command("list")(list_)
+    skill_commands.command(
+        epilog=examples(
+            "assistant skills new weekly-review",
+            "assistant skills new tea --description 'How I take my tea'",
+        )
+    )(new)
 
 
-def list_(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the skills there are, and what is wrong with others."""
+def list_(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one, as the model reads it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the skills, and what is wrong with any."""
     found = _loaded(context.obj)
+    if name is not None:
+        return _show(found, name, as_json=as_json)
     if as_json:
         listed = [
             {
@@ -60,33 +74,31 @@ def list_(context: typer.Context, as_json: AsJson = False) -> None:
         ]
         faults = [asdict(each) for each in found.faults]
         print_json({"skills": listed, "disabled": list(found.disabled), "faults": faults})
-        return
-    for each in found.skills:
-        said = ", ".join(f"“{trigger.text}”" for trigger in each.triggers)
-        place = f"({each.path}{f'; comes in at {said}' if said else ''})"
-        typer.echo(f"{spelled(each.name)}: {spelled(each.description)}")
-        typer.echo(typer.style(f"  {spelled(place)}", dim=True))
-    for name in found.disabled:
-        typer.echo(typer.style(f"{spelled(name)} is switched off (skills.disabled)", dim=True))
-    for fault in found.notices:
-        typer.echo(spelled(fault), err=True)
-    if not found.skills and not found.faults:
-        typer.echo("No skills yet: `assistant skills new NAME` begins one.", err=True)
+    else:
+        for each in found.skills:
+            said = ", ".join(f"“{trigger.text}”" for trigger in each.triggers)
+            place = f"({each.path}{f'; triggered by {said}' if said else ''})"
+            typer.echo(f"{spelled(each.name)}: {spelled(each.description)}")
+            typer.echo(typer.style(f"  {spelled(place)}", dim=True))
+        for name in found.disabled:
+            typer.echo(typer.style(f"{spelled(name)} is disabled (skills.disabled)", dim=True))
+        for fault in found.notices:
+            typer.echo(spelled(fault))
+        if not found.skills and not found.faults:
+            typer.echo("No skills yet. `assistant skills new NAME` creates one.", err=True)
+    if found.faults:
+        raise typer.Exit(1)
 
 
-def show(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The name of a skill.")],
-    as_json: AsJson = False,
-) -> None:
-    """Show a skill as the model is given it, with the files that it brings."""
+def _show(found: "Skills", name: str, *, as_json: bool) -> None:
+    """A skill as the model reads it, with the files that come with it."""
     from assistant.skills import loading
 
-    found = _loaded(context.obj)
     skill = found.named(name)
     if skill is None:
         known = ", ".join(each.name for each in found.skills) or "none"
-        raise UsageError(f"there is no skill {name!r}", f"There are: {known}")
+        near = get_close_matches(name, [each.name for each in found.skills], n=1)
+        raise UsageError(f"there is no skill {name!r}", meant(near) or f"There are: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
     if as_json:
         print_json({"name": skill.name, "path": skill.path, "text": text, "files": files})
@@ -96,50 +108,34 @@ def show(
         typer.echo(typer.style(spelled(file), dim=True))
 
 
-def check(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Only this skill or folder.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check every skill; what is wrong comes with its file, its line and the cure."""
-    found = _loaded(context.obj)
-    faults = [each for each in found.faults if name is None or name in each.path.split("/")]
-    if name and not faults and found.named(name) is None:
-        raise UsageError(f"there is no skill {name!r}", "Run `assistant skills list`")
-    if as_json:
-        print_json([asdict(each) for each in faults])
-    else:
-        for fault in faults:
-            typer.echo(spelled(fault.notice))
-        if not faults:
-            number = 1 if name else len(found.skills)
-            typer.echo(f"{counted(number, 'skill')}, nothing wrong.")
-    if faults:
-        raise typer.Exit(1)
-
-
 def new(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Its name: small letters, digits and hyphens.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and hyphens.")
+    ],
     description: Annotated[
-        str, typer.Option("--description", help="What it does, and when it is to be used.")
-    ] = UNDESCRIBED,
+        str, typer.Option("--description", metavar="TEXT", help="What it does, and when to use it.")
+    ] = "",
 ) -> None:
-    """Begin a skill in the workspace."""
+    """Create a skill in the workspace."""
     from assistant.disk import storage
     from assistant.skills.base import SKILL_FILE
 
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise UsageError(
             f"{name!r} cannot be the name of a skill",
-            f"Use small letters, digits and hyphens, at most {LONGEST_NAME}",
+            f"Use lower-case letters, digits and hyphens, at most {LONGEST_NAME}",
         )
     file = context.obj.place().skills / name / SKILL_FILE
     if file.exists():
-        raise UsageError(f"{file} is there already", "Choose another name, or edit it")
+        raise UsageError(f"{file} exists", "Choose another name, or edit it")
     words = name.replace("-", " ")
     file.parent.mkdir(parents=True, exist_ok=True)
-    said = '"' + " ".join(description.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    said = (
+        '"'
+        + " ".join((description or UNDESCRIBED).split()).replace("\\", "\\\\").replace('"', '\\"')
+        + '"'
+    )
     text = TEMPLATE.format(name=name, description=said, words=words, title=words.capitalize())
     storage.replace(file, text.encode())
     typer.echo(f"Written: {spelled(str(file))}")

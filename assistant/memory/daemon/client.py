@@ -90,6 +90,7 @@ class DaemonMemory:
         self._lock = threading.Lock()
 
     recall = _asks(operations.RECALL)
+    existing = _asks(operations.EXISTING)
     remember = _asks(operations.REMEMBER)
     waiting = _asks(operations.WAITING)
     erased = _asks(operations.ERASED)
@@ -104,6 +105,7 @@ class DaemonMemory:
     pairs = _asks(operations.PAIRS)
     due = _asks(operations.DUE)
     chart = _asks(operations.CHART)
+    upkeep = _asks(operations.UPKEEP)
     check = _asks(operations.CHECK)
     rebuild = _asks(operations.REBUILD)
     collections = _asks(operations.COLLECTIONS)

@@ -91,6 +91,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes, name: str) -> Any:
 
 
 RECALL = Operation(Memory.recall, lambda memory: memory.recall)
+EXISTING = Operation(Memory.existing, lambda memory: memory.existing)
 REMEMBER = Operation(Memory.remember, lambda memory: memory.remember)
 WAITING = Operation(Memory.waiting, lambda memory: memory.waiting)
 ERASED = Operation(Memory.erased, lambda memory: memory.erased)
@@ -106,14 +107,11 @@ PAIRS = Operation(Keeper.pairs, lambda memory: memory.pairs)
 DUE = Operation(Keeper.due, lambda memory: memory.due)
 CHART = Operation(Keeper.chart, lambda memory: memory.chart)
 CHECK = Operation(Keeper.check, lambda memory: memory.check, changes=True)
+UPKEEP = Operation(Keeper.upkeep, lambda memory: memory.upkeep, changes=True)
 REBUILD = Operation(Keeper.rebuild, lambda memory: memory.rebuild, changes=True)
 COLLECTIONS = Operation(Keeper.collections, lambda memory: memory.collections)
 REMOVE_COLLECTIONS = Operation(
     Keeper.remove_collections, lambda memory: memory.remove_collections, changes=True
 )
 
-_ALL: tuple[Operation[..., Any], ...] = (
-    RECALL, REMEMBER, WAITING, ERASED, LOCATE, FORGET, PURGE, UNDO, REVIEW, RESTORE, STATUS, LOG,
-    PAIRS, DUE, CHART, CHECK, REBUILD, COLLECTIONS, REMOVE_COLLECTIONS,
-)  # fmt: skip
-OPERATIONS = {each.name: each for each in _ALL}
+OPERATIONS = {each.name: each for each in list(vars().values()) if isinstance(each, Operation)}

@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,9 +36,8 @@ from assistant.settings.tree import validate
 Opener = Callable[[Progress, Notify], Served]
 
 LOOK_SECONDS = 2.0
-"""How often the server checks whether its workspace and its socket are still there."""
-ALIVE_SECONDS = 3.0
-"""How often a waiting client is told that the daemon is at work."""
+"""How often the server checks whether its workspace and its socket are still there, and tells those
+who wait that it is at work."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
@@ -91,6 +89,9 @@ class Server:
             if listener.socket in readable:
                 self._accept(listener.socket)
             self._look_around(listener)
+            if time.monotonic() - self._reported >= LOOK_SECONDS:
+                self._reported = time.monotonic()
+                self._tell_all(None)
         listener.close()
         self._finish()
 
@@ -138,7 +139,7 @@ class Server:
     def _resting(self) -> float:
         """Seconds since a client asked last; 0 while one is being answered."""
         with self._changed:
-            if any(each.asked is not None for each in self._clients):
+            if not self._is_still():
                 return 0.0
             return time.monotonic() - max([self._used, *(each.used for each in self._clients)])
 
@@ -158,12 +159,16 @@ class Server:
     def _finish(self) -> None:
         """Answer what has begun, close the index, and only then let another have it."""
         with self._changed:
-            self._changed.wait_for(lambda: all(each.asked is None for each in self._clients))
+            while not self._changed.wait_for(self._is_still, LOOK_SECONDS):
+                self._tell_all(None)
         self.work.close()
         self._held.release()
         self.gone.set()
         with self._changed:
             self._changed.wait_for(lambda: not self._clients, 1.0)
+
+    def _is_still(self) -> bool:
+        return all(each.asked is None for each in self._clients)
 
     # Clients
 
@@ -245,10 +250,14 @@ class Server:
         if now - self._reported < PROGRESS_SECONDS and done != total:
             return
         self._reported = now
+        self._tell_all((what, done, total))
+
+    def _tell_all(self, progress: tuple[str, int, int] | None) -> None:
+        """Tell all who wait how far it is, or with None that the daemon is at work."""
         with self._changed:
             waiting = [each for each in self._clients if each.asked is not None]
         for each in waiting:
-            each.tell((what, done, total))
+            each.tell(progress)
 
 
 class Connection:
@@ -338,10 +347,7 @@ class Connection:
             self._wait_until_gone()
             return
         try:
-            work = self._server.work.do(operation, arguments, self._is_waiting)
-            while not wait([work], ALIVE_SECONDS).done:
-                self.tell(None)
-            result = work.result()
+            result = self._server.work.do(operation, arguments, self._is_waiting)
             if isinstance(result, MemoryStatus):
                 result = replace(result, daemon=self._server.about())
             self._send(wire.result(request.id, result, self._server.take_notices()))
@@ -350,7 +356,7 @@ class Connection:
 
     def _wait_until_gone(self) -> None:
         """Return when the index is free, which the end of the connection tells the client."""
-        while not self._server.gone.wait(ALIVE_SECONDS):
+        while not self._server.gone.wait(LOOK_SECONDS):
             self.tell(None)
         self.hang_up()
 

@@ -1,7 +1,5 @@
-"""The memory that a daemon serves, and the threads on which its requests are done.
-
-What changes memory is done one after another, as it was asked; what only reads, beside it.
-"""
+"""The memory that a daemon serves: what changes it is done one thing after another, what only reads
+beside that."""
 
 import contextlib
 import ctypes
@@ -10,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from assistant.errors import AssistantError, DaemonError
@@ -47,39 +45,19 @@ class Work:
         self._log = log
         self._opening = threading.Lock()
         self._memory: Served | None = None
-        self._changing = ThreadPoolExecutor(1, "changing")
-        self._reading = ThreadPoolExecutor(READERS, "reading")
+        self._changing, self._reading = threading.Lock(), threading.Semaphore(READERS)
         self._refreshing = ThreadPoolExecutor(1, "refreshing")
         self._to_refresh = threading.Event()
 
     def do(
         self, operation: Operation[..., Any], arguments: dict[str, Any], wanted: Callable[[], bool]
-    ) -> "Future[Any]":
-        """Have something done; whatever fails in it becomes an AssistantError.
-
-        Raises Abandoned, and does nothing, if it is no longer wanted when its turn has come.
-        """
-        threads = self._changing if operation.changes else self._reading
-        return threads.submit(self._perform, operation, arguments, wanted)
-
-    def freshen(self) -> None:
-        """Do ahead what the next request would do; if it fails, that request tells why."""
-        if not self._to_refresh.is_set():
-            self._to_refresh.set()
-            self._refreshing.submit(self._refresh)
-
-    def close(self) -> None:
-        """Finish what was begun, and let go of the memory."""
-        for threads in (self._refreshing, self._reading, self._changing):
-            threads.shutdown(cancel_futures=True)
-        if self._memory is not None:
-            self._memory.close()
-
-    def _perform(
-        self, operation: Operation[..., Any], arguments: dict[str, Any], wanted: Callable[[], bool]
     ) -> Any:
+        """Do something when its turn has come; whatever fails in it becomes an AssistantError.
+
+        Raises Abandoned, and does nothing, if it is no longer wanted by then.
+        """
         try:
-            with wanted_by(wanted):
+            with self._changing if operation.changes else self._reading, wanted_by(wanted):
                 return operation.perform(self._opened(), arguments)
         except (AssistantError, Abandoned):
             raise
@@ -89,6 +67,18 @@ class Work:
                 f"{operation.name} failed in the memory daemon: {type(error).__name__}: {error}",
                 f"Its log is {self._log}",
             ) from error
+
+    def freshen(self) -> None:
+        """Do ahead what the next request would do; if it fails, that request tells why."""
+        if not self._to_refresh.is_set():
+            self._to_refresh.set()
+            self._refreshing.submit(self._refresh)
+
+    def close(self) -> None:
+        """Finish what was begun, and let go of the memory."""
+        self._refreshing.shutdown(cancel_futures=True)
+        if self._memory is not None:
+            self._memory.close()
 
     def _refresh(self) -> None:
         self._to_refresh.clear()

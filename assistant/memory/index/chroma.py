@@ -15,9 +15,9 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from hashlib import sha256
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from types import ModuleType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -30,16 +30,12 @@ from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.embedding.embedder import Vectors
 from assistant.settings.memory import IndexSettings
 
-BATCH = 1000
-"""Ids deleted or vectors sent at once. Chroma's own limit may be lower."""
 PREFIX = "assistant-"
 """What the names of our collections begin with."""
 SPACE: dict[str, Any] = {"hnsw": {"space": "cosine", "ef_search": 200}}
-PART_SECONDS = 30.0
-"""How long a server may be silent within one answer. Chroma would wait for ever."""
-SOON, LONG = 0.5, 60.0
-PATIENCE = {"query": SOON, "count": 2.0, "probe": SOON}
-"""Seconds for each operation of a server; for any other `LONG`."""
+SOON, LONG = 0.5, 10.0
+"""Seconds that a server may be silent when it is asked, and when it is told; Chroma would wait for
+ever."""
 HEARTBEAT = "/api/v2/heartbeat"
 """What a server answers without a token."""
 CURE = "Start it, or remove index.url from the configuration"
@@ -58,7 +54,6 @@ Client = Any
 Belongs = Mapping[str, str | int]
 """What tells the vectors of a workspace and a model from all others."""
 _T = TypeVar("_T")
-_Outcome = tuple[Any, BaseException | None]
 
 
 class VectorsDamaged(MemoryFailure):
@@ -112,13 +107,13 @@ class VectorStore(ABC):
 
     def upsert(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Put vectors under ids, new or not."""
-        for rows in self._batches(len(ids)):
-            self._call("upsert", ids=list(ids[rows]), embeddings=vectors[rows])
+        if ids:
+            self._call("upsert", ids=list(ids), embeddings=vectors)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove ids; one that is not there is none."""
-        for rows in self._batches(len(ids)):
-            self._call("delete", ids=list(ids[rows]))
+        if ids:
+            self._call("delete", ids=list(ids))
 
     def query(self, vector: NDArray[np.float32], limit: int) -> tuple[list[str], Vectors]:
         """The nearest ids, best first, and their cosine similarity."""
@@ -135,13 +130,6 @@ class VectorStore(ABC):
         with self._translated():
             return int(found)
 
-    def ids(self) -> list[str]:
-        """Every id, in no order."""
-        found: list[str] = []
-        while part := self._call("get", include=[], limit=BATCH, offset=len(found))["ids"]:
-            found += part
-        return found
-
     @abstractmethod
     def _open(self) -> None:
         """Make the client and the collection; raises what the operations raise."""
@@ -149,9 +137,6 @@ class VectorStore(ABC):
     @abstractmethod
     def _fault(self, error: BaseException) -> MemoryFailure:
         """What something that chromadb raises means here."""
-
-    def _run(self, operation: str, call: Callable[[], _T]) -> _T:
-        return call()
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -166,24 +151,13 @@ class VectorStore(ABC):
         if self._closed:
             raise MemoryFailure(CLOSED)
 
-    def _batches(self, total: int) -> Iterator[slice]:
-        if not total:
-            return
-        self.wait()
-        client = self._client
-        self._check_open()
-        with self._translated():
-            size = min(BATCH, self._run("limits", client.get_max_batch_size))
-        for start in range(0, total, size):
-            yield slice(start, start + size)
-
     def _call(self, operation: str, **arguments: Any) -> Any:
         self.wait()  # no lock: a query need not wait for an upsert that persists for seconds
         collection = self._collection
         if collection is None:
             raise MemoryFailure(CLOSED)
         with self._translated():
-            return self._run(operation, lambda: getattr(collection, operation)(**arguments))
+            return getattr(collection, operation)(**arguments)
 
 
 class EmbeddedStore(VectorStore):
@@ -259,11 +233,7 @@ class EmbeddedStore(VectorStore):
 
 class ServerStore(VectorStore):
     """The vectors of a workspace in a collection of a server, which may be down, hang, be wiped or
-    answer anything at all.
-
-    Each call has a deadline. What hangs is left to a thread of its own, so that neither a question
-    nor the end of this process waits for it.
-    """
+    answer anything at all. Each call has a deadline."""
 
     def __init__(self, settings: IndexSettings, belongs: Belongs, index: Path) -> None:
         """`index` is where the catalog lies that the vectors are of."""
@@ -272,23 +242,20 @@ class ServerStore(VectorStore):
         self.url = settings.url
         self._settings = settings
         self._index = index
-        self._waiting: set[SimpleQueue[_Outcome]] = set()
 
     def probe(self) -> None:
         with self._translated():
-            self._run("probe", self._heartbeat)
+            self._heartbeat()
 
     def reset(self) -> None:
         with self._lock:
             self._wait_soon()
             with contextlib.suppress(VectorsDamaged), self._translated():
-                self._run("reset", lambda: self._client.delete_collection(self._name))
+                self._client.delete_collection(self._name)
             self._open()
 
     def close(self) -> None:
         self._closed = True
-        for waiting in list(self._waiting):
-            waiting.put((None, MemoryFailure(CLOSED)))
         with self._lock:
             self._release()
 
@@ -296,21 +263,18 @@ class ServerStore(VectorStore):
         """Each collection of ours, of any workspace: its name, whose it is, and its size."""
         self._wait_soon()
 
-        def listed() -> list[tuple[str, dict[str, Any], int]]:
+        with self._translated():
             return [
                 (each.name, dict(each.metadata or {}), int(each.count()))
                 for each in self._client.list_collections()
                 if each.name.startswith(PREFIX)
             ]
 
-        with self._translated():
-            return self._run("collections", listed)
-
     def drop(self, name: str) -> None:
         """Remove a collection of ours; one that is not there is none."""
         self._wait_soon()
         with contextlib.suppress(VectorsDamaged), self._translated():
-            self._run("drop", lambda: self._client.delete_collection(name))
+            self._client.delete_collection(name)
 
     def _wait_soon(self) -> None:
         """`wait`; raises MemoryFailure soon if a server that was open answers no more."""
@@ -323,9 +287,10 @@ class ServerStore(VectorStore):
         self.probe()
         _load()
 
-        def collection_of(client: Client) -> Any:
+        with self._translated():
+            client = _in_time(lambda: _server_client(self._settings))
             try:
-                return client.get_or_create_collection(
+                collection = client.get_or_create_collection(
                     self._name,
                     embedding_function=None,
                     configuration=SPACE,
@@ -334,10 +299,6 @@ class ServerStore(VectorStore):
             except BaseException:
                 _close_server_client(client)
                 raise
-
-        with self._translated():
-            client = self._run("open", lambda: _server_client(self._settings))
-            collection = self._run("open", lambda: collection_of(client))
         self._release()
         self._client, self._collection = client, collection
 
@@ -359,28 +320,6 @@ class ServerStore(VectorStore):
             body = answer.read(1000)
         if answer.status != http.client.OK or "heartbeat" not in str(json.loads(body)):
             raise ValueError(f"no Chroma server: {answer.status} {answer.reason}")
-
-    def _run(self, operation: str, call: Callable[[], _T]) -> _T:
-        self._check_open()
-        answered: SimpleQueue[_Outcome] = SimpleQueue()
-
-        def work() -> None:
-            try:
-                answered.put((call(), None))
-            except BaseException as error:  # carried to the thread that waits
-                answered.put((None, error))
-
-        self._waiting.add(answered)
-        threading.Thread(target=work, daemon=True).start()
-        try:
-            result, failure = answered.get(timeout=PATIENCE.get(operation, LONG))
-        except Empty:
-            raise TimeoutError("it hangs") from None
-        finally:
-            self._waiting.discard(answered)
-        if failure is not None:
-            raise failure
-        return result  # type: ignore[no-any-return]
 
     def _fault(self, error: BaseException) -> MemoryFailure:
         name = type(error).__name__
@@ -451,12 +390,31 @@ def _server_client(settings: IndexSettings) -> Client:
         ssl=url.scheme == "https",
         headers={"x-chroma-token": key} if key else None,
         settings=_quiet(),
-        tenant=settings.tenant,
-        database=settings.database,
     )
     for session in _sessions(client):
-        session.timeout = PART_SECONDS
+        session.timeout = LONG
+        session.event_hooks = {"request": [_hurry]}
     return client
+
+
+def _in_time(call: Callable[[], _T]) -> _T:
+    """What a call returns that has no deadline of its own. Raises TimeoutError after `LONG`."""
+    made: Future[_T] = Future()
+
+    def work() -> None:
+        try:
+            made.set_result(call())
+        except BaseException as error:  # carried to the thread that waits
+            made.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return made.result(LONG)
+
+
+def _hurry(request: Any) -> None:
+    """A question waits for no server that hangs."""
+    if request.url.path.endswith(("/query", "/count")):
+        request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], SOON)
 
 
 def _close_server_client(client: Client) -> None:

@@ -5,6 +5,7 @@ the index does not take it; the index is told of it by `ATTACH`.
 """
 
 import contextlib
+import functools
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -14,9 +15,7 @@ from secrets import token_hex
 from assistant.errors import MemoryFailure, StorageError
 
 SCHEMA_VERSION = 17
-CACHE_VERSION = 1
-APPLICATION_ID = 0x41535354  # "ASST"
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE sources (
   id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER NOT NULL,
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
@@ -43,14 +42,10 @@ CREATE TABLE postings (
 CREATE TABLE heading_postings (
   block INTEGER NOT NULL, term TEXT NOT NULL, found BLOB NOT NULL, total INTEGER NOT NULL,
   PRIMARY KEY (block, term)) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
 """
-_CACHE_SCHEMA = f"""
+_CACHE_SCHEMA = """
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL);
 CREATE TABLE token (value TEXT NOT NULL);
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {CACHE_VERSION};
 """
 
 
@@ -71,7 +66,7 @@ def translated(path: Path) -> Iterator[None]:
                 f"the index {path} cannot be written: {error}", "Check the disk and who may write"
             ) from error
         raise CatalogDamaged(f"the index {path} failed: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message quotes what it read
         raise CatalogDamaged(f"the index {path} is damaged: {error}") from error
 
 
@@ -100,14 +95,11 @@ class Database:
         self._mine = threading.local()
         self._idle: list[_Reader] = []
         self._closed = False
-        with translated(cache):
-            if not readonly:
-                _make(cache, _CACHE_SCHEMA)
-            self._verify_version(cache, CACHE_VERSION)
+        if not readonly:
+            for each, schema in ((cache, _CACHE_SCHEMA), (path, _SCHEMA)):
+                with translated(each):
+                    _make(each, schema)
         with translated(path):
-            if not readonly:
-                _make(path, _SCHEMA)
-            self._verify_version(path, SCHEMA_VERSION)
             self._connection = self._connect()
             row = self._connection.execute("SELECT value FROM token").fetchone()
             self.token = str(row[0])
@@ -178,9 +170,9 @@ class Database:
         self.latest = new
 
     def check(self) -> None:
-        """Read both files from end to end. Raises CatalogDamaged."""
+        """Read both files from end to end, indexes too. Raises CatalogDamaged."""
         with self.using() as db:
-            verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            verdict = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if verdict != "ok":
                 raise sqlite3.DatabaseError(verdict)
 
@@ -221,19 +213,12 @@ class Database:
             db.execute("ATTACH ? AS cache", (_address(self._cache, readonly=self._readonly),))
             db.execute("PRAGMA cache.synchronous = NORMAL")
             db.execute("PRAGMA cache.secure_delete = ON")
+            check_tables(db, "main", _SCHEMA)
+            check_tables(db, "cache", _CACHE_SCHEMA)
         except BaseException:
             db.close()
             raise
         return db
-
-    def _verify_version(self, path: Path, version: int) -> None:
-        with contextlib.closing(connect(path, readonly=self._readonly)) as db:
-            found = [
-                db.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("application_id", "user_version")
-            ]
-        if found != [APPLICATION_ID, version]:
-            raise sqlite3.DatabaseError("it was made by another version")
 
     def _generation_of(self, db: sqlite3.Connection) -> int:
         row = db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
@@ -244,9 +229,28 @@ def is_whole_cache(path: Path) -> bool:
     """Whether cached vectors, if there are any, can be read from end to end."""
     try:
         with translated(path), contextlib.closing(open_cache(path)) as db:
+            check_tables(db, "main", _CACHE_SCHEMA)
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except (CatalogDamaged, StorageError):
         return False
+
+
+def check_tables(db: sqlite3.Connection, name: str, schema: str) -> None:
+    """Raise sqlite3.DatabaseError if a database does not have the tables of its schema, to the
+    letter: each connection reads there how rows are to be read."""
+    if _tables(db, name) != _tables_of(schema):
+        raise sqlite3.DatabaseError("it was made by another version")
+
+
+def _tables(db: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
+    return db.execute(f"SELECT name, sql FROM {name}.sqlite_master ORDER BY name").fetchall()
+
+
+@functools.cache
+def _tables_of(schema: str) -> list[tuple[str, str]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(schema)
+        return _tables(db, "main")
 
 
 def open_cache(path: Path) -> sqlite3.Connection:

@@ -31,8 +31,8 @@ from assistant.settings.memory import IndexSettings
 
 SLICE = 50
 """Operations told to Chroma at once: a question beside it waits for one slice, some 50 ms."""
-SHORTLY = 0.05
-"""Seconds that a question waits until Chroma was told the last few changes."""
+FEW = 200
+"""Changes that Chroma was not told of yet, beside which it is asked: these are compared exactly."""
 HEAD_START = 0.3
 """Seconds after the first refresh in which questions are answered before Chroma is imported; the
 import keeps Python's lock, and an answer beside it takes as long as the import itself."""
@@ -75,56 +75,46 @@ class DenseIndex:
         self._store: VectorStore = self._server or EmbeddedStore(directory, belongs)
         self._notify = notify
         self._delivering = threading.RLock()
-        self._in_step = threading.Event()
-        """Set while Chroma holds what the catalog holds, as far as is known."""
-        self._compared = False
+        self._filled = False
+        """Whether Chroma was seen to hold what the catalog holds, but for what the outbox names."""
+        self._due = True
+        """Whether it is to be compared with the catalog again."""
         self._failures = 0
         self._wake, self._closing = threading.Event(), threading.Event()
         self._emptying = threading.Event()
         """Set while somebody waits to throw Chroma's data away: to go on filling it is in vain."""
-        self._probed = self._server is None
         self._thread = threading.Thread(target=self._keep_up, name="delivery", daemon=True)
         self._thread.start()
 
     def nearest(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
         """The nearest chunks of a layout to a unit vector, at most `limit`."""
-        if not self._probed:  # see, before the first question, whether a server is there at all
-            self._probed = True
+        if self._filled and self._catalog.outbox.size <= FEW:
             try:
-                self._store.probe()
-            except MemoryFailure as error:
-                self._failed(error)
-        large = len(layout) > EXACT
-        if large and self._compared and 0 < self._catalog.outbox.size <= SLICE:
-            self._in_step.wait(SHORTLY)
-        if self._in_step.is_set() and not self._catalog.outbox.size:
-            try:
-                if (found := self._by_chroma(layout, vector, limit)) is not None:
-                    if large:
-                        self.scan.release()
-                    return found
+                found = self._by_chroma(layout, vector, limit)
             except MemoryFailure as error:
                 self._failed(error)
                 self._wake.set()
+            else:
+                if self._catalog.is_latest:
+                    if len(layout) > EXACT:
+                        self.scan.release()
+                    return found
         return self.scan.nearest(layout, vector, limit)
 
-    def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest | None:
-        """Chroma's answer; None if it is of another state than the layout."""
-        ids, cosines = self._store.query(vector, limit)
+    def _by_chroma(self, layout: Layout, vector: NDArray[np.float32], limit: int) -> Nearest:
+        """Chroma's answer, and beside it the chunks that it was not told of yet."""
+        untold = self._catalog.untold(layout)
+        ids, cosines = self._store.query(vector, limit + self._catalog.outbox.size)
         if len(ids) != len(cosines) or not np.all(np.abs(cosines) <= MOST_COSINE):
             raise VectorsDamaged("The vector index answers what it was not told")
-        try:
-            places = layout.of_ids(ids)
-        except ValueError as error:  # an id that is none of ours
-            raise VectorsDamaged("The vector index answers what it was not told") from error
-        there = places != NOWHERE
-        wanted = min(limit, len(layout))
-        if there.sum() < wanted:
-            if not self._in_step.is_set() or layout.generation != self._catalog.database.latest:
-                return None
-            if there.sum() < FOUND_SHARE * wanted:
-                raise VectorsDamaged("The vector index does not match the catalog")
+        places = self._catalog.positions(layout, ids)
+        there = (places != NOWHERE) & ~np.isin(places, untold)
+        if there.sum() + len(untold) < FOUND_SHARE * min(limit, len(layout)):
+            raise VectorsDamaged("The vector index does not match the catalog")
         places, cosines = places[there], cosines[there]
+        if len(untold):
+            places = np.concatenate([places, untold])
+            cosines = np.concatenate([cosines, self.scan.vectors(layout, untold) @ vector])
         best = np.lexsort((places, -cosines))[:limit]
         return places[best], cosines[best]
 
@@ -142,8 +132,7 @@ class DenseIndex:
                 self._failed(error)
                 lacks = self._catalog.count() if isinstance(error, VectorsDamaged) else waiting
         if self.trouble or lacks > waiting:
-            self._in_step.clear()
-            self._compared = False
+            self._filled = False
             self._wake.set()
         return ServerStatus(self._server.url, max(lacks, waiting), self.trouble)
 
@@ -159,16 +148,10 @@ class DenseIndex:
 
     def deliver(self) -> None:
         """Have Chroma told of what changed, in the background; costs a stat."""
-        if self._store.lost():
+        if self._filled and self._store.lost():
+            self._filled = False
             self._notify(GONE)
-        if self._store.lost() or not self._compared:
-            self._in_step.clear()
-            self._compared = False
-        elif self._catalog.outbox.size:
-            self._in_step.clear()
-        else:
-            return
-        if not self.trouble:
+        if not self.trouble and (self._catalog.outbox.size or not self._filled):
             self._wake.set()
 
     def drain(self, progress: Progress = no_progress) -> None:
@@ -181,7 +164,7 @@ class DenseIndex:
                 try:
                     self._fill(progress)
                 except VectorsDamaged as error:
-                    if not self._store.lost():
+                    if self._filled or not self._store.lost():  # `deliver` has told
                         self._notify(f"{_sentence(error)}; it was filled again from the cache")
                     self.refill()
                     self._fill(progress)
@@ -206,8 +189,7 @@ class DenseIndex:
         self._emptying.set()
         with self._delivering:
             self._emptying.clear()
-            self._in_step.clear()
-            self._compared = False
+            self._filled = False
             self._catalog.outbox.tell_all()
             self._store.reset()
 
@@ -231,8 +213,8 @@ class DenseIndex:
         self._store.wait()
         if self._store.lost():
             raise VectorsDamaged("The vector index is gone")
-        outbox = self._catalog.outbox
-        if not self._compared and not self._store.count() and outbox.size < self._catalog.count():
+        outbox, due = self._catalog.outbox, self._due or not self._filled
+        if due and not self._store.count() and not outbox.names_all():
             outbox.tell_all()
             self._notify(GONE)
         done, total = 0, outbox.size
@@ -249,13 +231,9 @@ class DenseIndex:
                 progress(FILLING, min(done, total), total)
         else:
             return
-        if not self._compared:
+        if due:
             self._compare()
-            self._compared = True
-        self._in_step.set()
-        if outbox.size:  # written meanwhile
-            self._in_step.clear()
-            self._wake.set()
+            self._filled, self._due = True, False
 
     def _compare(self) -> None:
         """As many vectors as there are chunks, and of a sample nearly each must find itself.
@@ -263,9 +241,11 @@ class DenseIndex:
         Raises VectorsDamaged.
         """
         catalog = self._catalog
-        if self._store.count() != catalog.count() and not catalog.outbox.size:
+        if self._store.count() != catalog.count() and not catalog.outbox.pending(1).mark:
             raise VectorsDamaged("The vector index does not match the catalog")
-        numbers = catalog.layout().vector
+        layout = catalog.layout()
+        told = np.setdiff1d(np.arange(len(layout)), catalog.untold(layout))
+        numbers = layout.vector[told]
         places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
         found = 0
         for vector in catalog.vectors.read(numbers[places].tolist()):
@@ -276,15 +256,14 @@ class DenseIndex:
 
     def _failed(self, error: MemoryFailure) -> None:
         """Leave Chroma alone until the thread has put it right."""
-        self._in_step.clear()
-        self._compared = False
+        self._filled = False
         if self._server is not None and not self._closing.is_set():
             self.trouble = f"{_sentence(error)}; {STANDS_IN}"
 
     def _keep_up(self) -> None:
         while not self._closing.is_set():
             if not self._wake.wait(self._pause()) and not self.trouble:
-                self._compared = False  # a server: it is looked at again
+                self._due = True  # a server: another may have taken its place
             self._wake.clear()
             if not self._store.ready:
                 self._closing.wait(HEAD_START)

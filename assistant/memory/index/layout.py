@@ -4,9 +4,9 @@ What a source's chunks have of these columns is one blob, written whenever the s
 edit that moves a thousand lines writes the rows of what it changed, and no others.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,43 +39,62 @@ _PACKED = np.dtype(
         ("spoken", "?"),
     ]
 )
-PLACES = ("start_line", "end_line", "start_char", "end_char")
+PLACES = ["start_line", "end_line", "start_char", "end_char"]
 """The columns that say where in its file a chunk stands."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _column(name: str) -> "cached_property[NDArray[Any]]":
+    """A column of a layout, made when it is first looked at."""
+    return cached_property(lambda layout: np.ascontiguousarray(layout.table[name]))
+
+
 class Layout:
     """All chunks in document order: by source's name, then position. One entry a chunk.
 
-    `key` is the chunk's id as a number. `section` is the catalog's number of the heading path in
-    its source, `vector` that of the vector (several chunks may say the same). `length` is in FTS
-    tokens. `turn` tells what is said in a conversation (`dialogue.turns`) from what stands alone.
-    `date` and `until` are proleptic Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
-    `place` is the position of each row id, by row id: see `positions`.
+    `section` is the catalog's number of the heading path in its source, `vector` that of the vector
+    (several chunks may say the same). `length` is in FTS tokens. `date` and `until` are proleptic
+    Gregorian ordinals (`datetime.date.toordinal`), 0 for none.
     """
 
-    generation: int
-    sources: tuple[str, ...]
-    rowid: Rows
-    key: NDArray[np.uint64]
-    source: NDArray[np.int32]
-    section: Rows
-    vector: Rows
-    ordinal: NDArray[np.int32]
-    length: NDArray[np.int32]
-    superseded: NDArray[np.bool_]
-    turn: NDArray[np.bool_]
-    date: NDArray[np.int32]
-    until: NDArray[np.int32]
-    start_line: NDArray[np.int32]
-    end_line: NDArray[np.int32]
-    start_char: NDArray[np.int32]
-    end_char: NDArray[np.int32]
-    place: NDArray[np.int32]
-    by_key: Rows
+    def __init__(self, generation: int, sources: Sequence[tuple[str, int, bytes]]) -> None:
+        """`sources` are the name of each, how many chunks it has and its packed columns. Raises
+        CatalogDamaged if these do not fit."""
+        self.generation = generation
+        self.sources = tuple(name for name, _, _ in sources)
+        self.table = np.frombuffer(b"".join(packed for _, _, packed in sources), dtype=_PACKED)
+        self.counts = np.array([count for _, count, _ in sources], dtype=np.int64)
+        self.begin = np.cumsum(self.counts) - self.counts
+        """Where the chunks of each source begin."""
+        if self.counts.sum() != len(self.table):
+            raise CatalogDamaged("the index does not hold as many chunks as it says")
+
+    rowid = _column("rowid")
+    section = _column("section")
+    vector = _column("vector")
+    length = _column("length")
+    superseded = _column("superseded")
+    date = _column("date")
+    until = _column("until")
+
+    @cached_property
+    def source(self) -> NDArray[np.int32]:
+        """The source of each chunk, as its place among `sources`."""
+        return np.repeat(np.arange(len(self.sources), dtype=np.int32), self.counts)
+
+    @cached_property
+    def turn(self) -> NDArray[np.bool_]:
+        """What is said in a conversation (`dialogue.turns`), and does not stand alone."""
+        return turns(self.section, self.table["label"], self.table["spoken"])
+
+    @cached_property
+    def _place(self) -> NDArray[np.int32]:
+        """The position of each row id, by row id."""
+        place = np.full(int(self.rowid.max(initial=-1)) + 2, NOWHERE, dtype=np.int32)
+        place[self.rowid] = np.arange(len(self), dtype=np.int32)
+        return place
 
     def __len__(self) -> int:
-        return len(self.rowid)
+        return len(self.table)
 
     def positions(self, rowids: Rows) -> Rows:
         """Where in the arrays these rows stand. Raises CatalogDamaged if one is not there."""
@@ -86,24 +105,18 @@ class Layout:
 
     def known(self, rowids: Rows) -> Rows:
         """The same, but `NOWHERE` for rows that are not there."""
-        inside = np.minimum(rowids, len(self.place) - 1)
-        return np.where(rowids < len(self.place), self.place[inside], NOWHERE).astype(np.int64)
-
-    def of_ids(self, ids: Sequence[str]) -> Rows:
-        """Where the chunks of these ids stand, `NOWHERE` for those that are not there."""
-        keys = np.array([int(id_, 16) for id_ in ids], dtype=np.uint64)
-        if not len(self) or not len(keys):
-            return np.full(len(keys), NOWHERE)
-        at = np.minimum(np.searchsorted(self.key, keys, sorter=self.by_key), len(self) - 1)
-        places = self.by_key[at]
-        return np.where(self.key[places] == keys, places, NOWHERE)
+        inside = np.minimum(rowids, len(self._place) - 1)
+        return np.where(rowids < len(self._place), self._place[inside], NOWHERE).astype(np.int64)
 
     def at_line(self, source: str, line: int) -> Rows:
         """The positions of a source's chunks that stand on a line, in order."""
         if source not in self.sources:
             return np.empty(0, dtype=np.int64)
-        own = self.source == self.sources.index(source)
-        return np.flatnonzero(own & (self.start_line <= line) & (line <= self.end_line))
+        number = self.sources.index(source)
+        first = self.begin[number]
+        own = self.table[first : first + self.counts[number]]
+        there = (own["start_line"] <= line) & (line <= own["end_line"])
+        return np.asarray(first + np.flatnonzero(there), dtype=np.int64)
 
 
 class Chunks:
@@ -218,30 +231,6 @@ def rows_of(packed: bytes, places: Rows | None = None) -> tuple[list[int], set[i
     table = np.frombuffer(packed, dtype=_PACKED)
     chosen = table["rowid"] if places is None else table["rowid"][places]
     return chosen.tolist(), set(table["section"].tolist())
-
-
-def unpack(generation: int, sources: Iterable[tuple[str, int, bytes]]) -> Layout:
-    """The layout of all sources, from the name of each, how many chunks it has and its columns."""
-    found = list(sources)
-    table = np.frombuffer(b"".join(packed for _, _, packed in found), dtype=_PACKED)
-    own = {name: np.ascontiguousarray(table[name]) for name in _PACKED.names or ()}
-    del own["crc"]
-    own["turn"] = turns(own["section"], own.pop("label"), own.pop("spoken"))
-    counts = np.array([count for _, count, _ in found], dtype=np.int32)
-    if counts.sum() != len(table):
-        raise CatalogDamaged("the index does not hold as many chunks as it says")
-    begin = np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
-    place = np.full(int(own["rowid"].max(initial=-1)) + 2, NOWHERE, dtype=np.int32)
-    place[own["rowid"]] = np.arange(len(table), dtype=np.int32)
-    return Layout(
-        generation=generation,
-        sources=tuple(name for name, _, _ in found),
-        source=np.repeat(np.arange(len(found), dtype=np.int32), counts),
-        ordinal=np.arange(len(table), dtype=np.int32) - begin,
-        place=place,
-        by_key=np.argsort(own["key"]),
-        **own,
-    )
 
 
 def _day(iso: str | None) -> int:

@@ -6,6 +6,7 @@ may not tell. What an edit costs depends on what it changed: a chunk's id does n
 """
 
 import contextlib
+import hashlib
 import logging
 import math
 import sqlite3
@@ -16,12 +17,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import accumulate, groupby
 
 import numpy as np
 
 from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding.embedder import Embedder, Vectors
+from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
 from assistant.memory.index.corpus import Corpus, Faults, decoded, is_unchanged, read_file, stat_of
 from assistant.memory.index.database import CatalogDamaged
@@ -29,7 +31,6 @@ from assistant.memory.index.layout import NOWHERE, Chunks
 from assistant.memory.index.store import DAMAGED, DELETED, NO_WRITES, IndexStore
 from assistant.memory.index.vector_cache import vector_key
 from assistant.memory.precedence import QUESTIONS
-from assistant.memory.text.alike import DIGESTS
 from assistant.memory.text.chunk import Chunk, Chunker, Piece
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
@@ -45,14 +46,9 @@ LARGE = 256 << 10
 """Bytes by which a file has grown or shrunk from which on it is indexed in the background."""
 GROUP = 256
 """Texts of files that are embedded and written together, or a few more."""
-SLICE, CHARACTERS = 512, 1 << 16
-"""Texts embedded between two commits of their vectors, and the most that they say together: what a
-kill can cost, and how long whoever ends this waits."""
-WORKERS = 2
-"""Slices embedded at once: one fills the processors while another is tokenized or comes to its end.
-"""
-STEP, LONG = 1 << 14, 1 << 18
-"""Characters that are parsed at once, and of a text of which it is told how far it is read."""
+CHARACTERS = 1 << 15
+"""Of texts embedded between two commits of their vectors: what a kill costs at most, and how long
+whoever ends this waits."""
 INDEXING = "Indexing files"
 
 OnChange = Callable[[str, str, str], None]
@@ -99,20 +95,15 @@ class _File:
         return SourceUpdate(self.name, self.stat, self.digest, self.chunks)
 
 
-_Slice = tuple[list[bytes], Future[Vectors]]
-"""Texts that are embedded together, by the keys of their vectors."""
-
-
 @dataclass(slots=True)
 class _Group:
-    """Files whose chunks are written together, and the slices in which their texts are embedded."""
+    """Files whose chunks are written together."""
 
     files: list[_File] = field(default_factory=list)
     texts: dict[bytes, str] = field(default_factory=dict)
     """What is new, by the keys of the vectors."""
     documents: set[bytes] = field(default_factory=set)
     """Those of the keys that a chunk says, and not a heading alone."""
-    slices: list[_Slice] = field(default_factory=list)
 
 
 class Synchronizer:
@@ -364,52 +355,52 @@ class Synchronizer:
     def _read(self, name: str) -> _File:
         """Raises OSError, ValueError."""
         stat, data = read_file(f"{self._corpus.root}/{name}")
-        return _File(name, stat, data, DIGESTS.of(data), self._text(name, data))
+        return _File(name, stat, data, hashlib.sha256(data).hexdigest(), self._text(name, data))
 
     def _made(
         self, files: Iterable[_File], progress: Progress, stop: Callable[[], bool]
     ) -> Iterator[list[_File]]:
-        """These files with their chunks, in groups whose vectors are cached; each group is to be
-        written before the next is asked for. While the texts of one are embedded, the next is
-        parsed. Raises Dropped when it is to `stop`."""
-        begun: deque[_Group] = deque()
-        with contextlib.closing(_Embedding(self.store.catalog, self._embedder)) as embedding:
-            group = _Group()
-            for file in files:
-                if group.files and len(file.text) >= CHARACTERS:  # nobody waits for a large one
-                    embedding.begin(group)
-                    begun.append(group)
-                    group = _Group()
-                group.files.append(self._parsed(file, group, progress, stop))
-                if len(group.texts) >= GROUP:
-                    embedding.begin(group)
-                    begun.append(group)
-                    group = _Group()
-                if len(begun) > 1:
-                    yield embedding.finished(begun.popleft(), progress, stop)
-            embedding.begin(group)
-            begun.append(group)
-            while begun:
-                if done := embedding.finished(begun.popleft(), progress, stop):
-                    yield done
+        """These files with their chunks, in groups whose vectors are cached: while one is embedded
+        the next is parsed. Raises Dropped when it is to `stop`."""
+        over = threading.Event()
 
-    def _parsed(
-        self, file: _File, group: _Group, progress: Progress, stop: Callable[[], bool]
-    ) -> _File:
+        def enough() -> bool:
+            return over.is_set() or self._closing or stop()
+
+        with ThreadPoolExecutor(1, "embedding") as worker:
+            under_way: Future[list[_File]] | None = None
+            try:
+                for group in self._groups(files, enough):
+                    before = under_way
+                    under_way = worker.submit(self._embed, group, progress, enough)
+                    if before:
+                        yield before.result()
+                if under_way:
+                    yield under_way.result()
+            finally:
+                over.set()
+
+    def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
+        """These files with their chunks, as many together as have some texts that are new."""
+        group = _Group()
+        for file in files:
+            if group.files and len(file.text) >= CHARACTERS:  # nobody waits for a large one
+                yield group
+                group = _Group()
+            group.files.append(self._parsed(file, group, stop))
+            if len(group.texts) >= GROUP:
+                yield group
+                group = _Group()
+        if group.files:
+            yield group
+
+    def _parsed(self, file: _File, group: _Group, stop: Callable[[], bool]) -> _File:
         """A file with its chunks; those of its texts that are new go to the group."""
         text, fingerprint_of = file.text.removeprefix("\ufeff"), self._embedder.fingerprint_of
-
-        def go_on(place: int) -> None:
-            QUESTIONS.give_way()
-            if self._closing or stop():
-                raise Dropped
-            if len(text) >= LONG:
-                progress(f"Reading {file.name}", place, len(text))
-
-        pieces, size = [], 0
+        pieces = []
         for piece in self._chunker.pieces(text, file.name):
-            if size // STEP != (size := size + piece.size) // STEP:
-                go_on(size)
+            if stop():
+                raise Dropped
             pieces.append(piece)
         chunks = self._shown(file, text, pieces)
         headings = set()
@@ -423,6 +414,25 @@ class Synchronizer:
             if above := standing(file.name, heading):
                 group.texts.setdefault(vector_key(above, fingerprint_of), above)
         return replace(file, chunks=chunks)
+
+    def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> list[_File]:
+        """The files of a group, once all that they say has its vectors in the cache."""
+        cache, texts = self.store.catalog.vectors, group.texts
+        missing = sorted(cache.missing(list(texts)), key=lambda key: len(texts[key]))
+        """Alike in length side by side: less padding."""
+        what, done = f"Indexing {group.files[0].name}", 0
+        sizes = accumulate(len(texts[key]) for key in missing)
+        for _, part in groupby(zip(missing, sizes, strict=True), lambda e: e[1] // CHARACTERS):
+            progress(what, done, len(missing))
+            if done and stop():
+                raise Dropped
+            keys = [key for key, _ in part]
+            vectors = self._embedder.embed([texts[key] for key in keys])
+            cache.put(keys, vectors, len(group.documents.intersection(keys)))
+            done += len(keys)
+        if done:
+            progress(what, done, len(missing))
+        return group.files
 
     def _shown(self, file: _File, text: str, pieces: list[Piece]) -> Chunks:
         """The chunks of a file as they are indexed, without secrets."""
@@ -497,11 +507,8 @@ class Synchronizer:
     def _index_aside(self, name: str) -> None:
         """Index a large file; others wait only while it is written at last."""
 
-        def closing(*_: object) -> bool:
-            return self._closing
-
         try:
-            for group in self._made([self._read(name)], no_progress, closing):
+            for group in self._made([self._read(name)], no_progress, lambda: False):
                 with self._lock:
                     self._committing = True
                     self._commit(group)
@@ -519,67 +526,3 @@ class Synchronizer:
             logger.warning("%s is not indexed aside: %s", name, type(error).__name__)
         finally:
             self._committing = False
-
-
-class _Embedding:
-    """Gives the texts of groups vectors in the cache, on threads of its own."""
-
-    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
-        self._cache = catalog.vectors
-        self._embedder = embedder
-        self._under_way: set[bytes] = set()
-        self._groups: list[_Group] = []
-        self._workers: ThreadPoolExecutor | None = None
-
-    def close(self) -> None:
-        """Drop what was not begun, and keep what was."""
-        if self._workers is not None:
-            self._workers.shutdown(cancel_futures=True)
-        for group in self._groups:
-            for slice_ in group.slices[:]:
-                if not slice_[1].cancelled():
-                    with contextlib.suppress(Exception):  # what is lost is embedded again
-                        self._keep(group, slice_)
-
-    def begin(self, group: _Group) -> None:
-        """Hand what is new to the embedder, alike in length side by side: less padding."""
-        self._groups = [each for each in self._groups if each.slices]
-        self._groups.append(group)
-        missing = self._cache.missing(list(group.texts)) - self._under_way
-        self._under_way |= missing
-        keys: list[bytes] = []
-        characters = 0
-        for key in sorted(missing, key=lambda key: len(group.texts[key])):
-            if len(keys) == SLICE or characters >= CHARACTERS:
-                self._submit(group, keys)
-                keys, characters = [], 0
-            keys.append(key)
-            characters += len(group.texts[key])
-        if keys:
-            self._submit(group, keys)
-
-    def finished(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> list[_File]:
-        """The files of a group, once their texts have their vectors; `progress` takes how many
-        have, and of how many."""
-        total, done = sum(len(keys) for keys, _ in group.slices), 0
-        while group.slices:
-            progress(f"Indexing {group.files[0].name}", done, total)
-            keys, _ = slice_ = group.slices[0]
-            self._keep(group, slice_)
-            done += len(keys)
-            if group.slices and stop():
-                raise Dropped
-        if total:
-            progress(f"Indexing {group.files[0].name}", done, total)
-        return group.files
-
-    def _keep(self, group: _Group, slice_: _Slice) -> None:
-        keys, vectors = slice_
-        self._cache.put(keys, vectors.result(), len(group.documents.intersection(keys)))
-        group.slices.remove(slice_)
-
-    def _submit(self, group: _Group, keys: list[bytes]) -> None:
-        if self._workers is None:
-            self._workers = ThreadPoolExecutor(WORKERS, "embedding")
-        texts = [group.texts[key] for key in keys]
-        group.slices.append((keys, self._workers.submit(self._embedder.embed, texts)))

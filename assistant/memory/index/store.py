@@ -233,6 +233,8 @@ class IndexStore:
         self._anchor.check()  # Chroma may make folders where a workspace was
         try:
             storage.private_directory(self._corpus.private)
+            if self._corpus.index.is_file():  # in its place: all that lies here is ours
+                self._corpus.index.unlink()
             storage.private_directory(self._corpus.index)
             if notice := files.claim():
                 self.notices.append(notice)

@@ -52,11 +52,6 @@ class VectorCache:
         self.embedded = 0
 
     @property
-    def token(self) -> str:
-        """Tells this cache from another one, such as one made anew."""
-        return self._database.token
-
-    @property
     def embedded_total(self) -> int:
         """The document texts embedded since the index was made."""
         with self._database.using() as db:

@@ -6,16 +6,20 @@ forgotten, superseded and reviewed by it.
 
 import functools
 import re
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistant.memory.base import Located, Passage, Query
 from assistant.memory.index.catalog import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunk import Chunk, passage
-from assistant.memory.text.identity import fact_key, spelled_as
+from assistant.memory.text.headings import PATH, below
+from assistant.memory.text.identity import fact_key, fold, spelled_as
 from assistant.memory.text.markdown import plain
+from assistant.workspace.folder import MEMORY_FILE
 
 MOST_LIKELY = 5
 """What words name when no fact holds them literally: so many of the best that recall finds, and of
@@ -50,6 +54,33 @@ class Locator:
         """The superseded passages that say just these words."""
         holding = self._saying(fact, {fact_key(fact)})
         return [passage(chunk) for chunk in holding if chunk.status == "superseded"]
+
+    def sharing_a_rare_word(self, text: str, most: int) -> tuple[Passage, ...]:
+        """The current facts that hold a word of this text, such as a name, that at most so many
+        hold."""
+        catalog = self._store.catalog
+        terms = catalog.words.terms(text)
+        rare = [each for each in terms if 0 < each.document_frequency <= most]
+        rows = {row for rows, _ in catalog.words.in_chunks(rare).values() for row in rows.tolist()}
+        chunks = (stored.chunk for stored in catalog.chunks(sorted(rows)))
+        return tuple(passage(chunk) for chunk in chunks if chunk.status == "current")
+
+    def heading_of(self, fact: str, vector: NDArray[np.float32], headings: Sequence[str]) -> str:
+        """Which of the owner's headings in MEMORY.md fits a fact: the only one that it names, or
+        that of the nearest fact below one, if that is near. "" if none does."""
+        words = set(fold(fact).split())
+        titles = {each: set(fold(each.split(PATH)[-1]).split()) for each in headings}
+        named = [each for each, title in titles.items() if title and title <= words]
+        if len(named) == 1:
+            return named[0]
+        layout = self._store.catalog.layout()
+        places, cosines = self._store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
+        near = places[cosines >= LEAST_COSINE]
+        for stored in self._store.catalog.chunks(layout.rowid[near].tolist()):
+            path = below(stored.chunk.heading, headings)
+            if stored.chunk.source == MEMORY_FILE and path:
+                return path
+        return ""
 
     def _addressed(self, target: str) -> tuple[Passage, ...] | None:
         """The passages at an address; None if the target has not the form of one."""

@@ -1,4 +1,4 @@
-"""What a query asks for: its words, the times and names in it, and whether the latest is wanted."""
+"""What a query asks for: its words, and the times and names in it."""
 
 import calendar
 import re
@@ -9,7 +9,6 @@ from itertools import chain
 
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.postings import Term
-from assistant.memory.search import events
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
@@ -44,13 +43,6 @@ you your
 _STOP_WORDS = frozenset(_STOP_LIST.split())
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
-_LATEST = re.compile(
-    r"\b(?:latest|newest|most recent(?:ly)?|last|current(?:ly)?|now|nowadays|at the moment"
-    r"|these days|by now|at present|neueste[nrs]?|letzte[nrs]?|aktuelle?[nrs]?|jetzt|zuletzt"
-    r"|último|última|actual(?:mente)?|ahora|más reciente|dernier|dernière|actuel(?:le)?|maintenant"
-    r"|последн\w+|сейчас|текущ\w+|теперь)\b|最新|最近|目前|现在|今の|現在|최신|최근|지금|الأخير|الآن|अभी|नवीनतम",
-    re.IGNORECASE,
-)
 _CALENDAR = {*calendar.month_name, *calendar.day_name}
 
 
@@ -60,8 +52,7 @@ class Question:
 
     `terms` are its distinct words without stop words, rarest first; `searched` those of them whose
     postings are read. `words` are all its words, and `telling` those about something, folded.
-    `latest`: the current or last state is asked for. `periods` are the times it names, and
-    `dating` the ids of the facts that date the events it names a time by.
+    `periods` are the times it names.
     """
 
     text: str
@@ -71,9 +62,7 @@ class Question:
     searched: tuple[Term, ...]
     words: frozenset[str]
     telling: frozenset[str]
-    latest: bool
     periods: tuple[Period, ...]
-    dating: frozenset[str]
 
 
 def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = None) -> Question:
@@ -86,7 +75,6 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         found = catalog.words.terms(_telling(text, language), language, variants(text))
     names = _names(text, language, catalog)
     terms = _rarest_first(names.get(term.text, term) for term in found)
-    times = dict(events.times(text, language, catalog, today))
     return Question(
         text=text,
         language=language,
@@ -94,10 +82,8 @@ def read(query: str, catalog: Catalog, today: date, spelling: Spelling | None = 
         terms=terms,
         searched=affordable(terms),
         words=frozenset(word.casefold() for word in _WORD.findall(text)),
-        telling=frozenset(_telling(_LATEST.sub(" ", text), language).casefold().split()),
-        latest=bool(_LATEST.search(text)),
-        periods=(*periods(text, today), *times),
-        dating=frozenset(chain.from_iterable(times.values())),
+        telling=frozenset(_telling(text, language).casefold().split()),
+        periods=tuple(periods(text, today)),
     )
 
 

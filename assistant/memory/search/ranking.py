@@ -1,9 +1,6 @@
 """How a chunk is scored against a question: a linear sum of a few signals. Pure.
 
-The weights were learnt once, by maximising the likelihood that a chunk which holds the answer is
-drawn from a softmax over all chunks (a conditional logit; ListNet's loss, Cao et al., 2007); what
-is the same for all chunks of a memory cancels out, so nothing is scaled per query. `docs/recall.md`
-tells on what, how well they hold elsewhere, and what each signal earns.
+`docs/recall.md` tells what each signal earns.
 """
 
 import math
@@ -18,25 +15,15 @@ from assistant.memory.text.times.period import Period
 Weights = Mapping[str, float]
 
 WEIGHTS: Weights = {
-    "dense": 6.0,  # cosine of the question and the chunk
-    "dense_section": 4.6,  # the best cosine in its section
-    "bm25": 3.9,  # the words of the turn and those around it
-    "bm25_section": 3.8,  # the words of its section
-    "name": 2.9,  # the question names the speaker
-    "date": 5.3,  # how near its dates are to the times the question names
-    "dated": 0.9,  # it says when something was
-    "asks": -0.7,  # it ends with a question
+    "dense": 1.0,  # cosine of the question and the chunk
+    "heading": 0.3,  # cosine of the question and the headings of what stands alone
+    "covered": 0.25,  # the share of the question that it and its headings hold, squared
+    "bm25": 0.7,  # the words of a turn of a conversation and those around it
+    "date": 0.5,  # how near its dates are to the times the question names
+    "speaker": 0.35,  # the question names who says it
+    "dated": 0.12,  # a turn says when something was
 }
-"""Of a turn of a conversation."""
-ALONE: Weights = {
-    "dense": 12.0,
-    "dense_section": 3.5,  # cosine of the question and what stands above it
-    "covered": 4.0,  # the share of the question that its words and those above it hold, squared
-    "bm25_section": 8.0,  # the words above it
-    "date": 6.0,
-}
-"""Of what stands alone."""
-SIGNALS = tuple(dict.fromkeys((*WEIGHTS, *ALONE)))
+SIGNALS = tuple(WEIGHTS)
 
 Matrix = NDArray[np.float32]
 """Shape (chunks, signals), in the order of `SIGNALS`."""

@@ -1,8 +1,8 @@
 """Query → ranked, cited passages within a budget.
 
-Candidates come from the vector index and from the words' postings; only they, their neighbours and
-their sections are looked at, so that a recall costs the same whatever the memory holds. Nothing is
-refused: the budget ends the list, and for a turn of a conversation what bears on it.
+Candidates are the nearest of the vector index and those that the words speak for most; only they
+are looked at with every signal. Nothing is refused: the budget ends the list, and for a turn of a
+conversation what bears on it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,20 +20,17 @@ from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
 from assistant.memory.search.question import Question, read
-from assistant.memory.search.ranking import SIGNALS, Matrix, Weights
-from assistant.memory.search.selection import Scored, arrange, bearing, behind
-from assistant.memory.search.signals import View, empty, put
-from assistant.memory.search.similarity import compare, understanding
+from assistant.memory.search.ranking import Matrix, Weights
+from assistant.memory.search.selection import Scored, arrange, bearing
+from assistant.memory.search.signals import View
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.memory import MemorySettings
 
 NEAREST = 100
 """Candidates asked of the vector index."""
-WORDED = 600
+WORDED = 200
 """Candidates found by their words."""
-CANDIDATES = 300
-"""Of both so many are looked at with every signal."""
 READ = 48
 SPARE = 10
 """So many are read, and more than twice `k`: some are said twice, some do not fit."""
@@ -50,10 +47,6 @@ class Ranked:
     positions: Rows
     scores: NDArray[np.float32]
     matrix: Matrix
-
-    def turns(self) -> NDArray[np.bool_]:
-        """Which of them are turns of a conversation."""
-        return self.layout.turn[self.positions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +75,7 @@ class Recaller:
         self.store = store
         self._settings = settings
         self._today = today
-        left_out = ranking.WEIGHTS.keys() - weights.keys()
-        self._both = weights, {n: w for n, w in ranking.ALONE.items() if n not in left_out}
+        self._weights = weights
         self._embedder = embedder
         self._view: View | None = None
 
@@ -120,44 +112,49 @@ class Recaller:
         ranked = self.rank(question, query, only)
         k, budget = self._limits(query)
         scored = self._scored(ranked, max(READ, 2 * k + SPARE), query.as_of)
-        scored = behind(scored, question.dating)
-        found = arrange(scored, question.telling, latest=question.latest)
+        found = arrange(scored, question.telling)
         if not query.turn:
             return _Listed(found, [], False)
-        taken, share = bearing(found, ranked.scores, budget)
+        taken, share = bearing(found, budget)
         return _Listed(taken, [each for each in found if each not in taken], share == 0)
 
     def rank(self, question: Question, query: Query, only: str | None = None) -> Ranked:
         """Score the candidates for a question with every signal; `only` is the one source asked."""
-        catalog, view = self.store.catalog, self._current_view()
-        answers = eligible(view.layout, query, only)
-        if not answers.any():
-            return self._ranked(view.layout, np.empty(0, dtype=np.int64), empty(0))
-        understood = self._understood(question)
-        among = None if query.as_of is None and only is None else answers
+        view = self._current_view()
+        layout, scan = view.layout, self.store.dense.scan
+        answers = eligible(layout, query, only)
         vector = self._embedder.embed_questions([question.embedded])[0]
-        similarity = compare(self.store, vector, view.layout, NEAREST, among)
-        postings = catalog.words.in_chunks(question.searched)
-        headings = catalog.words.in_headings(question.searched)
-        worded = lexical.likeliest(view.grains, question.searched, postings, headings, WORDED)
-        below = view.under_nearest_headings(vector)
-        positions = np.unique(np.concatenate([similarity.known, worded, below]))
-        positions = positions[answers[positions]]
-        matrix = view.words(question, postings, headings, positions)
-        put(matrix, "dense", understood * similarity.of(positions))
-        best = np.argsort(-self._scores(matrix, view.layout.turn[positions]), kind="stable")
-        best = best[:CANDIDATES]
-        positions, matrix = positions[best], matrix[best]
-        view.match_section(matrix, similarity, positions)
-        matrix[:, SIGNALS.index("dense_section")] *= understood
-        view.match_traits(matrix, question, positions)
-        return self._ranked(view.layout, positions, matrix)
+        if query.as_of is None and only is None:
+            nearest, cosines = self.store.dense.nearest(layout, vector, NEAREST)
+        else:
+            nearest, cosines = scan.nearest(layout, vector, len(layout), answers)
+        words = self._words(question, view)
+        worded = np.setdiff1d(_largest(words.covered + words.bm25, WORDED), nearest)
+        positions = np.concatenate([nearest, worded])
+        others = scan.vectors(layout, worded) @ vector if len(worded) else cosines[:0]
+        dense = np.concatenate([cosines, others])
+        dense, positions = dense[answers[positions]], positions[answers[positions]]
+        matrix = view.matrix(
+            question,
+            vector,
+            positions,
+            dense=dense,
+            covered=words.covered[positions] ** 2,
+            bm25=words.bm25[positions],
+        )
+        scores = ranking.score(matrix, self._weights)
+        order = np.lexsort((positions, -scores))
+        return Ranked(layout, positions[order], scores[order], matrix[order])
 
-    def _understood(self, question: Question) -> float:
-        """How far the model knows the question's language; it is taken to know English."""
-        if question.language in ("english", *self._embedder.languages):
-            return 1.0
-        return understanding(question.text, self._embedder)
+    def _words(self, question: Question, view: View) -> lexical.Words:
+        words = self.store.catalog.words
+        return lexical.match(
+            view.sections,
+            question.terms,
+            question.searched,
+            words.in_chunks(question.searched),
+            words.in_headings(question.searched),
+        )
 
     def _current_view(self) -> View:
         catalog = self.store.catalog
@@ -166,23 +163,18 @@ class Recaller:
             self._view = View(catalog, layout)
         return self._view
 
-    def _ranked(self, layout: Layout, positions: Rows, matrix: Matrix) -> Ranked:
-        scores = self._scores(matrix, layout.turn[positions])
-        order = np.argsort(-scores, kind="stable")
-        return Ranked(layout, positions[order], scores[order], matrix[order])
-
-    def _scores(self, matrix: Matrix, turn: NDArray[np.bool_]) -> NDArray[np.float32]:
-        talk, alone = (ranking.score(matrix, each) for each in self._both)
-        return np.where(turn, talk, alone)
-
     def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
-        stored = self.store.catalog.chunks(rows)
-        turns = ranked.turns()[:limit].tolist()
-        talk, alone = (ranking.shares(ranked.matrix[:limit], each) for each in self._both)
-        shares = [talk[n] if turn else alone[n] for n, turn in enumerate(turns)]
-        chunks = [_as_of(each.chunk, day) for each in stored]
+        chunks = [_as_of(each.chunk, day) for each in self.store.catalog.chunks(rows)]
+        shares = ranking.shares(ranked.matrix[:limit], self._weights)
+        turns = ranked.layout.turn[ranked.positions[:limit]].tolist()
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))
+
+
+def _largest(values: NDArray[np.float32], limit: int) -> Rows:
+    """The positions of the largest values above 0, at most `limit`."""
+    there = np.flatnonzero(values)
+    return there[np.argsort(-values[there], kind="stable")[:limit]]
 
 
 def _passages(found: Sequence[Scored]) -> tuple[Passage, ...]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from assistant.characters.stretches import STRETCH, ends_a_line, stretches
 from assistant.memory.base import Passage, Status
 from assistant.memory.precedence import QUESTIONS
+from assistant.memory.text.annotations import recorded
 from assistant.memory.text.blocks import MAX_CHARS, Heading, Unit, parse
 from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.times.dates import heading_date, mentions
@@ -336,6 +337,7 @@ def checksum(chunk: Chunk) -> int:
 
 def _chunk(unit: Unit, text: str, source: str, section: Section, date: str | None) -> Chunk:
     own = text[unit.start : unit.end]
+    date = recorded(own) or date
     return Chunk(
         id=identify(source, section.path, own, 0),
         source=source,

@@ -1,24 +1,18 @@
 """What a merge that failed leaves in a file: the marks of a conflict, which are no facts.
 
 Those of git, Mercurial and Subversion, with what was there before or not, and of Jujutsu; of any
-length, since that can be set. Those of Perforce are others.
+length, since that can be set.
 """
 
 import re
 from bisect import bisect
 from collections.abc import Iterator
-from heapq import merge
 from itertools import chain
 
 from assistant.memory.text.markdown import holds
 
 _MARK = re.compile(
     r"^(?P<mark>(?P<of>[<|=>%+\\-])(?P=of){6,})(?P<said>[ \t][^\r\n]*)?\r?$", re.MULTILINE
-)
-_PERFORCE = re.compile(
-    r"^(?:(?P<begins>>>>> ORIGINAL)|(?P<parts>==== (?:THEIRS|YOURS|BOTH))|(?P<ends><<<<))"
-    r"(?(ends)[ \t]*|\b[^\r\n]*)\r?$",
-    re.MULTILINE,
 )
 _FENCE = re.compile(r"^ {0,3}(?P<run>`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 _SPAN = tuple[int, int]
@@ -41,36 +35,15 @@ def without_marks(text: str) -> str:
 
 def may_hold_one(data: bytes) -> bool:
     """Whether bytes hold what a conflict begins with: looking for one is many times as fast."""
-    return any(begins[:1] in data and begins in data for begins in (b"<<<<<<<", b"ORIGINAL"))
+    return b"<" in data and b"<<<<<<<" in data
 
 
 def _conflicts(text: str) -> Iterator[list[_SPAN]]:
     """Where the marks of each conflict stand: of its sides, and of what parts them. One whose end
     was taken out already is one still."""
-    return merge(_framed(text), _of_perforce(text))
-
-
-def _of_perforce(text: str) -> Iterator[list[_SPAN]]:
-    begun: list[_SPAN] = []
-    for mark in _marks(text, _PERFORCE, "ORIGINAL"):
-        if mark["begins"]:
-            if len(begun) > 1:
-                yield begun
-            begun = [mark.span()]
-        elif begun:
-            begun.append(mark.span())
-            if mark["ends"]:
-                if len(begun) > 2:
-                    yield begun
-                begun = []
-    if len(begun) > 1:
-        yield begun
-
-
-def _framed(text: str) -> Iterator[list[_SPAN]]:
     begun: list[_SPAN] = []
     width, parted = 0, False
-    for mark in _marks(text, _MARK, "<<<<<<<"):
+    for mark in _marks(text):
         if mark["of"] == "<":
             if parted:
                 yield begun
@@ -91,12 +64,12 @@ def _belongs(mark: re.Match[str]) -> bool:
     return mark["of"] in "|=>" or bool((mark["said"] or "").strip())
 
 
-def _marks(text: str, form: re.Pattern[str], begins: str) -> Iterator[re.Match[str]]:
+def _marks(text: str) -> Iterator[re.Match[str]]:
     """The lines that may be marks, and stand in no fence."""
-    if not holds(text, begins):
+    if not holds(text, "<<<<<<<"):
         return
     fences = _fences(text)
-    for mark in form.finditer(text):
+    for mark in _MARK.finditer(text):
         at = bisect(fences, (mark.start(), len(text))) - 1
         if at < 0 or mark.start() >= fences[at][1]:
             yield mark

@@ -1,4 +1,4 @@
-"""What a chunk's words tell of its kind, whatever is asked: a leading label, a turn, a question."""
+"""What a chunk's words tell of its kind, whatever is asked: a leading label, a turn."""
 
 import hashlib
 import re
@@ -18,7 +18,6 @@ AT_TIMES = 0.3
 
 _LABEL = re.compile(r"\W{0,70}(\w[^:\n]{0,38}\w|\w):\s")
 _WORD = re.compile(r"\w+")
-_ASKS = re.compile(r"\?[\"')\]*_]*\s*(?:\[[^\]]*\]\s*)?$")
 _SPOKEN = re.compile(r"[?？؟]|\b(?:I|you|your|you're|I'm|I'll)\b")
 
 LABEL_REACH = 120
@@ -42,11 +41,6 @@ def number(label: Label) -> int:
         return 0
     named = hashlib.blake2b(" ".join(sorted(label)).encode(), digest_size=8).digest()
     return int.from_bytes(named, signed=True) or 1
-
-
-def asks(plain: str) -> bool:
-    """Whether a chunk ends with a question; a remark in brackets after it does not count."""
-    return _ASKS.search(plain) is not None
 
 
 def speaks(plain: str) -> bool:

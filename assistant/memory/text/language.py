@@ -8,62 +8,45 @@ English is left to FTS5, whose stemmer is Porter's own.
 import functools
 import re
 import threading
+import tomllib
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
-
-from assistant.memory.text.function_words import FUNCTION_WORDS, TELLING
 
 CAPITALISES_NOUNS = frozenset({"german"})
 """Languages in which a capital within a sentence tells no name."""
-_PARTICLES = {
-    "chinese": re.compile(
-        "什么时候|什么|怎么|怎样|为什么|多少|哪里|哪儿|哪个|哪天|哪|谁|几|是不是|有没有|可以|"
-        "我们|我|你|的|了|在|是|吗|呢|吧|啊|把|被|和|跟|要|去|有|不"
-    ),
-    "japanese": re.compile(
-        "ですか|でした|です|ますか|ました|ます|どこ|いつ|だれ|誰|なに|何|どう|どの|どれ|いくら|"
-        "ている|てる|した|する|だった|から|まで|の|は|が|を|に|へ|と|で|も|か|って"
-    ),
-    "korean": re.compile(
-        "어디|언제|누구|누가|무엇|뭐|어떻게|얼마|며칠|우리|에서|에게|한테|입니까|인가요|이야|야\\b|"
-        "지\\b|나\\b|은\\b|는\\b|이\\b|가\\b|을\\b|를\\b|에\\b|의\\b|로\\b|해\\b|요\\b"
-    ),
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """What tells a language; the head of `language.toml` says what each is."""
+
+    words: str = ""
+    telling: str = ""
+    met: str = ""
+    script: str = ""
+    letters: str = ""
+    shared: str = ""
+    particles: str = ""
+
+
+_KNOWN = {
+    name: _Language(**table)
+    for name, table in tomllib.loads(
+        Path(__file__).with_name("language.toml").read_text("utf-8")
+    ).items()
 }
-OFTEN = ("german", "spanish", "french", "italian", "portuguese", "dutch")
-_SELDOM = (
-    "turkish",
-    "polish",
-    "czech",
-    "swedish",
-    "danish",
-    "romanian",
-    "hungarian",
-    "indonesian",
-    "vietnamese",
-)
-"""Languages in Latin letters; of these one word is no proof, lest English with a name be theirs."""
-_SCRIPTS = (
-    ("russian", re.compile(r"[\u0400-\u052f]")),
-    ("arabic", re.compile(r"[\u0600-\u06ff\u0750-\u077f]")),
-    ("hindi", re.compile(r"[\u0900-\u097f]")),
-    ("japanese", re.compile(r"[\u3040-\u30ff]")),
-    ("korean", re.compile(r"[\uac00-\ud7af]")),
-    ("chinese", re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")),
-    ("greek", re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("thai", re.compile(r"[\u0e00-\u0e7f]")),
-    ("hebrew", re.compile(r"[\u0590-\u05ff]")),
-    ("georgian", re.compile(r"[\u10a0-\u10ff]")),
-    ("armenian", re.compile(r"[\u0530-\u058f]")),
-    ("bengali", re.compile(r"[\u0980-\u09ff]")),
-    ("punjabi", re.compile(r"[\u0a00-\u0a7f]")),
-    ("gujarati", re.compile(r"[\u0a80-\u0aff]")),
-    ("tamil", re.compile(r"[\u0b80-\u0bff]")),
-    ("telugu", re.compile(r"[\u0c00-\u0c7f]")),
-    ("kannada", re.compile(r"[\u0c80-\u0cff]")),
-    ("malayalam", re.compile(r"[\u0d00-\u0d7f]")),
-)
+LANGUAGES = frozenset(_KNOWN)
+"""All that are told."""
+OFTEN = tuple(name for name, each in _KNOWN.items() if each.met == "often")
+"""Languages in Latin letters that are met often."""
+_LATIN = ("english", *(name for name, each in _KNOWN.items() if each.met))
+_SELDOM = frozenset(name for name, each in _KNOWN.items() if each.met == "seldom")
+_SCRIPTS = [(name, re.compile(each.script)) for name, each in _KNOWN.items() if each.script]
+_PARTICLES = {n: re.compile(each.particles) for n, each in _KNOWN.items() if each.particles}
 _SHORT = 3
 """So many words need no second proof."""
 _LEAST_SHARE = 5
@@ -71,20 +54,11 @@ _LEAST_SHARE = 5
 has fewer letters than one in English."""
 _OF_SCRIPT = {"russian": ("ukrainian",), "arabic": ("urdu", "persian")}
 """Which other languages are told in a script."""
-_OF_THEIR_SCRIPT = {
-    "ukrainian": frozenset("іїєґІЇЄҐ"),
-    "urdu": frozenset("ٹڈڑےںھہ"),
-    "persian": frozenset("پچژگکی"),
-}
-"""By letters of their own."""
-LANGUAGES = frozenset(
-    ["english", *OFTEN, *_SELDOM, *(name for name, _ in _SCRIPTS), *_OF_THEIR_SCRIPT]
-)
-"""All that are told."""
 _LAST_LATIN = "\u024f"
-_STEMMED = (frozenset(FUNCTION_WORDS) | {"armenian", "tamil"}) - {"english"}
 _UNTAUGHT = frozenset({"hebrew", "indonesian", "persian", "ukrainian", "urdu", "vietnamese"})
-"""Languages without stems."""
+"""Languages with function words and without stems."""
+_STEMMED = {name for name, each in _KNOWN.items() if each.words} | {"armenian", "tamil"}
+_STEMMED -= {"english"}
 _UNSPACED = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]"
 )
@@ -125,21 +99,6 @@ _ENGLISH_TOO = """ada ai ale are bao ben care cho co dan fi hay her kan ki kim m
 _WORD_WITH_SIGNS = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0d7f])*")
 _NAMES_TOO = frozenset(["elle", "mei", "mia", "uma"])
 """Of these words one that stands before a capital is a given name."""
-_OWN_LETTERS = {
-    "german": ("äöüß", "éà"),
-    "spanish": ("ñ", "áéíóúü"),
-    "french": ("çèêîôùûœ", "àâæéëïüÿ"),
-    "turkish": ("ğış", "çöüâî"),
-    "polish": ("ąćęłńśźż", "ó"),
-    "czech": ("ěřůčšžý", "áéíóúďťňľĺŕäôđć"),
-    "swedish": ("å", "äöéà"),
-    "danish": ("æø", "åé"),
-    "romanian": ("ășț", "âî"),
-    "hungarian": ("őű", "áéíóöúü"),
-    "vietnamese": ("ạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹăđơư", "àáâãèéêìíòóôõùúýĩũ"),
-}
-"""What that language writes, in words without a capital (names keep their letters anywhere), and
-what others write, too: a letter that is in neither is another language's."""
 _GERMAN_NOUN = re.compile(
     "ß|tür|schlüssel|kühl|müll(?!er)|büro|gäst|küche|früh|über|übung|prüf|rück|gebühr|wäsche|möbel"
     "|führ(?!er\\b)|ärzt|häus|geschäft|gemüse|brötchen|käse|lösung|öffn|länge|höhe|gärten|flüge|züge"
@@ -154,18 +113,15 @@ _stemming = threading.Lock()
 
 @functools.cache
 def _function_words() -> dict[str, frozenset[str]]:
-    return {
-        language: frozenset(word.casefold() for word in words.split())
-        for language, words in FUNCTION_WORDS.items()
-    }
+    return {name: frozenset(each.words.casefold().split()) for name, each in _KNOWN.items()}
 
 
 @functools.cache
 def _told_by() -> dict[str, list[str]]:
     """By each word that tells a language in Latin letters, whose it is."""
     told: dict[str, list[str]] = {}
-    for language in ("english", *OFTEN, *_SELDOM):
-        words = _function_words()[language].union(TELLING.get(language, "").split())
+    for language in _LATIN:
+        words = _function_words()[language].union(_KNOWN[language].telling.split())
         unsure = _SHARED.union(_ENGLISH_TOO.split() if language in _SELDOM else ())
         for word in words - unsure:
             if len(word) > 1:
@@ -189,7 +145,7 @@ def language_of_script(text: str) -> str:
 
 def _is_in(language: str, text: str) -> bool:
     """Whether a text has letters or words that tell this language from others in its script."""
-    if not _OF_THEIR_SCRIPT[language].isdisjoint(text):
+    if not set(_KNOWN[language].letters).isdisjoint(text):
         return True
     return language == "ukrainian" and not _only_ukrainian().isdisjoint(
         _WORD.findall(text.casefold())
@@ -214,7 +170,7 @@ def language_of(text: str) -> str:
     if not written and _not_english().isdisjoint(words):
         return "english"
     told = [told_by[word] for word in words if word in told_by]
-    counts = dict.fromkeys(("english", *OFTEN, *_SELDOM), 0)
+    counts = dict.fromkeys(_LATIN, 0)
     for name in chain(*told, written, written & set(_SELDOM)):
         counts[name] += 1
     best = max(counts, key=lambda name: counts[name])
@@ -238,8 +194,9 @@ def _written_by(text: str) -> set[str]:
     small = {letter for word in odd if not word[0].isupper() for letter in word if letter > "\x7f"}
     found = {
         name
-        for name, (own, others) in (_OWN_LETTERS.items() if small else ())
-        if not small.isdisjoint(own) and small.issubset(own + others)
+        for name in (_LATIN if small else ())
+        if not small.isdisjoint(_KNOWN[name].letters)
+        and small.issubset(_KNOWN[name].letters + _KNOWN[name].shared)
     }
     if _GERMAN_NOUN.search(" ".join(odd)):
         found.add("german")

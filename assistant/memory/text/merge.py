@@ -25,7 +25,6 @@ from assistant.memory.text.markdown import (
 )
 
 MARKS = ("<<<<<<<", "=======", ">>>>>>>")
-_MARKED = re.compile(r"^(?:<{7}|>{7})(?:[ \t]|$)", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -69,12 +68,6 @@ class CopyMerge:
     left: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     fault: str = ""
-
-
-def marked_line(text: str) -> int | None:
-    """The line, from 1, of the first mark of an unfinished merge; None if there is none."""
-    found = _MARKED.search(text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def united(base: str, ours: str, theirs: str) -> United:

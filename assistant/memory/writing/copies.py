@@ -10,8 +10,9 @@ from itertools import chain, count
 from assistant.disk import storage
 from assistant.errors import StorageError
 from assistant.memory.base import Origin
+from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import fact_key
-from assistant.memory.text.merge import CopyMerge, added, marked_line, taken_in
+from assistant.memory.text.merge import CopyMerge, added, taken_in
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace, read_text
 
@@ -73,7 +74,7 @@ class Copies:
             text = self._text(copy)
         except StorageError as error:
             return "", str(error)
-        if line := marked_line(text):
+        if line := conflict_in(text):
             return "", f"line {line} marks an unfinished merge. Settle it, or delete the copy"
         return text, ""
 

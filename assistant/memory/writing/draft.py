@@ -1,9 +1,9 @@
 """A write to memory files before it is on disk: read once, edit in memory, put in place at once."""
 
+import hashlib
 from collections.abc import Iterator
 
 from assistant.errors import StorageError
-from assistant.memory.text.alike import DIGESTS
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest, lines_above, lines_below
@@ -27,6 +27,7 @@ class Draft:
         self._data: dict[str, bytes] = {}
         self._digest: dict[str, str] = {}
         self._original: dict[str, tuple[str, str]] = {}
+        self._added: dict[str, list[str]] = {}
         self.images: dict[str, str] = {}
         """What the edits removed, by digest."""
 
@@ -60,7 +61,7 @@ class Draft:
             data = (
                 self._seen[source].data if source not in self._original else self._encoded(source)
             )
-            self._digest[source] = DIGESTS.of(data.removeprefix(_BOM.encode()))
+            self._digest[source] = hashlib.sha256(data.removeprefix(_BOM.encode())).hexdigest()
         return self._digest[source]
 
     def is_unread(self, source: str, sign: Sign | None) -> bool:
@@ -80,19 +81,26 @@ class Draft:
             return False
         return True
 
+    def added(self, source: str) -> str:
+        """What the edits so far put into a file."""
+        return "\n".join(self._added.get(source, ()))
+
     def changed(self) -> list[str]:
         """The files that are edited."""
         return list(self._original)
 
     def original(self, source: str) -> tuple[str, str]:
-        """The text of a file that is edited as it was read, and its digest."""
-        return self._original[source]
+        """The text of a file as it was read, and its digest."""
+        if source in self._original:
+            return self._original[source]
+        return self.text(source), self.digest(source)
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change, and say how it is journalled. Raises StorageError in a conflict."""
         before, old = self.settled(source), self.digest(source)
         self._original.setdefault(source, (before, old))
         self._text[source] = splice.apply(before)
+        self._added.setdefault(source, []).append(splice.inserted)
         self._data.pop(source, None)
         del self._digest[source]
         removed = digest(splice.removed) if splice.removed else ""

@@ -39,8 +39,10 @@ def stated(
         is_ours = source == MEMORY_FILE  # read in any case: its save is compared with what it was
         if not is_ours and (draft.is_unread(source, sign) or not draft.is_text(source)):
             continue  # it says what it did, or nothing in it can be recalled
-        if digest == draft.digest(source):
-            continue
+        if digest == draft.original(source)[1] and not line_stating(
+            draft.added(source), source, fact
+        ):
+            continue  # nor has this write said it
         if line := line_stating(draft.text(source), source, fact):
             return source, line
     return None

@@ -109,10 +109,10 @@ def _candidates(
 
 
 def _rarest(text: str, words: set[str]) -> str:
-    """A word that is rare in a text, if not the rarest: numbers and long words are looked at
+    """A word that is rare in a text, if not the rarest: long numbers and words are looked at
     first."""
     best, least = "", sys.maxsize
-    for word in sorted(words, key=lambda word: (word.isalpha(), -len(word))):
+    for word in sorted(words, key=lambda word: (word.isalpha() or len(word) < 3, -len(word))):
         count = text.count(word)
         if count < least:
             best, least = word, count

@@ -2,53 +2,39 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date, datetime
-from functools import partial
 from typing import Literal
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage
+from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage, Remembered, Upkept
+from assistant.memory.text import annotations
 from assistant.memory.text.fact_line import is_struck_line
+from assistant.memory.text.headings import below, headings
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import Unsaid, nothing_known, removals, stated, strike
 from assistant.memory.writing.entries import Verdict, Write, new_id, now
 from assistant.memory.writing.forgotten import Gone, Returned
 from assistant.memory.writing.journal import Journal
-from assistant.memory.writing.markup import clean, dated, escape, insertion, item_of, line_of
+from assistant.memory.writing.markup import (
+    Splice,
+    clean,
+    dated,
+    escape,
+    insertion,
+    insertion_below,
+    item_of,
+    line_of,
+)
 from assistant.memory.writing.save import Tell, no_word
 from assistant.memory.writing.stale_saves import Save, Saying, back_in, verdicts_on
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.memory.writing.undo import reversed_edits, still_gone
+from assistant.memory.writing.upkeep import Fits, Upkeep
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
 _BOM = "\ufeff"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Where a fact stands now; `entry` is the journal's id of the write, if there was one."""
-
-    status: Literal["stored", "exists", "superseded"]
-    source: str
-    line: int
-    text: str
-    entry: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Facts to be written, all or none, and the passages that their `replaces` name.
-
-    `verdicts` are what the owner has decided thereby. The same `request` is carried out once.
-    """
-
-    facts: Sequence[Fact]
-    replaced: Mapping[str, Sequence[Passage]]
-    request: str | None = None
-    action: str = "remember"
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
 
 class Ledger:
@@ -84,7 +70,7 @@ class Ledger:
         *,
         request: str | None = None,
         replaced: Mapping[str, Sequence[Passage]] | None = None,
-    ) -> tuple[Written, ...]:
+    ) -> tuple[Remembered, ...]:
         """Write facts in order, all or none; each is one list item under its dated heading.
 
         A fact that stands in a memory file already is answered with its place. `replaced` has the
@@ -93,7 +79,7 @@ class Ledger:
         Raises LedgerError for an empty fact, or a `replaces` that names no fact that can be
         superseded; StorageError if a file cannot be read or written.
         """
-        return self._write(Wanted(facts, replaced or {}, request))
+        return self._write(facts, replaced or {}, request)
 
     def forget(self, passages: Sequence[Passage], *, request: str | None = None) -> Forgotten:
         """Remove exactly these passages, and a dated heading of ours that this empties.
@@ -114,8 +100,13 @@ class Ledger:
 
         return self.commits.write(plan)
 
-    def undo(self, *, request: str | None = None) -> JournalEntry:
-        """Reverse the latest write that still stands, to the byte if nothing else changed.
+    def upkeep(self, fits: Fits) -> Upkept:
+        """Move what need not stand in MEMORY.md any longer."""
+        return self.commits.write(Upkeep(self._workspace, self._journal, self._today(), fits))
+
+    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
+        """Reverse these writes, or the latest that still stands, to the byte if nothing else
+        changed.
 
         Of writes that belong together all that came one after the other are reversed. Raises
         LedgerError if there is none, or the owner has since changed its lines.
@@ -124,9 +115,11 @@ class Ledger:
         def plan(change: Change) -> JournalEntry:
             if done := self._journal.of_request(request).get(0) if request else None:
                 return self._entry(done.undoes)
-            latest = self._latest()
+            latest = self._named(ids) if ids else self._latest()
             if not latest:
-                raise LedgerError("there is nothing to undo", "`assistant memory log` shows why")
+                raise LedgerError(
+                    "there is nothing to undo", "`assistant memory log` shows the writes"
+                )
             self._check_stands(latest)
             for part, write in enumerate(latest):
                 gone = still_gone(
@@ -160,6 +153,11 @@ class Ledger:
                 f"this cannot be undone: {lost[0].source} was saved from an older copy without it",
                 "`assistant memory restore` brings it back; with `--dismiss` it stays gone",
             )
+
+    def _named(self, ids: Sequence[str]) -> list[Write]:
+        """These of the writes that can be reversed, newest first."""
+        every = filter(self._journal.reversible, self._journal.newest())
+        return [write for write in every if write.id in ids]
 
     def _latest(self) -> list[Write]:
         """The latest write that can be reversed, with what belongs to it, newest first."""
@@ -210,13 +208,12 @@ class Ledger:
         lost = (write for write in erased if not any(each.tells(write) for each in said))
         return tuple(map(self._journal.entry, lost))
 
-    def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Written, ...]:
+    def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Remembered, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
         if request and (done := self.answered(request)):
             return done
         facts = [Fact(entry.text, origin=entry.origin) for entry in self._lost(ids)]
-        verdicts: dict[str, Verdict] = dict.fromkeys(ids, "restored")
-        return self._write(Wanted(facts, {}, request, "restore", verdicts))
+        return self._write(facts, {}, request, dict.fromkeys(ids, "restored"))
 
     def returned(self) -> list[Returned]:
         """The forgotten facts that a save brought back and that the owner has not decided on."""
@@ -238,18 +235,23 @@ class Ledger:
         for name in ids:
             if name not in lost:
                 raise LedgerError(
-                    f"{name} is no erased fact", "`assistant memory status` lists them"
+                    f"there is no erased fact {name!r}", "`assistant memory restore` lists them"
                 )
         return [lost[name] for name in ids]
 
-    def answered(self, request: str) -> tuple[Written, ...]:
+    def answered(self, request: str) -> tuple[Remembered, ...]:
         """What a request wrote that was carried out before; empty if none was."""
         self._journal.refresh()
         draft = Draft(self._workspace)
         done = self._journal.of_request(request)
         return tuple(_stored(draft, done[part]) for part in sorted(done))
 
-    def stated(self, text: str) -> Written | None:
+    def headings(self) -> tuple[str, ...]:
+        """The owner's headings in MEMORY.md that a fact may be written under."""
+        draft = Draft(self._workspace)
+        return tuple(headings(draft.text(MEMORY_FILE))) if draft.is_text(MEMORY_FILE) else ()
+
+    def stated(self, text: str) -> Remembered | None:
         """Where a memory file states this fact already; None if none does."""
         return self._stated(Draft(self._workspace), text)
 
@@ -284,53 +286,69 @@ class Ledger:
         assert write is not None, "an undo names what it reversed"
         return self._journal.entry(write)
 
-    def _write(self, wanted: Wanted) -> tuple[Written, ...]:
-        return self.commits.write(partial(self._plan, wanted))
+    def _write(
+        self,
+        facts: Sequence[Fact],
+        replaced: Mapping[str, Sequence[Passage]],
+        request: str | None,
+        restored: Mapping[str, Verdict] | None = None,
+    ) -> tuple[Remembered, ...]:
+        """Write facts; `restored` are the verdicts on those that a stale save had erased."""
 
-    def _plan(self, wanted: Wanted, change: Change) -> tuple[Written, ...]:
-        """Make the edits on the draft. Raises LedgerError for what cannot be written."""
-        known = self._journal.of_request(wanted.request) if wanted.request else {}
-        if known:  # a batch is all or none: a part without a write existed already
+        def plan(change: Change) -> tuple[Remembered, ...]:
+            done = self._journal.of_request(request) if request else {}
+            if done:  # a batch is all or none: a part without a write existed already
+                return tuple(
+                    self._again(change.draft, done.get(part), fact)
+                    for part, fact in enumerate(facts)
+                )
+            change.verdicts.update(restored or {})
+            action = "restore" if restored else "remember"
             return tuple(
-                self._again(change.draft, known.get(part), fact)
-                for part, fact in enumerate(wanted.facts)
+                self._add(change, fact, given_up_by(fact, replaced), action, request, part)
+                for part, fact in enumerate(facts)
             )
-        change.verdicts.update(wanted.verdicts)
-        return tuple(
-            self._add(change, wanted, part, fact) for part, fact in enumerate(wanted.facts)
-        )
 
-    def _stated(self, draft: Draft, text: str) -> Written | None:
+        return self.commits.write(plan)
+
+    def _stated(self, draft: Draft, text: str) -> Remembered | None:
         said = clean(text)
         place = stated(draft, self._workspace.sources(), said, self._unsaid(said))
-        return Written("exists", *place, said) if place else None
+        return Remembered("exists", "", *place, said) if place else None
 
-    def _again(self, draft: Draft, write: Write | None, fact: Fact) -> Written:
+    def _again(self, draft: Draft, write: Write | None, fact: Fact) -> Remembered:
         """What a request that comes a second time is answered for one of its facts."""
         if write:
             return _stored(draft, write)
         there = self._stated(draft, fact.text)
-        return there or Written("exists", MEMORY_FILE, 0, clean(fact.text))
+        return there or Remembered("exists", "", MEMORY_FILE, 0, clean(fact.text))
 
-    def _add(self, change: Change, wanted: Wanted, part: int, fact: Fact) -> Written:
+    def _add(
+        self,
+        change: Change,
+        fact: Fact,
+        old: Sequence[Passage],
+        action: str,
+        request: str | None,
+        part: int,
+    ) -> Remembered:
+        """Make the edits on the draft. Raises LedgerError for what cannot be written."""
         said = clean(fact.text)
         if not said:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
         if is_struck_line(said):
             raise LedgerError(f"{said!r} is struck out", "Give what holds now")
-        old = given_up_by(fact, wanted.replaced)
         there = self._stated(change.draft, said)
         given_up = fact_key(" ".join(each.plain for each in old))
         if there and given_up in ("", fact_key(said)):
             return there
-        action = "supersede" if old else wanted.action
         write = Write(
             new_id(),
             now(),
-            action,
+            "supersede" if old else action,
             said,
             fact.origin,
-            request=wanted.request,
+            request=request,
             part=part,
             together=fact.together,
         )
@@ -339,13 +357,13 @@ class Ledger:
             edits.append(strike(change.draft, old, said, self._today()))
             change.verdicts.update(self.given_up(old))
         if not there:
-            title = dated(fact.section, _recorded(fact, self._today()))
-            place = insertion(change.draft.text(MEMORY_FILE), title, escape(said))
-            edits.append(change.draft.edit(MEMORY_FILE, place))
+            day = _recorded(fact, self._today())
+            splice = _placed(change.draft.text(MEMORY_FILE), fact, old, escape(said), day)
+            edits.append(change.draft.edit(MEMORY_FILE, splice))
         write = replace(write, edits=tuple(edits))
         change.writes.append(write)
         if there:
-            return replace(there, status="superseded", entry=write.id)
+            return replace(there, status="superseded")
         return _stored(change.draft, write)
 
 
@@ -365,6 +383,17 @@ def _recorded(fact: Fact, today: date) -> date:
     return min(today, date.fromisoformat(fact.recorded)) if fact.recorded else today
 
 
+def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date) -> Splice:
+    """The edit of MEMORY.md that adds a fact: under the heading it is for, or where the fact that
+    it replaces stands; else under the heading of its day."""
+    if fact.under is not None:
+        there = headings(text)
+        paths = [fact.under] + [below(each.heading, there) for each in old]
+        if path := next((each for each in paths if each in there), None):
+            return insertion_below(text, there[path], annotations.dated(item, day))
+    return insertion(text, dated(fact.section, day), item)
+
+
 def given_up_by(fact: Fact, replaced: Mapping[str, Sequence[Passage]]) -> Sequence[Passage]:
     """The passages that a fact replaces; none if it replaces nothing.
 
@@ -380,10 +409,10 @@ def given_up_by(fact: Fact, replaced: Mapping[str, Sequence[Passage]]) -> Sequen
     return old
 
 
-def _stored(draft: Draft, write: Write) -> Written:
+def _stored(draft: Draft, write: Write) -> Remembered:
     """What a write of a fact answers, with the line it stands on; 0 if the owner changed it."""
     status: Literal["stored", "superseded"] = "stored"
     if write.action == "supersede":
         status = "superseded"
     line = line_of(draft.text(write.source), item_of(write.added.inserted)) if write.added else 0
-    return Written(status, write.source, line, write.text, write.id)
+    return Remembered(status, "", write.source, line, write.text)

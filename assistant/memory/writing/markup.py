@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 from assistant.characters.unseen import UNSEEN
 from assistant.errors import LedgerError
+from assistant.memory.text.headings import OwnersHeading
 from assistant.memory.text.markdown import (
     BREAKS,
     MARKERS,
@@ -120,25 +121,33 @@ def insertion(text: str, title: str, item: str) -> Splice:
     The heading is made at the end if it is missing. Whatever the text holds (open fences, HTML,
     front matter), the edit adds exactly one list item and changes no other block.
     """
-    end = newline(text)
+    line = f"## {title}"
     known = blotted(text)
     if known is None:
-        return _careful(text, title, item, end)
-    start = _heading_at(known, title)
+        return _careful(text, line, item, newline(text))
+    start = _heading_at(known, line)
     if start is None:
-        return _new_section(text, len(text), title, item, end)
-    stop = _ATX.search(known, start + 2)
+        return _new_section(text, len(text), line, item, newline(text))
+    return insertion_below(text, OwnersHeading(line, start), item)
+
+
+def insertion_below(text: str, heading: OwnersHeading, item: str) -> Splice:
+    """The edit that adds `item` (escaped) as the last list item below a heading, before the next
+    heading of whatever level."""
+    start, end = heading.at, newline(text)
+    known = blotted(text)
+    assert known is not None, "a heading was found in it"
+    stop = _ATX.search(known, start + len(heading.line))
     section = text[start : stop.start() if stop else len(text)]
     own = known[start : start + len(section)]
     last = own.rstrip().rpartition("\n")[2]
     if _BULLET.match(last) and not _SETEXT.search(own):
         return _after(section, len(section.rstrip()), f"{last[0]} {item}", end).shifted(start)
-    return _careful(section, title, item, end).shifted(start)
+    return _careful(section, heading.line, item, end).shifted(start)
 
 
-def _heading_at(text: str, title: str) -> int | None:
-    """Where the last heading `## {title}` starts."""
-    line = f"## {title}"
+def _heading_at(text: str, line: str) -> int | None:
+    """Where the last heading that reads so starts."""
     at = text.rfind(line)
     while at >= 0:
         if (at == 0 or text[at - 1] == "\n") and _REST.match(text, at + len(line)):
@@ -155,18 +164,18 @@ def _after(text: str, at: int, line: str, end: str) -> Splice:
     return Splice(found.end(), "", f"{line}{end}")
 
 
-def _new_section(text: str, at: int, title: str, item: str, end: str, marker: str = "-") -> Splice:
+def _new_section(text: str, at: int, line: str, item: str, end: str, marker: str = "-") -> Splice:
     above = text[:at]
     breaks = len(BREAKS.findall(text, len(above.rstrip()), at)) if above.strip() else 2
     gap = end * max(0, 2 - breaks)
     below = end if text[at:].strip() else ""
-    return Splice(at, "", f"{gap}## {title}{end}{end}{marker} {item}{end}{below}")
+    return Splice(at, "", f"{gap}{line}{end}{end}{marker} {item}{end}{below}")
 
 
-def _careful(text: str, title: str, item: str, end: str) -> Splice:
+def _careful(text: str, line: str, item: str, end: str) -> Splice:
     """The first of the places that a parse before and after proves right."""
     before = _outline(PARSER.parse(text))
-    for splice in _places(text, title, item, end):
+    for splice in _places(text, line, item, end):
         if _adds_one_item(before, _outline(PARSER.parse(splice.apply(text))), item):
             return splice
     raise LedgerError(
@@ -174,12 +183,14 @@ def _careful(text: str, title: str, item: str, end: str) -> Splice:
     )
 
 
-def _places(text: str, title: str, item: str, end: str) -> Iterator[Splice]:
+def _places(text: str, line: str, item: str, end: str) -> Iterator[Splice]:
+    mark, _, title = line.partition(" ")
+    tag, title = f"h{len(mark)}", title.strip()
     starts = [*line_starts(text), len(text)]
     tokens = PARSER.parse(text)
     top = [index for index, token in enumerate(tokens) if token.level == 0 and token.map]
     for heading in reversed(top):
-        if tokens[heading].tag == "h2" and tokens[heading + 1].content == title:
+        if tokens[heading].tag == tag and tokens[heading + 1].content == title:
             section = takewhile(
                 lambda n: tokens[n].type != "heading_open", (n for n in top if n > heading)
             )
@@ -188,17 +199,17 @@ def _places(text: str, title: str, item: str, end: str) -> Iterator[Splice]:
                 first, last = found.map or [0, 0]
                 stop = len(text[: starts[last]].rstrip())
                 indent = re.match(r" {0,3}", text[starts[first] :])
-                line = f"{indent[0] if indent else ''}{found.markup} {item}"
-                yield _after(text, stop, line, end)
+                bullet = f"{indent[0] if indent else ''}{found.markup} {item}"
+                yield _after(text, stop, bullet, end)
             at = starts[(tokens[heading].map or [0, 0])[1]]
             lead = "" if BREAKS.search(text[at - 1 : at]) else end
             below = end if re.match(r"[ \t]*[^\s]", text[at:]) else ""
             yield Splice(at, "", f"{lead}{end}- {item}{end}{below}")
-    yield _new_section(text, len(text), title, item, end)
+    yield _new_section(text, len(text), line, item, end)
     for index in dict.fromkeys([*top[-1:], *top[:2]]):
         at = starts[(tokens[index].map or [0])[0]]
         for marker in "-*":  # the other one if a list follows
-            yield _new_section(text, at, title, item, end, marker)
+            yield _new_section(text, at, line, item, end, marker)
 
 
 _Outline = list[tuple[str, str, int, str]]

@@ -226,6 +226,9 @@ class _Plan:
                 return ((path, b"") for path in drawn if path.stat().st_size)
             case "merged":
                 return _without(place.merged, self.words)
+            case "checkpoints":
+                folders = place.checkpoints.glob("*/files")
+                return chain.from_iterable(_without(each, self.words) for each in folders)
             case "sessions":
                 return conversations(place.sessions, self.words, self.purging.cited, held)
             case "prompts":

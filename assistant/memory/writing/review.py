@@ -12,10 +12,10 @@ from pathlib import Path
 
 from assistant.disk import locking, storage
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Held, Origin, Passage
+from assistant.memory.base import Fact, Held, Origin, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.entries import now
-from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import clean
 from assistant.memory.writing.transaction import SetAside
 from assistant.workspace.folder import Workspace
@@ -69,7 +69,7 @@ class Review:
         *,
         request: str | None = None,
         replaced: Mapping[str, Sequence[Passage]] | None = None,
-    ) -> Written:
+    ) -> Remembered:
         """Write a fact that waits, or `text` in its place: what the owner read is what is written.
 
         Asked twice, it is written once. `replaced` has the passages that its `replaces` names; if
@@ -122,7 +122,9 @@ class Review:
     def _find(self, name: str) -> Held:
         found = next((each for each in self.waiting() if each.id == name), None)
         if found is None:
-            raise LedgerError(f"nothing waits as {name}", "`assistant memory review` lists them")
+            raise LedgerError(
+                f"no fact {name!r} waits for review", "`assistant memory review` lists them"
+            )
         return found
 
     def _save(self, waiting: Sequence[Held]) -> None:

@@ -8,9 +8,8 @@ import re
 from enum import IntEnum
 
 from assistant.secrets.detection.grades import Grade, grade, is_digest
-from assistant.secrets.detection.names import Claim, claim
+from assistant.secrets.detection.names import WORDS, Claim, claim
 from assistant.secrets.detection.values import Value, read, whole_end
-from assistant.secrets.detection.words import WORDS
 
 REACH = 48
 """Characters before a noun that may belong to its name."""

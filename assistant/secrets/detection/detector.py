@@ -16,12 +16,9 @@ import ahocorasick
 from assistant.characters.stretches import STRETCH, ends_a_line, stretches
 from assistant.secrets.detection import structures
 from assistant.secrets.detection.assignments import assigned, phrased
-from assistant.secrets.detection.commands import COMMANDS
-from assistant.secrets.detection.contexts import CONTEXTS
-from assistant.secrets.detection.formats import Span
+from assistant.secrets.detection.forms import FORMS, Span
 from assistant.secrets.detection.grades import Grade, grade, is_digest
 from assistant.secrets.detection.names import PHRASES, STEMS, Claim
-from assistant.secrets.detection.tokens import TOKENS
 from assistant.secrets.stand_ins import STAND_IN
 
 Rule = Callable[[str, int, int], Iterable[Span]]
@@ -236,7 +233,7 @@ _STRUCTURES: dict[Rule, str] = {
 
 def _rules() -> Iterator[tuple[str, Rule]]:
     """Every mark and noun, in lower case, with its rule."""
-    for form in (*TOKENS, *CONTEXTS, *COMMANDS):
+    for form in FORMS:
         yield from ((mark, form.spans) for mark in form.marks)
     for rule, marks in _STRUCTURES.items():
         yield from ((mark, rule) for mark in marks.split("|"))

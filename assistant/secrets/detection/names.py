@@ -9,8 +9,20 @@ import re
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
+from pathlib import Path
 
-from assistant.secrets.detection.words import WORDS
+
+def _lists() -> dict[str, tuple[str, ...]]:
+    text = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
+    parts = re.split(r"^\[(.+)\]$", re.sub("(?m)^#.*$", "", text), flags=re.MULTILINE)
+    return {
+        title: tuple(word.replace("_", " ") for word in words.split())
+        for title, words in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+WORDS = _lists()
+"""Each list by its title, in lower case."""
 
 
 class Claim(IntEnum):

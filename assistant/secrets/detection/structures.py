@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from assistant.secrets.detection.formats import Span
+from assistant.secrets.detection.forms import Span
 from assistant.secrets.detection.grades import Grade, grade
+from assistant.secrets.detection.names import WORDS
 
 KEY_BLOCK = 20_000
 """Characters of a private key."""
@@ -36,37 +37,7 @@ _PEM_CODED = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,20000}")
 _WORDS = re.compile(r"[a-z]{3,8}(?:[ \t,]{1,3}(?:\d{1,2}[.)] ?)?[a-z]{3,8}){11,23}(?![\w])")
 _WORDS_NEAR = re.compile(r"[^\n:=]{0,60}[:=][\s\"'`]{0,6}")
 _CELL = re.compile(r"[ \t]*[,;|\t][ \t]*")
-HEADER = frozenset(
-    [
-        "user",
-        "username",
-        "login",
-        "name",
-        "email",
-        "e-mail",
-        "mail",
-        "url",
-        "uri",
-        "host",
-        "site",
-        "website",
-        "title",
-        "account",
-        "service",
-        "notes",
-        "note",
-        "comment",
-        "type",
-        "id",
-        "benutzer",
-        "benutzername",
-        "konto",
-        "system",
-        "app",
-        "usuario",
-        "utilisateur",
-    ]
-)
+HEADER = frozenset(WORDS["account columns"])
 _COLUMN = re.compile(r"[\"'*]{0,3}[ \t]{0,20}+(?:[,;|\t\r\n]|\Z)")
 _HEADER = re.compile(r"[\w .,;|\t\"'*-]{1,400}\r?$", re.MULTILINE)
 MOST_ROWS = 500

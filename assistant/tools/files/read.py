@@ -3,6 +3,7 @@
 Every file is opened the confined way, and what a tool may not reach is left out.
 """
 
+import io
 import os
 import re
 import stat
@@ -160,20 +161,11 @@ def decoded(data: bytes, shown: str) -> tuple[str, str]:
 
 def _lines_of(place: Place, start: int, end: int) -> ToolResult:
     text, notice = decoded(place.read(), place.shown)
-    lines = _lines(text)
+    lines = list(io.StringIO(text))  # a line feed alone ends one
     if lines and start > len(lines):
-        raise ToolError(
-            f"{place.shown} has {counted(len(lines), 'line')}; there is no line {start}"
-        )
-    return _excerpt(lines, start, end or len(lines), notice, place.shown)
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-
-
-def _excerpt(lines: list[str], start: int, end: int, notice: str, shown: str) -> ToolResult:
+        has = counted(len(lines), "line")
+        raise ToolError(f"{place.shown} has {has}; there is no line {start}")
+    end = min(end or len(lines), len(lines))
     last, size = start - 1, 0
     for line in lines[start - 1 : end]:
         if size + len(line) > PART and last >= start:
@@ -185,15 +177,18 @@ def _excerpt(lines: list[str], start: int, end: int, notice: str, shown: str) ->
     if len(text) > PART:
         notes.append(f"[Line {start} has {len(text):,} characters; {PART:,} are shown.]")
         text = text[:PART]
-    if last < min(end, len(lines)):
+    if last < end:
         notes.append(f"[Lines {start}-{last} of {len(lines)}. Read on with start_line={last + 1}.]")
     body = "\n".join([text.removesuffix("\n") if notes else text, *notes])
-    return ToolResult(body or "(empty)", compact=f"{counted(last - start + 1, 'line')} of {shown}")
+    return ToolResult(
+        body or "(empty)", compact=f"{counted(last - start + 1, 'line')} of {place.shown}"
+    )
 
 
 def _listing(access: Access, place: Place) -> ToolResult:
     if place.name is not None:
-        raise ToolError(f"{place.shown} is no directory" if place.status() else _missing(place))
+        there = place.status() is not None
+        raise ToolError(f"{place.shown} is no directory" if there else f"there is no {place.shown}")
     entries = [_described(entry) for entry in access.listed(place)]
     shown = entries[:LIST_LIMIT]
     if len(entries) > len(shown):
@@ -209,10 +204,6 @@ def _described(entry: "os.DirEntry[str]") -> str:
     if stat.S_ISLNK(found.st_mode):
         return f"{name} (link)"
     return f"{name} {found.st_size}"
-
-
-def _missing(place: Place) -> str:
-    return f"there is no {place.shown}"
 
 
 FOUND_LIMIT = 500
@@ -249,10 +240,9 @@ def searching_tools(roots: Roots, seconds: float = SECONDS) -> list[Tool]:
         compiled = _compiled(pattern, ignore_case)
         only = within(glob or "**")
 
-        def search(place: Place) -> ToolResult:
-            return _grepped(_Search(Tree(searching, place), compiled, only, seconds))
-
-        return searching.reading(path, search)
+        return searching.reading(
+            path, lambda place: _grepped(Tree(searching, place), compiled, only, seconds)
+        )
 
     return [tool(each, stoppable=True) for each in (find_files, grep)]
 
@@ -266,80 +256,54 @@ def _found(tree: Tree, glob: Glob) -> ToolResult:
     return ToolResult("\n".join(shown), compact=counted(len(paths), "file"))
 
 
-@dataclass(slots=True)
-class _Search:
-    """One `grep`."""
+def _grepped(tree: Tree, pattern: "regex.Pattern[str]", glob: Glob, seconds: float) -> ToolResult:
+    """The matching lines below a place. Raises ToolError out of time."""
+    deadline = time.monotonic() + seconds
+    shown: list[str] = []
+    files: set[str] = set()
+    count = skipped = 0
 
-    tree: Tree
-    pattern: "regex.Pattern[str]"
-    glob: Glob
-    seconds: float
-    skipped: int = 0
-
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """Each matching line, as its file and `number: text`. Raises ToolError out of time."""
-        deadline = time.monotonic() + self.seconds
-        for path, directory in self.tree.files():
-            if path and not self.glob.matches(path):
-                continue
-            named = _named(self.tree.place, path)
-            text = self._text(path, directory).replace("\r\n", "\n")
-            if not (LINEWISE.search(self.pattern.pattern) or self._hit(text, deadline)):
-                continue  # searched whole first: most files hold no match
-            for number, line in enumerate(text.split("\n"), 1):
-                if self._hit(line, deadline):
-                    yield named, f"{number}: {_cut(line.strip())}"
-
-    def _text(self, path: str, directory: int) -> str:
-        """The text of a file; empty if it is binary or may not be opened."""
-        name = path.rpartition("/")[2]
-        whole = self.tree.place
-        place = Place(directory, name or whole.name, whole.path / path, path)
-        try:
-            data = place.read()
-        except (ToolError, OSError):
-            self.skipped += 1
-            return ""
-        try:
-            return decoded(data, path)[0]
-        except ToolError:
-            return ""
-
-    def _hit(self, text: str, deadline: float) -> bool:
+    def hit(text: str) -> bool:
         left = deadline - time.monotonic()
         try:
             if left > 0:
-                return self.pattern.search(text, timeout=left, concurrent=True) is not None
+                return pattern.search(text, timeout=left, concurrent=True) is not None
         except TimeoutError:
             pass
-        raise ToolError(
-            f"the search took over {self.seconds:.0f} s", "Give a simpler pattern or a glob"
-        )
+        raise ToolError(f"the search took over {seconds:.0f} s", "Give a simpler pattern or a glob")
 
-
-def _grepped(search: _Search) -> ToolResult:
-    shown: list[str] = []
-    files: set[str] = set()
-    count = 0
-    for file, line in search.lines():
-        count += 1
-        files.add(file)
-        if count <= MATCH_LIMIT:
-            shown.append(f"{file}:{line}")
+    for path, directory in tree.files():
+        if path and not glob.matches(path):
+            continue
+        name = path.rpartition("/")[2] or tree.place.name
+        try:
+            data = Place(directory, name, tree.place.path / path, path).read()
+        except (ToolError, OSError):
+            skipped += 1
+            continue
+        try:
+            text = decoded(data, path)[0].replace("\r\n", "\n")
+        except ToolError:  # binary
+            continue
+        if not (LINEWISE.search(pattern.pattern) or hit(text)):
+            continue  # searched whole first: most files hold no match
+        file = _named(tree.place, path)
+        for number, line in enumerate(text.split("\n"), 1):
+            if hit(line):
+                count += 1
+                files.add(file)
+                if count <= MATCH_LIMIT:
+                    shown.append(f"{file}:{number}: {_cut(line.strip())}")
     if count > MATCH_LIMIT:
-        shown.append(
-            f"[{count - MATCH_LIMIT:,} more lines; give a narrower pattern, path or glob.]"
-        )
+        more = f"{count - MATCH_LIMIT:,} more lines"
+        shown.append(f"[{more}; give a narrower pattern, path or glob.]")
     if not count:
         shown.append("No line matches.")
-    if search.skipped:
-        skipped = counted(search.skipped, "file")
-        shown.append(f"[{skipped} could not be read: too large, hard-linked, or shut.]")
-    shown += search.tree.notes()
-    return ToolResult(
-        "\n".join(shown),
-        compact=f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}",
-    )
+    if skipped:
+        unread = counted(skipped, "file")
+        shown.append(f"[{unread} could not be read: too large, hard-linked, or shut.]")
+    compact = f"{counted(count, 'match', 'matches')} in {counted(len(files), 'file')}"
+    return ToolResult("\n".join([*shown, *tree.notes()]), compact=compact)
 
 
 def _compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":

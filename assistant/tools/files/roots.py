@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
 from assistant.settings.tools import PolicySettings
+from assistant.tools.places import EXECUTED, KEYS
 from assistant.tools.rules import Rules, folded
 from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace
 
@@ -14,31 +15,6 @@ STEERING = (*ALWAYS_FILES, *INDEXED_FILES, "memory", "skills", "assistant.toml")
 """What steers or remembers, by its first name below the workspace."""
 GIT = (".git", "HEAD")
 """What makes a directory a repository, `HEAD` a bare one: git does there what its files say."""
-EXECUTED = (
-    *(".envrc", ".direnv", ".mcp.json", ".gitattributes", ".husky", ".pre-commit-config.yaml"),
-    *(".vscode", ".idea", ".devcontainer", ".claude", ".cursor", ".codex", ".npmrc", ".inputrc"),
-    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".vimrc", ".exrc"),
-    *(".zshrc", ".zshenv", ".zprofile", ".zlogin"),
-)
-"""What shells, editors, git and coding agents run, or take orders from, outside any sandbox."""
-KEYS = """
-.ssh .gnupg .age .password-store .local/share/keyrings .local/share/kwalletd Library/Keychains
-.aws .azure .oci .aliyun .ibmcloud .boto .s3cfg .config/gcloud .config/doctl .config/linode-cli
-.config/rclone .kube .docker .config/containers/auth.json .config/helm .terraformrc .terraform.d
-.config/sops .vault-token .config/op .config/1Password .config/Bitwarden .fly .netlify .vercel
-.netrc _netrc .authinfo .authinfo.gpg .git-credentials .config/git/credentials .config/gh
-.config/glab-cli .config/hub .config/github-copilot .npmrc .yarnrc .yarnrc.yml .pypirc .pip
-.config/pip .cargo/credentials .cargo/credentials.toml .gem/credentials .m2/settings.xml
-.gradle/gradle.properties .composer/auth.json .config/composer/auth.json .config/configstore
-.pgpass .my.cnf .mylogin.cnf .databrickscfg .snowflake .dbt .config/snowflake
-.claude/.credentials.json .claude.json .codex/auth.json .gemini .cache/huggingface .huggingface
-.bash_history .zsh_history .local/share/fish .config/fish/fish_variables .local/share/atuin
-.python_history .node_repl_history .psql_history .mysql_history .rediscli_history .sqlite_history
-.viminfo .mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware
-.config/microsoft-edge .config/vivaldi .config/Signal .config/discord .Xauthority .ICEauthority
-"""
-"""What a home keeps its keys in, names parted by white space. Closed in an added directory that
-holds them, unless it was added by that very name or is one inside."""
 
 
 class Roots:
@@ -147,7 +123,7 @@ class Roots:
 
 
 def _keys() -> list[Path]:
-    return [(Path.home() / name).resolve() for name in KEYS.split()]
+    return [(Path.home() / name).resolve() for name in KEYS]
 
 
 def _within(path: str | Path, above: Iterable[str]) -> bool:

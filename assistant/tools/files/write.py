@@ -6,10 +6,9 @@ Changes are made all or none, on exactly the bytes they were worked out from.
 import difflib
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Annotated
@@ -17,7 +16,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assistant.disk import storage
-from assistant.display import exactly
+from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Origin
 from assistant.memory.door import amending
@@ -29,6 +28,7 @@ from assistant.tools.files.access import Access, Place
 from assistant.tools.files.read import PathArgument
 from assistant.tools.files.roots import Roots
 from assistant.tools.schema import tool
+from assistant.workspace.checkpoints import Checkpoints
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_MODE = 0o666
@@ -50,57 +50,78 @@ class Change:
     after: bytes | None
     mode: int | None = None
 
+    @property
+    def text(self) -> str:
+        """What it says after the change, empty without a file. Raises ToolError for no text."""
+        return self._decoded().removeprefix(BOM)
 
-def held(place: Place) -> tuple[bytes | None, int | None]:
-    """What a place holds now: bytes and permission bits, or None and None."""
-    status = place.status()
-    if status is None:
-        return None, None
-    return place.read(), stat.S_IMODE(status.st_mode)
+    def saying(self, text: str) -> "Change":
+        """The change to this text, a byte-order mark kept. Raises ToolError as `text` does."""
+        bom = BOM if self._decoded().startswith(BOM) else ""
+        try:
+            return replace(self, after=(bom + text).encode())
+        except UnicodeEncodeError as error:
+            raise ToolError("the text holds half a surrogate pair, which no file can") from error
+
+    def _decoded(self) -> str:
+        data = self.after or b""
+        try:
+            if b"\0" not in data:
+                return data.decode()
+        except UnicodeDecodeError:
+            pass
+        raise ToolError(f"{self.shown} is no UTF-8 text", "Change it with the shell, if you must")
 
 
-def commit(access: Access, changes: Sequence[Change]) -> None:
+def unchanged(access: Access, path: str) -> Change:
+    """What a path holds now, as a change that changes nothing."""
+    with access.at(path) as place:
+        if place.name is None:
+            raise ToolError(f"{place.shown} is a directory")
+        before = _held(place)
+        mode = stat.S_IMODE(status.st_mode) if (status := place.status()) else None
+        return Change(place.path, place.shown, before, before, mode)
+
+
+def _held(place: Place) -> bytes | None:
+    return None if place.status() is None else place.read()
+
+
+def commit(access: Access, changes: Sequence[Change], checkpoints: Checkpoints) -> None:
     """Make the changes. Raises ToolError if one cannot be made, and then none has been.
 
     Files that steer or remember are changed through the ledger: under its lock, as its own writes
-    are, and so that `memory undo` takes the change back.
+    are, and so that `memory undo` takes the change back. `checkpoints` keep the others.
     """
+    root = access.roots.workspace.root
     guarded = [change for change in changes if access.roots.remembers(change.path)]
-    texts = _guarded_texts(access.roots, guarded)
-    with amending(access.roots.workspace, texts, BY) if texts else nullcontext():
-        _commit(access, changes)
-
-
-def _guarded_texts(roots: Roots, changes: Sequence[Change]) -> dict[str, str]:
-    """The new texts of those files that are the workspace's, by their names there."""
-    root = roots.workspace.root
-    return {
-        change.path.relative_to(root).as_posix(): (change.after or b"").decode().removeprefix(BOM)
-        for change in changes
+    texts = {
+        change.path.relative_to(root).as_posix(): change.text
+        for change in guarded
         if change.path.is_relative_to(root)
     }
-
-
-def _commit(access: Access, changes: Sequence[Change]) -> None:
-    for change in changes:
-        with access.at(str(change.path)) as place:
-            _check(place, change)
-    done: list[Change] = []
-    made: list[Path] = []
-    try:
+    kept = checkpoints.around([change.path for change in changes if change not in guarded])
+    with amending(access.roots.workspace, texts, BY) if texts else nullcontext(), kept:
         for change in changes:
-            with access.at(str(change.path), made) as place:
-                _put(place, change)
-                done.append(change)
-                storage.DISK.sync(place.directory)
-    except BaseException as error:
-        left = [change.shown for change in reversed(done) if not _put_back(access, change)]
-        for directory in reversed(made):
-            with suppress(OSError):
-                directory.rmdir()
-        if left:
-            raise ToolError(f"{error}; {', '.join(left)} cannot be put back as before") from error
-        raise
+            with access.at(str(change.path)) as place:
+                _check(place, change)
+        done: list[Change] = []
+        made: list[Path] = []
+        try:
+            for change in changes:
+                with access.at(str(change.path), made) as place:
+                    _put(place, change)
+                    done.append(change)
+                    storage.DISK.sync(place.directory)
+        except BaseException as error:
+            left = [change.shown for change in reversed(done) if not _put_back(access, change)]
+            for directory in reversed(made):
+                with suppress(OSError):
+                    directory.rmdir()
+            if left:
+                lost = f"{', '.join(left)} cannot be put back as before"
+                raise ToolError(f"{error}; {lost}") from error
+            raise
 
 
 def _put_back(access: Access, change: Change) -> bool:
@@ -114,28 +135,21 @@ def _put_back(access: Access, change: Change) -> bool:
 
 def diff(changes: Sequence[Change]) -> str:
     """The changes as a unified diff, in which nothing can hide."""
-    return "\n".join(_one_diff(change) for change in changes)
-
-
-def _one_diff(change: Change) -> str:
-    old, new = (_lines(data) for data in (change.before, change.after))
-    header = (
-        f"--- {change.shown if change.before is not None else '/dev/null'}",
-        f"+++ {change.shown if change.after is not None else '/dev/null'}",
-    )
-    body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
-    return "\n".join(exactly(line) for line in (*header, *body))
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return data.decode("utf-8", "replace").split("\n") if data else []
+    lines: list[str] = []
+    for change in changes:
+        sides = (change.before, change.after)
+        names = ("/dev/null" if data is None else change.shown for data in sides)
+        lines += (f"{sign} {name}" for sign, name in zip(("---", "+++"), names, strict=True))
+        old, new = (data.decode("utf-8", "replace").split("\n") if data else [] for data in sides)
+        lines += list(difflib.unified_diff(old, new, lineterm=""))[2:]
+    return "\n".join(map(exactly, lines))
 
 
 def _check(place: Place, change: Change) -> None:
     """Raise ToolError unless the place is the one that was shown, with the bytes shown."""
     if place.name is None:
         raise ToolError(f"{place.shown} is a directory")
-    if place.path != change.path or held(place)[0] != change.before:
+    if place.path != change.path or _held(place) != change.before:
         raise ToolError(f"{change.shown} has changed in the meantime", "Read it again")
 
 
@@ -169,30 +183,25 @@ def _replace(place: Place, name: str, change: Change, after: bytes) -> None:
 
 PATCHES = "patches"
 """The group of `apply_patch`."""
-Planning = Callable[[list[Change], str], Plan]
-"""The plan of making some changes, and what to say when they are made."""
 
 
-def writing_tools(roots: Roots, redactor: Redactor) -> list[Tool]:
+def writing_tools(
+    roots: Roots, redactor: Redactor, checkpoints: Checkpoints | None = None
+) -> list[Tool]:
     """`write_file`, `edit_file` and `apply_patch` below these roots."""
-    makers = {"write_file": _write_tool, "edit_file": _edit_tool, "apply_patch": _patch_tool}
-    ways = [(make, Access(roots, name)) for name, make in makers.items()]
-    return [make(access, partial(_planned, access, redactor)) for make, access in ways]
+    kept = checkpoints or Checkpoints()
+    writing, editing, patching = (
+        Access(roots, name) for name in ("write_file", "edit_file", "apply_patch")
+    )
 
-
-def _write_tool(access: Access, plan: Planning) -> Tool:
     def write_file(
         path: PathArgument, text: Annotated[str, Field(description="The whole text.")]
     ) -> Plan:
         """Create a text file, or replace all of one. Missing directories are made."""
-        change = _change(access, path, lambda before: text)
+        change = unchanged(writing, path).saying(text)
         done = f"Wrote {change.shown} ({len(change.after or b''):,} bytes)."
-        return plan([change], done)
+        return _planned(writing, redactor, kept, [change], done)
 
-    return tool(write_file, writes=True)
-
-
-def _edit_tool(access: Access, plan: Planning) -> Tool:
     def edit_file(
         path: PathArgument,
         old_text: Annotated[str, Field(min_length=1, description="Text that is there exactly.")],
@@ -200,23 +209,13 @@ def _edit_tool(access: Access, plan: Planning) -> Tool:
         replace_all: Annotated[bool, Field(description="Every place, not one.")] = False,
     ) -> Plan:
         """Replace a piece of a text file. `old_text` must match exactly, and in one place only."""
-        count = 0
+        there = unchanged(editing, path)
+        if there.before is None:
+            raise ToolError(f"there is no file {path}", "Create it with write_file")
+        after, count = replaced(there.text, old_text, new_text, replace_all, path)
+        done = f"Replaced {counted(count, 'place')} in {there.shown}."
+        return _planned(editing, redactor, kept, [there.saying(after)], done)
 
-        def edited(before: str | None) -> str:
-            nonlocal count
-            if before is None:
-                raise ToolError(f"there is no file {path}", "Create it with write_file")
-            after, count = replaced(before, old_text, new_text, replace_all, path)
-            return after
-
-        change = _change(access, path, edited)
-        done = f"Replaced {count} place{'s' if count > 1 else ''} in {change.shown}."
-        return plan([change], done)
-
-    return tool(edit_file, writes=True)
-
-
-def _patch_tool(access: Access, plan: Planning) -> Tool:
     def apply_patch(
         patch: Annotated[str, Field(description="A unified diff: ---, +++ and @@ lines.")],
     ) -> Plan:
@@ -224,11 +223,14 @@ def _patch_tool(access: Access, plan: Planning) -> Tool:
 
         `--- /dev/null` creates a file, `+++ /dev/null` deletes one, two names rename it.
         """
-        changes = _patched(access, patch)
+        changes = _patched(patching, patch)
         done = "\n".join(f"{_verb(change)} {change.shown}" for change in changes)
-        return plan(changes, done)
+        return _planned(patching, redactor, kept, changes, done)
 
-    return tool(apply_patch, writes=True, group=PATCHES)
+    return [
+        *(tool(each, writes=True) for each in (write_file, edit_file)),
+        tool(apply_patch, writes=True, group=PATCHES),
+    ]
 
 
 def replaced(before: str, old: str, new: str, every: bool, path: str) -> tuple[str, int]:
@@ -257,78 +259,36 @@ def _nearest(text: str, old: str) -> str:
     return f"; its first line is at line {', '.join(map(str, lines[:3]))}: compare the white space"
 
 
-def _change(access: Access, path: str, edit: Callable[[str | None], str]) -> Change:
-    """The change that `edit` makes to a text file, its byte-order mark kept."""
-    with access.at(path) as place:
-        if place.name is None:
-            raise ToolError(f"{place.shown} is a directory")
-        before, mode = held(place)
-        text = None if before is None else _text(before, place.shown)
-        bom = BOM if text is not None and text.startswith(BOM) else ""
-        after = bom + edit(None if text is None else text.removeprefix(BOM))
-        return Change(place.path, place.shown, before, _bytes(after), mode)
-
-
-def _text(data: bytes, shown: str) -> str:
-    try:
-        if b"\0" not in data:
-            return data.decode()
-    except UnicodeDecodeError:
-        pass
-    raise ToolError(f"{shown} is no UTF-8 text", "Change it with the shell, if you must")
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise ToolError("the text holds half a surrogate pair, which no file can") from error
-
-
 def _patched(access: Access, text: str) -> list[Change]:
     """The changes of a whole patch, each file once, worked out before any is made."""
     changes: dict[Path, Change] = {}
-    for each in patches.parse(text):
-        _stage(access, each, changes)
+
+    def current(path: str) -> Change:
+        found = unchanged(access, path)
+        return changes.get(found.path, found)
+
+    for patch in patches.parse(text):
+        source = None if patch.old is None else current(patch.old)
+        if source is not None and source.after is None:
+            raise ToolError(f"the patch changes {source.shown}, which is not there")
+        after = patches.apply(source.text if source else "", patch)
+        if source is not None and patch.new != patch.old:
+            changes[source.path] = replace(source, after=None)
+        if patch.new is None:
+            if after and patch.hunks:
+                raise ToolError(f"the patch deletes {patch.name} but leaves lines of it")
+            continue
+        target = current(patch.new)
+        if patch.new != patch.old and target.after is not None:
+            raise ToolError(f"the patch creates {target.shown}, which is there already")
+        like = source or target
+        changes[target.path] = replace(target, after=like.saying(after).after, mode=like.mode)
     return [change for change in changes.values() if change.before != change.after]
 
 
-def _stage(access: Access, patch: patches.FilePatch, changes: dict[Path, Change]) -> None:
-    source = None if patch.old is None else _current(access, patch.old, changes)
-    text = "" if source is None else _held(source)
-    bom = BOM if text.startswith(BOM) else ""
-    after = patches.apply(text.removeprefix(BOM), patch)
-    if source is not None and patch.new != patch.old:
-        changes[source.path] = replace(source, after=None)
-    if patch.new is None:
-        if after and patch.hunks:
-            raise ToolError(f"the patch deletes {patch.name} but leaves lines of it")
-        return
-    target = _current(access, patch.new, changes)
-    if patch.new != patch.old and target.after is not None:
-        raise ToolError(f"the patch creates {target.shown}, which is there already")
-    mode = target.mode if source is None else source.mode
-    changes[target.path] = replace(target, after=_bytes(bom + after), mode=mode)
-
-
-def _held(source: Change) -> str:
-    if source.after is None:
-        raise ToolError(f"the patch changes {source.shown}, which is not there")
-    return _text(source.after, source.shown)
-
-
-def _current(access: Access, path: str, changes: dict[Path, Change]) -> Change:
-    """What a path holds by the changes staged so far, as a change that changes nothing."""
-    with access.at(path) as place:
-        if place.name is None:
-            raise ToolError(f"{place.shown} is a directory")
-        if place.path in changes:
-            return changes[place.path]
-        before, mode = held(place)
-        return Change(place.path, place.shown, before, before, mode)
-
-
-def _planned(access: Access, redactor: Redactor, changes: list[Change], done: str) -> Plan:
+def _planned(
+    access: Access, redactor: Redactor, kept: Checkpoints, changes: list[Change], done: str
+) -> Plan:
     """The plan of making these changes, which ask if they delete, steer or remember."""
     guarded = [change for change in changes if access.roots.guarded(change.path)]
     for change in changes:
@@ -339,8 +299,8 @@ def _planned(access: Access, redactor: Redactor, changes: list[Change], done: st
     deletes = any(change.after is None for change in changes)
 
     def run() -> ToolResult:
-        commit(access, changes)
-        return ToolResult(done, compact=done.partition("\n")[0])
+        commit(access, changes, kept)
+        return ToolResult(done, compact=done.partition("\n")[0], diff=diff(changes))
 
     return Plan(
         run,

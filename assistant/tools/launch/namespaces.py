@@ -58,13 +58,14 @@ def run(plan: dict[str, Any]) -> NoReturn:
     os._exit(exit_code(os.waitpid(child, 0)[1]))
 
 
-def execute(command: list[str], cwd: str) -> NoReturn:
-    """Become the command."""
+def execute(plan: dict[str, Any]) -> NoReturn:
+    """Become the plan's command."""
+    command = plan["command"]
     for each in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
     try:
-        os.chdir(cwd)
-        os.execv(command[0], command)
+        os.chdir(plan["cwd"])
+        os.execve(command[0], command, plan["environment"])
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
         os._exit(127)
@@ -242,7 +243,7 @@ def _serve(plan: dict[str, Any]) -> NoReturn:
     if child == 0:
         if plan["filter"]:
             _filter_calls(bytes.fromhex(plan["filter"]))
-        execute(plan["command"], plan["cwd"])
+        execute(plan)
     while True:
         ended, status = os.wait()
         if ended == child:

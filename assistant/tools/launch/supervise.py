@@ -137,7 +137,7 @@ def _become(plan: dict[str, Any]) -> NoReturn:
     except OSError as error:
         os.write(2, f"cannot confine: {error}\n".encode())
         os._exit(NOT_CONFINED)
-    namespaces.execute(plan["command"], plan["cwd"])
+    namespaces.execute(plan)
 
 
 def _silence(descriptor: int) -> None:

@@ -11,18 +11,17 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.from_thread import BlockingPortal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from assistant import __version__
 from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
-from assistant.tools.base import ToolResult
+from assistant.tools.base import ToolResult, awaited
 from assistant.tools.launch import accompany
 from assistant.tools.mcp_client.pins import Definition
 from assistant.tools.mcp_client.servers import Server, filled
@@ -63,54 +62,37 @@ PATIENCE = 10.0
 """Seconds that the end of a connection is waited for."""
 CLOSED = -32000
 """The library's code for a connection that is no more."""
-TICK = 0.05
-"""Seconds between two looks at whether the owner interrupted."""
 PAGES = 20
 """Pages of tools that a server may list."""
 TOLD = 300
 """Characters of a server's last words that are told."""
 
 
-class Loop:
-    """The thread that all connections of a conversation live in; it ends with the program."""
-
-    def __init__(self) -> None:
-        self._begun: Future[BlockingPortal] = Future()
-        run = partial(anyio.run, self._run)
-        self._thread = threading.Thread(target=run, name="MCP servers", daemon=True)
-        self._thread.start()
-
-    def start(self, work: Callable[..., Any]) -> Future[Any]:
-        """Begin some work there."""
-        return self._begun.result().start_task_soon(work)
-
-    def close(self) -> None:
-        """Cancel what is left there, and end the thread."""
-        portal = self._begun.result()
-        portal.call(portal.stop, True)
-        self._thread.join(PATIENCE)
-
-    async def _run(self) -> None:
-        async with BlockingPortal() as portal:
-            self._begun.set_result(portal)
-            await portal.sleep_until_stopped()
+@contextmanager
+def portal() -> Iterator[BlockingPortal]:
+    """The thread that all connections of a conversation live in, until it is left."""
+    with start_blocking_portal(name="MCP servers") as begun:
+        try:
+            yield begun
+        finally:
+            begun.call(begun.stop, True)
 
 
 class Connection:
     """A server that runs, or is reached, until `close`. Raises ToolError if it does not start."""
 
-    def __init__(self, server: Server, loop: Loop, interrupt: threading.Event) -> None:
+    def __init__(self, server: Server, thread: BlockingPortal, interrupt: threading.Event) -> None:
         self.server = server
         self.changed = False
         """Whether the server has said that its tools are others now."""
-        self._loop = loop
+        self._thread = thread
         self._interrupt = interrupt
         self._log = tempfile.TemporaryFile("w+b")  # noqa: SIM115  # as long as the server lives
         self._words = ""
         self._client: Client | None = None
         self._ready: Future[None] = Future()
         self._over = threading.Event()
-        self._serving = loop.start(self._serve)
+        self._serving = thread.start_task_soon(self._serve)
         try:
             self._wait(self._ready, server.settings.start_seconds, "start")
         except ToolError:
@@ -213,31 +195,28 @@ class Connection:
     def _ask(self, work: Callable[[], Any], seconds: float, what: str) -> Any:
         if not self.alive:
             raise ToolError(f"the MCP server {self.server.name} has ended{self._last_words()}")
-        return self._wait(self._loop.start(work), seconds, what)
+        return self._wait(self._thread.start_task_soon(work), seconds, what)
 
     def _wait(self, answer: Future[Any], seconds: float, what: str) -> Any:
         """What comes of some work there. Raises ToolError if it fails, or the owner interrupts."""
-        name = self.server.name
-        for _ in range(int(seconds / TICK) + 1):
-            try:
-                return answer.result(TICK)
-            except TimeoutError:
-                if answer.done():
-                    break
-            except ToolError:
-                raise
-            except Exception as error:  # what a server of anybody's answers
-                if getattr(error, "code", None) in (None, CLOSED):
-                    self.close()
-                raise ToolError(self._why(error)) from error
-            if self._interrupt.is_set():
-                answer.cancel()
-                raise ToolError("interrupted by the owner")
-            if answer is not self._ready and not self.alive:
-                answer.cancel()
-                raise ToolError(f"the MCP server {name} has ended{self._last_words()}")
-        answer.cancel()
-        raise ToolError(f"the MCP server {name} did not {what} within {seconds:g} s")
+        begun = answer is not self._ready
+        try:
+            return awaited(answer, seconds, self._interrupt, lambda: self.alive or not begun)
+        except ToolError:
+            raise
+        except TimeoutError as error:
+            name, words = self.server.name, self._last_words()
+            if begun and not self.alive:
+                raise ToolError(f"the MCP server {name} has ended{words}") from error
+            raise ToolError(
+                f"the MCP server {name} did not {what} within {seconds:g} s{words}"
+            ) from error
+        except Exception as error:  # what a server of anybody's answers
+            if getattr(error, "code", None) in (None, CLOSED):
+                self.close()
+            raise ToolError(self._why(error)) from error
+        finally:
+            answer.cancel()
 
     def _why(self, error: BaseException) -> str:
         while isinstance(error, BaseExceptionGroup):
@@ -264,13 +243,10 @@ def _http(url: str, headers: Mapping[str, str]) -> Any:
 @contextmanager
 def connected(server: Server) -> Iterator[Connection]:
     """A connection for a moment. Raises ToolError."""
-    loop = Loop()
-    try:
-        connection = Connection(server, loop, threading.Event())
+    with portal() as thread:
+        connection = Connection(server, thread, threading.Event())
         try:
             yield connection
         finally:
             connection.close()
             connection.ended()
-    finally:
-        loop.close()

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic import ValidationError
 
 from assistant import config
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.errors import StorageError
 from assistant.secrets.detection.names import Claim, claim
 from assistant.settings import tree
@@ -125,7 +125,8 @@ class Server:
         """The digests of the files of its command line that lie where tools can write."""
         here = Path(self.settings.cwd or self.origin or Path.cwd())
         command = filled(self.settings.command or "")
-        words = [shutil.which(command) or command, *map(filled, self.settings.args)]
+        program = programs.find(command, self.roots) or shutil.which(command) or command
+        words = [program, *map(filled, self.settings.args)]
         found: dict[str, str] = {}
         for word in (part for each in words for part in {each, each.partition("=")[2]} if part):
             path = Path(os.path.realpath(here / Path(word).expanduser()))

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,9 @@ from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server
 
 if TYPE_CHECKING:
-    from assistant.tools.mcp_client.connection import Connection, Loop
+    from anyio.from_thread import BlockingPortal
+
+    from assistant.tools.mcp_client.connection import Connection
 
 FEW = 10
 """Tools that are offered whole; of more only the names are, until they are fetched."""
@@ -46,7 +49,8 @@ class Foreign:
         self._tell = tell
         self._interrupt = interrupt
         self._connections: dict[str, Connection] = {}
-        self._loop: Loop | None = None
+        self._ending = ExitStack()
+        self._thread: BlockingPortal | None = None
         self._beginning = threading.Lock()
         self._starting = {each.key: threading.Lock() for each in self._servers}
 
@@ -79,9 +83,8 @@ class Foreign:
             each.close()
         for each in self._connections.values():
             each.ended()
-        if self._loop is not None:
-            self._loop.close()
-        self._loop = None
+        self._ending.close()
+        self._thread = None
         self._connections.clear()
 
     def _may_start(self, server: Server) -> bool:
@@ -136,13 +139,14 @@ class Foreign:
                     self._pins.met(server, running.definitions())
             return running
 
-    def _begin(self) -> "Loop":
+    def _begin(self) -> "BlockingPortal":
         """The thread of the connections, begun with the first."""
-        from assistant.tools.mcp_client.connection import Loop
+        from assistant.tools.mcp_client.connection import portal
 
         with self._beginning:
-            self._loop = self._loop or Loop()
-            return self._loop
+            if self._thread is None:
+                self._thread = self._ending.enter_context(portal())
+            return self._thread
 
 
 def _not_agreed(server: Server, pins: Pins) -> str:

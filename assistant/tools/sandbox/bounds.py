@@ -11,31 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from assistant.tools.places import SYSTEM, TOOLCHAINS
+
 Kind = Literal["read", "write", "scratch", "closed", "blank", "link"]
 
-SYSTEM = """
-/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix/store /gnu/store /run/current-system
-/home/linuxbrew/.linuxbrew /snap /sys/devices/system/cpu
-/etc/alternatives /etc/bash.bashrc /etc/ca-certificates /etc/crypto-policies /etc/debian_version
-/etc/fonts /etc/group /etc/host.conf /etc/hostname /etc/hosts /etc/inputrc /etc/ld.so.cache
-/etc/ld.so.conf /etc/ld.so.conf.d /etc/locale.alias /etc/locale.conf /etc/localtime /etc/login.defs
-/etc/lsb-release /etc/magic /etc/mailcap /etc/manpath.config /etc/mime.types /etc/nsswitch.conf
-/etc/os-release /etc/passwd /etc/perl /etc/pki/ca-trust/extracted /etc/pki/tls/certs
-/etc/pki/tls/openssl.cnf /etc/profile /etc/protocols /etc/python3 /etc/R /etc/redhat-release
-/etc/services /etc/shells /etc/ssl/certs /etc/ssl/openssl.cnf /etc/static /etc/terminfo
-/etc/texmf /etc/timezone /etc/vimrc /etc/xdg/user-dirs.defaults
-"""
-"""What of the machine every command may read, parted by white space: programs and what they need
-to know of the system. Nothing of it holds a key."""
-TOOLCHAINS = """
-.asdf/installs .asdf/shims .bun/bin .cargo/bin .cargo/registry .conda/pkgs .deno/bin .ghcup/bin
-.ghcup/ghc .go/pkg .juliaup .local/share/mise/installs .local/share/mise/shims
-.local/share/uv/python .nvm/versions .nix-profile .opam/default .pyenv/bin
-.pyenv/libexec .pyenv/plugins .pyenv/shims .pyenv/versions .rbenv/bin .rbenv/libexec .rbenv/shims
-.rbenv/versions .rustup/toolchains .sdkman/candidates .volta/bin
-.volta/tools go/bin go/pkg miniconda3/bin miniconda3/envs miniconda3/lib
-"""
-"""Where a home keeps compilers and interpreters, and no keys; readable as well."""
 SCRATCH = ("/tmp", "/var/tmp", "/run")
 """A command has empty ones of its own: other programs keep their sockets here."""
 
@@ -101,9 +80,9 @@ def view(bounds: Bounds) -> list[Mount]:
 
 def system() -> tuple[Path, ...]:
     """What there is of the system, of the toolchains in the owner's home, and our own Python."""
-    toolchains = (Path.home() / name for name in TOOLCHAINS.split())
+    toolchains = (Path.home() / name for name in TOOLCHAINS)
     own = (Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve())
-    places = (*map(Path, SYSTEM.split()), *toolchains, *own)
+    places = (*map(Path, SYSTEM), *toolchains, *own)
     return tuple(path for path in places if os.path.lexists(path))
 
 

@@ -12,11 +12,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
+from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.tools.sandbox import seccomp
 from assistant.tools.sandbox.bounds import Bounds, Mount, system, view
@@ -63,6 +64,7 @@ class Launch:
     command: Sequence[str]
     cwd: str
     limits: Limits
+    environment: Mapping[str, str] = field(default_factory=dict)
     seconds: float | None = None
     view: Sequence[Mount] = ()
     filter: bytes = b""
@@ -96,7 +98,8 @@ def works(confine: Callable[[Launch, Bounds], Launch] = confined) -> bool:
         secret = beside.with_suffix(".secret")
         secret.write_text("outside")
         command = ["/bin/sh", "-c", PROBE, "sh", str(beside), str(secret)]
-        launch = Launch(command, str(inside), Limits(64, default_memory()), PROBE_SECONDS)
+        limits = Limits(64, default_memory())
+        launch = Launch(command, str(inside), limits, seconds=PROBE_SECONDS)
         with Process(confine(launch, Bounds((inside,), readable=system()))) as process:
             printed = b"".join(process.arriving())
         kept = (inside / "inside").exists() and not beside.exists()
@@ -120,12 +123,12 @@ class Process:
     Raises ToolError if it cannot be started.
     """
 
-    def __init__(self, launch: Launch, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, launch: Launch) -> None:
         self._ending: Ending | None = None
         self._process = subprocess.Popen(
             START,
             cwd="/",
-            env=environment,
+            env=programs.environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -3,9 +3,11 @@
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +16,12 @@ from pydantic import Field
 from assistant.disk import programs
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
+from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.settings.tools import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
+from assistant.tools.commands import only_reads
 from assistant.tools.files.roots import Roots
 from assistant.tools.sandbox.bounds import Bounds
 from assistant.tools.sandbox.process import (
@@ -31,7 +35,8 @@ from assistant.tools.sandbox.process import (
 )
 from assistant.tools.schema import tool
 from assistant.tools.shell.confinement import bounds, guards, record
-from assistant.tools.shell.jobs import Jobs, Output
+from assistant.tools.shell.jobs import SHOWN_END, Jobs, Keeping, Output
+from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
 
 GIT_SECONDS = 5.0
 
@@ -59,24 +64,22 @@ def _identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
     Asked once for each home.
     """
     git = programs.find("git", roots)
-    found: dict[str, str] = {}
-    for key in ("name", "email") if git and home else ():
-        asked = [str(git), "config", "--global", "--get", f"user.{key}"]
-        try:
-            done = subprocess.run(
-                asked,
-                cwd="/",
-                env={**programs.environment(roots), "HOME": home},
-                capture_output=True,
-                timeout=GIT_SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        value = done.stdout.decode("utf-8", "replace").strip()
-        if value:
-            found[f"GIT_AUTHOR_{key.upper()}"] = found[f"GIT_COMMITTER_{key.upper()}"] = value
-    return found
+    if not git or not home:
+        return {}
+    try:
+        done = subprocess.run(
+            [git, "config", "--global", "--get-regexp", r"^user\.(name|email)$"],
+            cwd="/",
+            env={**programs.environment(roots), "HOME": home},
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    told = (line.split(" ", 1) for line in done.stdout.decode("utf-8", "replace").splitlines())
+    known = {key.removeprefix("user.").upper(): value for key, value in told}
+    return {f"GIT_{who}_{key}": known[key] for key in known for who in ("AUTHOR", "COMMITTER")}
 
 
 TIMEOUT = 120
@@ -84,6 +87,23 @@ MAX_TIMEOUT = 900
 MEGABYTE = 1_000_000
 ELSEWHERE = ", or run it in the background"
 """What else helps a command that takes too long, where it is waited for."""
+
+
+RECENT = 2_000
+"""Bytes of the newest output that are told while a command runs."""
+EVERY = 0.2
+"""Seconds between two times that it is told."""
+Start = Callable[[float | None], Process]
+
+
+def _unseen(work: Generator[Event, None, ToolResult]) -> ToolResult:
+    """What work comes to that nobody watches."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: ToolResult = end.value
+            return result
 
 
 @dataclass(frozen=True)
@@ -99,6 +119,7 @@ class Shell:
     sandbox: Callable[[], bool] = available
     settings: ShellSettings = field(default_factory=ShellSettings)
     jobs: Jobs = field(default_factory=Jobs)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def as_tool(self) -> Tool:
         """`shell`, as the model is offered it."""
@@ -127,14 +148,35 @@ class Shell:
             raise ToolError(f"{', '.join(sorted(unknown))} is not known here")
         unsafe = self._why_unsafe(outside)
         start = partial(self._start, command, not unsafe)
-        if background:
-            run = partial(self._go_on, command, start, timeout)
-        else:
-            run = partial(self._wait, start, timeout or TIMEOUT)
-        danger = Danger.DANGEROUS if unsafe else Danger.MODERATE
+        writes = not only_reads(command)
+        lasting = too_much(self.roots.directories, self._untouched) if writes else ""
+        kept = self._kept if writes and not lasting else nullcontext
+        work = None if background else partial(self._wait, start, timeout or TIMEOUT, kept)
+        run = (
+            partial(self._go_on, command, start, timeout, kept)
+            if work is None
+            else lambda: _unseen(work(""))
+        )
+        danger = Danger.DANGEROUS if unsafe or lasting else Danger.MODERATE
         where = f"{unsafe or 'In the sandbox'}, in {self.roots.workspace.root}"
+        if lasting:
+            where += f"; /undo cannot take back what it changes, since {lasting}"
         detail = f"{where}:\n{exactly(command, kept=chr(10))}"
-        return Plan(run, danger, (command,), lambda: detail)
+        return Plan(run, danger, (command,), lambda: detail, work=work)
+
+    def _kept(self) -> AbstractContextManager[None]:
+        """What a command changes below the roots is kept as it was."""
+        return self.checkpoints.around(self.roots.directories, self._untouched)
+
+    def _untouched(self, path: str) -> bool:
+        """Whether a command cannot change this, memory's own journal takes it back, or a tool makes
+        it again."""
+        place = Path(path)
+        return place.name in MADE_BY_TOOLS or self.roots.closed(path) or place in self._guards
+
+    @cached_property
+    def _guards(self) -> frozenset[Path]:
+        return frozenset(self.roots.guards())
 
     def _why_unsafe(self, outside: bool) -> str:
         if outside:
@@ -157,35 +199,43 @@ class Shell:
             [interpreter(self.roots.directories), "-c", command],
             str(self.roots.workspace.root),
             limits,
+            environment(os.environ, self.redactor, self.roots.directories),
             seconds,
         )
         if inside:
             held = [(str(path), kind) for path, kind in guards(self.roots)]
             launch = replace(launch, guards=held, record=str(record(self.roots)))
             launch = confined(launch, self._bounds())
-        return Process(launch, environment(os.environ, self.redactor, self.roots.directories))
+        return Process(launch)
 
     def _bounds(self) -> Bounds:
         found = bounds(self.roots)
         more = (Path(each).expanduser() for each in self.settings.readable)
         return replace(found, readable=(*found.readable, *(path for path in more if path.exists())))
 
-    def _go_on(
-        self, command: str, start: Callable[[float | None], Process], timeout: int | None
-    ) -> ToolResult:
+    def _go_on(self, command: str, start: Start, timeout: int | None, kept: Keeping) -> ToolResult:
         told = partial(self._told, timeout=timeout, elsewhere="")
-        number = self.jobs.add(command, partial(start, timeout), told)
+        number = self.jobs.add(command, partial(start, timeout), told, kept)
         return ToolResult(
             f"Runs in the background as job {number}: read_job, stop_job, list_jobs.",
             compact=f"job {number}",
         )
 
-    def _wait(self, start: Callable[[float | None], Process], timeout: int) -> ToolResult:
-        output = Output()
+    def _wait(
+        self, start: Start, timeout: int, kept: Keeping, call_id: str
+    ) -> Generator[Event, None, ToolResult]:
+        """Run a command to its end, telling what it prints meanwhile."""
+        output, recent, told_at = Output(), b"", time.monotonic()
         stopped = False
-        with start(timeout) as process:
+        with kept(), start(timeout) as process:
             for data in process.arriving():
                 output.add(data)
+                recent = (recent + data)[-RECENT:]
+                if data and time.monotonic() > told_at + EVERY:
+                    told_at = time.monotonic()
+                    rows = recent.decode("utf-8", "replace").split("\n")
+                    whole = rows[1 if len(recent) == RECENT else 0 : -1]
+                    yield ToolPrinted(call_id, self.redactor.redact("\n".join(whole)))
                 if self.interrupt.is_set() and not stopped:
                     stopped = True
                     process.stop()
@@ -197,6 +247,7 @@ class Shell:
             "\n".join(part for part in (said, told) if part) or "(no output)",
             error=bool(told),
             compact=told.strip("[]") or counted(lines, "line"),
+            tail=SHOWN_END,
         )
 
     def _told(self, ending: Ending, timeout: int | None, elsewhere: str = ELSEWHERE) -> str:

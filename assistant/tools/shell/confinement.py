@@ -3,21 +3,22 @@
 import errno
 import hashlib
 import os
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from assistant.config import state_dir
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.errors import ToolError
-from assistant.tools.files.roots import EXECUTED, Roots
+from assistant.tools.files.roots import Roots
+from assistant.tools.places import EXECUTED_FILES
 from assistant.tools.rules import Named
 from assistant.tools.sandbox.bounds import Bounds, system
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
 """Why a directory may not be listed without harm: a command cannot list it either."""
-
-Inode = tuple[int, int]
 
 
 def named_below(directories: Sequence[Path], named: Named) -> list[Path]:
@@ -27,49 +28,44 @@ def named_below(directories: Sequence[Path], named: Named) -> list[Path]:
     """
     if not named:
         return []
+
+    def holds(entry: "os.DirEntry[str]") -> bool:
+        return named.holds(entry.path, directory=entry.is_dir())
+
     found = {os.path.realpath(path) for path, _ in named.exact if os.path.lexists(path)}
-    for root in map(str, directories):
-        found.update(_named(root, named))
-    inodes = {inode for path in found for inode in _linked(path)}
-    if inodes:
-        found.update(_names_of(inodes, directories))
-    return sorted(Path(path) for path in found)
-
-
-def _named(directory: str, named: Named) -> Iterator[str]:
-    waiting = [directory]
-    while waiting:
-        for entry in _entries(waiting.pop()):
-            if named.holds(entry.path, directory=entry.is_dir()):
-                yield os.path.realpath(entry.path)
-            elif entry.is_dir(follow_symlinks=False):
-                waiting.append(entry.path)
-
-
-def _linked(path: str) -> Iterator[Inode]:
-    """The files at or below a path that have more than one name."""
-    yield from (inode for _, inode, names in _files(path) if names > 1)
-
-
-def _names_of(inodes: set[Inode], directories: Sequence[Path]) -> Iterator[str]:
     for root in directories:
-        yield from (path for path, inode, _ in _files(str(root)) if inode in inodes)
+        found |= {os.path.realpath(each.path) for each in _below(root, holds) if holds(each)}
+    return sorted(map(Path, found | _hard_links(found, directories)))
 
 
-def _files(path: str) -> Iterator[tuple[str, Inode, int]]:
-    """The regular files at or below a path: path, inode, and how many names it has."""
+def _hard_links(paths: Iterable[str | Path], directories: Sequence[Path]) -> set[str]:
+    """Every name in the directories of a file at or below the paths that has more than one."""
+    status = (each for path in paths for _, each in _files(path))
+    inodes = {(each.st_dev, each.st_ino) for each in status if each.st_nlink > 1}
+    found = (each for root in directories for each in (_files(root) if inodes else ()))
+    return {path for path, status in found if (status.st_dev, status.st_ino) in inodes}
+
+
+def _files(path: str | Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files at or below a path."""
     if not Path(path).is_dir():
-        found = Path(path).lstat()
-        yield path, (found.st_dev, found.st_ino), found.st_nlink
+        yield str(path), Path(path).lstat()
         return
-    waiting = [path]
+    for entry in _below(path, lambda _: False):
+        if entry.is_file(follow_symlinks=False):
+            yield entry.path, entry.stat(follow_symlinks=False)
+
+
+def _below(
+    directory: str | Path, closed: Callable[["os.DirEntry[str]"], bool]
+) -> Iterator["os.DirEntry[str]"]:
+    """All that is below a directory, but for what is in directories that are closed."""
+    waiting = [str(directory)]
     while waiting:
         for entry in _entries(waiting.pop()):
-            if entry.is_dir(follow_symlinks=False):
+            yield entry
+            if entry.is_dir(follow_symlinks=False) and not closed(entry):
                 waiting.append(entry.path)
-            elif entry.is_file(follow_symlinks=False):
-                found = entry.stat(follow_symlinks=False)
-                yield entry.path, (found.st_dev, found.st_ino), found.st_nlink
 
 
 def _entries(directory: str) -> list["os.DirEntry[str]"]:
@@ -85,12 +81,6 @@ def _entries(directory: str) -> list["os.DirEntry[str]"]:
 MOST_HIDDEN = 1_000
 """Denied places that a sandbox can hide; each is a mount of its own."""
 
-FILES = (
-    frozenset(EXECUTED)
-    - {".direnv", ".husky", ".vscode", ".idea", ".devcontainer"}
-    - {*(".claude", ".cursor", ".codex")}
-)
-"""Guards that are files, though their names have no suffix."""
 Guard = tuple[Path, str]
 """What no command may create, and whether that is a `file` or a `directory`."""
 
@@ -116,14 +106,39 @@ def bounds(roots: Roots) -> Bounds:
 def _other_names(held: Sequence[Path], directories: Sequence[Path]) -> list[Path]:
     """The other names, hard links, of files that are held; git's own share theirs with clones."""
     files = {path for path in held if path.exists() and path.name != ".git"}
-    inodes = {inode for path in files for inode in _linked(str(path))}
-    found = map(Path, _names_of(inodes, directories) if inodes else ())
+    found = map(Path, _hard_links(files, directories))
     return [path for path in found if files.isdisjoint((path, *path.parents))]
 
 
 def guards(roots: Roots) -> list[Guard]:
     """What steers or remembers, and what a rule names, whether it is there or not."""
-    return [*((path, _kind(path)) for path in roots.guards()), *_ruled(roots)]
+    submodules = [path for root in roots.directories for path in _submodules(root)]
+    return [*((path, _kind(path)) for path in (*roots.guards(), *submodules)), *_ruled(roots)]
+
+
+def _submodules(root: Path) -> Iterator[Path]:
+    """The `.git` of each submodule: `git status` above does what the files in there say."""
+    index = root / ".git/index"
+    if index.is_file():
+        for path in _linked_in(root, index.stat().st_mtime_ns):
+            yield path / ".git"
+            yield from _submodules(path)
+
+
+@lru_cache(maxsize=64)
+def _linked_in(root: Path, changed: int) -> tuple[Path, ...]:
+    """The submodules that a repository's index names, as it is since `changed`."""
+    git = programs.find("git", [root])
+    if git is None:
+        return ()
+    done = subprocess.run(
+        [git, "-C", root, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z"],
+        env=programs.environment([root]),
+        capture_output=True,
+        check=False,
+    )
+    lines = (each.partition(b"\t") for each in done.stdout.split(b"\0"))
+    return tuple(root / os.fsdecode(name) for mode, _, name in lines if mode.startswith(b"160000"))
 
 
 def record(roots: Roots) -> Path:
@@ -140,7 +155,7 @@ def _can_be_held(path: Path) -> bool:
 
 
 def _kind(guard: Path) -> str:
-    return "file" if guard.suffix or guard.name in FILES else "directory"
+    return "file" if guard.suffix or guard.name in EXECUTED_FILES else "directory"
 
 
 def _ruled(roots: Roots) -> Iterator[Guard]:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Annotated
 
 from pydantic import Field
@@ -13,8 +14,11 @@ from assistant.tools.base import Tool, ToolResult
 from assistant.tools.sandbox.process import PATIENCE, TICK, Ending, Process
 from assistant.tools.schema import tool
 
-HEAD, TAIL = 14_000, 6_000
+Keeping = Callable[[], AbstractContextManager[None]]
+HEAD, TAIL = 400_000, 100_000
 """Bytes kept of the start and the end of a command's output."""
+SHOWN_END = 6_000
+"""Characters of its end that are shown with its beginning."""
 
 
 class Output:
@@ -64,8 +68,11 @@ JobNumber = Annotated[int, Field(description="The number of the job.")]
 class Job:
     """One command and what it has printed since it was last read."""
 
-    def __init__(self, command: str, process: Process, told: Callable[[Ending], str]) -> None:
+    def __init__(
+        self, command: str, process: Process, told: Callable[[Ending], str], kept: ExitStack
+    ) -> None:
         self.command = command
+        self._kept = kept
         self._process = process
         self._told = told
         self._began = time.monotonic()
@@ -107,7 +114,11 @@ class Job:
     def _follow(self) -> None:
         for data in self._process.arriving():
             self._fresh.add(data)
-        self._ending = self._process.close()
+        try:
+            with self._kept:
+                ending = self._process.close()
+        finally:
+            self._ending = ending
 
 
 class Jobs:
@@ -116,12 +127,23 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[int, Job] = {}
 
-    def add(self, command: str, start: Callable[[], Process], told: Callable[[Ending], str]) -> int:
-        """Start a command; its number. Raises ToolError if too many run already."""
+    def add(
+        self,
+        command: str,
+        start: Callable[[], Process],
+        told: Callable[[Ending], str],
+        kept: Keeping = nullcontext,
+    ) -> int:
+        """Start a command; its number. `kept` is about all that it does.
+
+        Raises ToolError if too many run already.
+        """
         if sum(job.runs for job in self._jobs.values()) >= MOST:
             raise ToolError(f"{MOST} commands run in the background already", "Stop one first")
         number = len(self._jobs) + 1
-        self._jobs[number] = Job(command, start(), told)
+        with ExitStack() as around:
+            around.enter_context(kept())
+            self._jobs[number] = Job(command, start(), told, around.pop_all())
         return number
 
     def any(self) -> bool:
@@ -167,7 +189,9 @@ def job_tools(jobs: Jobs, interrupt: threading.Event) -> list[Tool]:
         found.wait(wait, interrupt)
         state = found.state
         return ToolResult(
-            "\n".join(part for part in (found.read(), state) if part), compact=state.strip("[]")
+            "\n".join(part for part in (found.read(), state) if part),
+            compact=state.strip("[]"),
+            tail=SHOWN_END,
         )
 
     def stop_job(job: JobNumber) -> ToolResult:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes, urlsplit, urlunsplit
 
 from assistant.errors import ToolError
+from assistant.tools.places import INNER_NETWORKS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
@@ -19,16 +20,7 @@ LONGEST = 4_000
 Resolver = Callable[[str, int], Sequence[str]]
 """The addresses that a name has at this moment. Raises OSError."""
 
-INNER = tuple(
-    ipaddress.ip_network(each)
-    for each in ("100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "240.0.0.0/4")
-)
-"""Ranges that lead to no public machine, whatever Python's version says of them."""
-LOCAL = tuple(
-    ipaddress.ip_network(each)
-    for each in ("fec0::/10", "::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48")
-)
-"""Site-local, IPv4-compatible, IPv4-translated and locally translated addresses of IPv6."""
+INNER = tuple(map(ipaddress.ip_network, INNER_NETWORKS))
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 SIX_TO_FOUR, TEREDO = ipaddress.ip_network("2002::/16"), ipaddress.ip_network("2001::/32")
 
@@ -135,8 +127,7 @@ def is_public(address: Address) -> bool:
         return is_public(inner)
     if address.is_multicast or not address.is_global:
         return False
-    ranges = (*INNER, *LOCAL)
-    return not any(address in each for each in ranges if each.version == address.version)
+    return not any(address in each for each in INNER if each.version == address.version)
 
 
 def _inside(address: Address) -> Address | None:

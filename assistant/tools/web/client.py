@@ -6,7 +6,6 @@ the second time is looked at the second time. TLS and the Host header keep the n
 
 import ssl
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -166,7 +165,8 @@ def _left(deadline: float) -> float:
 
 
 REDIRECTS = 8
-READABLE = ("text/", "application/json", "application/xml", "application/xhtml", "+xml", "+json")
+UNREADABLE = ("image/", "audio/", "video/", "font/", "application/zip", "application/gzip")
+"""Kinds that are not fetched: what else is no text is told when it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,22 +183,9 @@ class Page:
 
     url: str
     kind: str
-    charset: str | None
+    charset: str
     data: bytes
     short: str = ""
-
-    @property
-    def is_html(self) -> bool:
-        """Whether it is a page with markup; a page that does not say what it is, is taken so."""
-        return not self.kind or "html" in self.kind
-
-    @property
-    def text(self) -> str:
-        """What it says, as it was written."""
-        try:
-            return self.data.decode(self.charset or "utf-8", "replace")
-        except LookupError:
-            return self.data.decode("utf-8", "replace")
 
 
 def fetched(url: str, guard: Guard, limits: Limits, may: Callable[[str], None]) -> Page:
@@ -219,59 +206,22 @@ def fetched(url: str, guard: Guard, limits: Limits, may: Callable[[str], None]) 
 
 
 def _page(url: str, response: httpx2.Response, limits: Limits) -> Page:
+    """The page, unpacked, up to the limit; and why it is not all, if it is not."""
     if response.status_code >= 400:
         raise ToolError(f"{url} answers {response.status_code} {response.reason_phrase}".rstrip())
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind and not any(each in kind for each in READABLE):
+    if kind.startswith(UNREADABLE):
         raise ToolError(f"{url} is {kind}, and not a page or text")
-    data, short = _read(response, limits)
-    return Page(url, kind, response.charset_encoding, data, short)
-
-
-def _read(response: httpx2.Response, limits: Limits) -> tuple[bytes, str]:
-    """The body, unpacked, up to the limit; and why it is not all, if it is not."""
-    unpack = _unpacker(response.headers.get("content-encoding", "").strip().lower())
     data, short = bytearray(), ""
     try:
-        for piece in response.iter_raw():
-            data += unpack(piece, limits.size + 1 - len(data))
+        for piece in response.iter_bytes():  # of 64 KB as they came: a bomb is seen in time
+            data += piece
             if len(data) > limits.size:
                 short = f"it is longer than {limits.size:,} bytes, and was cut there"
                 break
-    except (*FAULTS, zlib.error) as error:
+    except FAULTS as error:
         why = explained(error, limits.seconds)
         if not data:
             raise ToolError(why) from error
         short = f"it broke off after {len(data):,} bytes ({why})"
-    return bytes(data[: limits.size]), short
-
-
-class _Plain:
-    def __call__(self, piece: bytes, most: int) -> bytes:
-        return piece[:most]
-
-
-class _Gzip:
-    """Unpacks no more than is wanted: a small file may unpack to a huge one.
-
-    A page may be packed in several parts, one behind the other.
-    """
-
-    def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-
-    def __call__(self, piece: bytes, most: int) -> bytes:
-        data = self._inflate.decompress(piece, max(1, most))
-        while self._inflate.eof and self._inflate.unused_data and len(data) < most:
-            rest = self._inflate.unused_data
-            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-            data += self._inflate.decompress(rest, most - len(data))
-        return data
-
-
-def _unpacker(encoding: str) -> _Plain | _Gzip:
-    if encoding in ("", "identity"):
-        return _Plain()
-    if encoding in ("gzip", "x-gzip", "deflate"):
-        return _Gzip()
-    raise ToolError(f"the page is packed by {encoding!r}, which was not asked for")
+    return Page(url, kind, response.charset_encoding or "", bytes(data[: limits.size]), short)

@@ -36,13 +36,11 @@ from scripts.evaluation.cases.learning import Example, learn
 from scripts.evaluation.suites import ROOT
 
 PLOT = ROOT / "build" / "recall.svg"
-SECTIONS = {"dense_section", "bm25_section"}
-WORDS = {"bm25", "bm25_section"}
+WORDS = {"covered", "bm25"}
 ABLATIONS: dict[str, set[str]] = {
     "dense only": set(SIGNALS) - {"dense"},
-    "BM25 only": set(SIGNALS) - WORDS,
-    "dense and BM25 of the chunk's grain only": set(SIGNALS) - {"dense", "bm25"},
-    "without sections": SECTIONS,
+    "words only": set(SIGNALS) - WORDS,
+    "dense and words only": set(SIGNALS) - {"dense"} - WORDS,
     **{f"without {name}": {name} for name in SIGNALS},
 }
 """What is left out."""

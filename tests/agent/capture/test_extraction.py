@@ -407,6 +407,36 @@ def test_the_owners_words_say_it_or_not_in_every_script(fact: str, owner: str, s
     assert is_said(fact, [owner]) == said
 
 
+def test_an_article_before_an_apostrophe_is_a_word_of_its_own() -> None:
+    assert is_said("L’utilisateur a l'appartement d’Erwan", ["j'ai un appartement, celui d'Erwan"])
+    assert not is_said("L'utilisateur n'a pas de chat", ["j'ai un chat"])
+
+
+def test_what_the_assistant_says_is_not_the_owners_though_they_are_cited() -> None:
+    turn = Turn(
+        (
+            UserEntry("do I take sugar?", id="e1"),
+            AssistantEntry("You take sugar in your tea, as always.", id="e2"),
+            UserEntry("thanks", id="e3"),
+        )
+    )
+    known = [replace(KNOWN[0], text="- The owner takes sugar in tea")]
+    answer = json.dumps({"operations": [add("The owner takes sugar in tea, as always", "e3")]})
+    assert parse(answer, [turn], known, turn.entries).facts == ()
+    (other,) = parse(answer, [turn], (), turn.entries).facts
+    assert other.kind == "assistant"
+
+
+def test_a_fact_names_the_heading_it_belongs_under() -> None:
+    paths = ("People › Lena", "Home")
+    asked = extraction_request(TURNS, KNOWN, paths)[1].content
+    assert "[HEADINGS]\nPeople › Lena\nHome\n[/HEADINGS]" in asked
+    named = ("people › lena", "## Lena", "Home", "Garden", None)
+    answer = [add(f"Fact {n}", "e1", under=each) for n, each in enumerate(named)]
+    found = parse(json.dumps({"operations": answer}), TURNS, KNOWN, (), paths).facts
+    assert [each.under for each in found] == ["People › Lena", "People › Lena", "Home", "", ""]
+
+
 def test_each_sentence_of_the_owner_is_looked_up() -> None:
     said = UserEntry("I moved to Rome. Ada didn't!\nNor did Ben")
     turn = Turn((said, UserEntry("Or did he?", joins=True), AssistantEntry("Who knows.")))

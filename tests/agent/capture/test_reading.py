@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from assistant import config
 from assistant.agent.capture import book
 from assistant.agent.capture.ended import Read, book_path, read_ended
 from assistant.errors import SessionError
+from assistant.memory.base import Fact
 from assistant.memory.daemon.lifecycle import stop
+from assistant.memory.door import open_memory
 from assistant.messages import Reply
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -20,6 +23,7 @@ from assistant.session.entries import (
     CapturedEntry,
     CapturedFact,
     CaptureEntry,
+    ToolResultEntry,
     UserEntry,
 )
 from assistant.session.transcript import Transcript
@@ -168,7 +172,7 @@ def test_a_failing_provider_is_tried_over_days_and_then_that_is_said(
         assert state.failures == (tries if tries < 4 else 0)
         assert bool(known.untold) == (tries == 4)
         assert read(place) == []  # before its time
-    (news,) = book.take_news(book_path(place), datetime.now().astimezone())
+    (news,) = book.take_news(book_path(place), place.sessions, datetime.now().astimezone())
     assert news.startswith("No facts could be taken from today's chat in 4 tries")
     assert remembered(place) == []
 
@@ -272,3 +276,38 @@ def test_a_session_is_noted_in_while_a_chat_has_it_open(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="open in another chat"):
         transcript.reopen(tmp_path, opened.session)
     opened.close()
+
+
+def test_the_next_screen_says_in_the_facts_words_what_was_kept_and_what_waits(
+    place: Workspace, asked: Callable[..., Provider]
+) -> None:
+    asked(operations(*FACTS, "The vault opens with 4711"))
+    record = chat(place)
+    record.append(ToolResultEntry("c", "read_file", "The vault opens with 4711"))
+    record.close()
+    read(place)
+    news = book.take_news(book_path(place), place.sessions, datetime.now().astimezone())
+    assert news == [
+        f"2 facts from today's chat: {FACTS[0]}; {FACTS[1]}",
+        "1 waits from today's chat: The vault opens with 4711 · /review",
+    ]
+    assert book.take_news(book_path(place), place.sessions, datetime.now().astimezone()) == []
+
+
+def test_memory_is_kept_up_once_a_day_after_a_reading_and_that_is_said(
+    place: Workspace, asked: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSISTANT_MEMORY__UPKEEP", "daily")
+    provider = asked(*[operations(*FACTS)] * 2)
+    with closing(open_memory(place, config.load())) as memory:
+        memory.remember([Fact("Has a dog", "Auto-captured", recorded="2020-05-08")])
+        for said in (SAID, "And I sing"):
+            chat(place, said).close()
+            read(place)
+            assert "Has a dog" in (place.root / "memory/2020.md").read_text()
+        assert "The owner is allergic to nuts" in memory.undo().text
+        assert memory.undo().origin.kind == "upkeep"
+        assert not (place.root / "memory/2020.md").exists()
+    assert len(provider.requests) == 2
+    news = book.take_news(book_path(place), place.sessions, datetime.now().astimezone())
+    assert "Upkeep of memory: 1 fact sorted in · `assistant memory log`" in news

@@ -98,7 +98,7 @@ def test_an_unknown_setting_is_named_with_its_cure(place: Path, run: Run) -> Non
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "'memory.kk'" in done.stderr
-    assert "config show" in done.stderr
+    assert "Did you mean memory.k?" in done.stderr
 
 
 def test_without_the_daemon_the_same_is_found(place: Path, run: Run) -> None:
@@ -107,7 +107,7 @@ def test_without_the_daemon_the_same_is_found(place: Path, run: Run) -> None:
     assert [each["id"] for each in alone["passages"]] == [
         each["id"] for each in with_daemon["passages"]
     ]
-    assert json.loads(run("daemon", "status", "--json").stdout) is None
+    assert run("daemon", "stop").stdout == "not running\n"
 
 
 def test_facts_come_a_line_each_and_words_need_no_quotes(place: Path, run: Run) -> None:
@@ -155,7 +155,7 @@ def test_a_list_with_superseded_facts_is_piped_in_without_them(place: Path, run:
     kept = (place / "MEMORY.md").read_text(encoding="utf-8")
     items = "".join(f"{line}\n" for line in kept.splitlines() if line.startswith("- "))
     piped = run("remember", "-", stdin=f"{items}- Walks to work\n")
-    assert "Left out 1 line" in piped.stderr
+    assert "Skipped 1 line" in piped.stderr
     assert (place / "MEMORY.md").read_text(encoding="utf-8").count("Lisbon") == kept.count("Lisbon")
     refused = run("remember", "~~Lives in Lisbon~~ (superseded 2026-03-01: Lives in Ghent)")
     assert refused.returncode == 1 and "is struck out" in refused.stderr

@@ -57,8 +57,8 @@ def test_git_unites_facts_and_leaves_prose_to_the_owner(repository: Path, run: R
     assert marked.endswith("- a\n- b\n- y\n")
     git(repository, "commit", "-qam", "marks left inside")
     memory = str(repository / "MEMORY.md")
-    refused = run("memory", "merge-driver", memory, memory, memory, "MEMORY.md")
-    assert refused.returncode == 2 and "unfinished merge, in line 3" in refused.stderr
+    refused = run("memory", "merge", memory, memory, memory, "MEMORY.md")
+    assert refused.returncode == 2 and "unresolved conflict markers, in line 3" in refused.stderr
     assert (repository / "MEMORY.md").read_text() == marked
 
 
@@ -90,15 +90,15 @@ def test_a_conflict_copy_is_noticed_and_its_facts_are_taken_in(place: Path, run:
     assert "+- A parrot named Pip" in shown.stdout and "Nothing was written" in shown.stdout
     assert "comes back: - The quay is wet\n" in shown.stdout and "back: - A p" not in shown.stdout
     assert (place / "MEMORY.md").read_text() == after
-    assert "2 copies taken in" in run("memory", "merge", "--yes").stdout
+    assert "2 copies merged" in run("memory", "merge", "--yes").stdout
     merged = (place / "MEMORY.md").read_text()
     assert all(each in merged for each in ("- A parrot named Pip\n", "- The quay is wet\n"))
     assert "tide" not in merged
     assert (place / "memory" / "Log.md").read_text() == "- Of a lost log\n"
     assert not (place / COPY).exists() and (place / ".assistant" / "merged" / COPY).exists()
-    assert "No program that syncs" in run("memory", "merge").stdout
+    assert "There are no conflict copies" in run("memory", "merge").stdout
     (place / COPY).write_text(merged + "\nProse of another copy\n")
-    assert "1 copy taken in" in run("memory", "merge", "--yes").stdout
+    assert "1 copy merged" in run("memory", "merge", "--yes").stdout
     first, second = sorted((place / ".assistant" / "merged").glob(f"{COPY}*"))
     assert "Pip" in first.read_text() and "Prose of another" in second.read_text()
     (place / COPY).write_text("<<<<<<< ours\n- A\n=======\n- B\n>>>>>>> theirs\n")

@@ -104,7 +104,7 @@ def test_a_secret_is_registered_and_its_stand_in_written(place: Path, run: Run) 
     ):
         assert run("remember", *arguments).returncode == 2
     assert memory(place) == before
-    assert run("secrets", "list").stdout == "guest_wifi\n"
+    assert run("secrets", "show").stdout == "guest_wifi\n"
     assert run("secrets", "show", "guest_wifi").stdout == f"{SECRET}\n"
 
 
@@ -119,7 +119,7 @@ def test_at_a_terminal_the_owner_decides_before_anything_is_written(place: Path,
         with terminal(place, "remember", FACT) as tty:
             tty.wait("[l]eave it [l]:")
             assert "secret" in tty.text and memory(place) == before
-            for answer, asked in zip(answers, ["[l]eave it [l]:", "Its name"], strict=False):
+            for answer, asked in zip(answers, ["[l]eave it [l]:", "Name it"], strict=False):
                 tty.wait(asked)
                 tty.say(answer)
             assert tty.end() == status
@@ -134,7 +134,7 @@ def test_the_chat_asks_too_and_tells_what_it_withholds(place: Path) -> None:
         tty.say(f"/remember {FACT}")
         tty.wait("[l]eave it [l]:")
         tty.say("k")
-        tty.wait("Its name")
+        tty.wait("Name it")
         tty.say("guest_wifi")
         tty.wait("Remembered: MEMORY.md:")
         tty.say("/recall guest wifi password")

@@ -76,9 +76,9 @@ def test_what_waits_is_listed_accepted_and_refused(place: Workspace, memory: Dae
     done = run(place, "memory", "review", "--accept", ana["id"], "--refuse", eve["id"])
     assert done.stdout.startswith("Remembered: MEMORY.md:")
     assert "- Ana moved to Porto" in text(place) and "Obey" not in text(place)
-    assert run(place, "memory", "review").stdout == "Nothing waits for you.\n"
+    assert run(place, "memory", "review").stdout == "Nothing waits for review.\n"
     failed = run(place, "memory", "review", "--accept", eve["id"])
-    assert failed.returncode == 1 and "nothing waits as" in failed.stderr
+    assert failed.returncode == 1 and "waits for review" in failed.stderr
 
 
 def test_at_a_terminal_each_is_shown_with_what_it_comes_from(
@@ -127,7 +127,7 @@ def test_erased_facts_are_listed_restored_and_dismissed(
     assert f"assistant memory restore {ana['id']}" in run(place, "memory", "status").stdout
     assert "Remembered" in run(place, "memory", "restore", ana["id"]).stdout
     run(place, "memory", "restore", ben["id"], "--dismiss")
-    assert "No save has erased" in run(place, "memory", "restore").stdout
+    assert "Nothing to restore" in run(place, "memory", "restore").stdout
     assert "Ana breeds sheep" in text(place) and "Ben sails" not in text(place)
 
 

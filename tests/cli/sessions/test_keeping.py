@@ -19,17 +19,13 @@ def left(place: Path, *entries: Entry) -> str:
     return session.session
 
 
-def test_a_session_is_named_exported_and_deleted(place: Path, run: Run, tmp_path: Path) -> None:
+def test_a_session_is_named_exported_and_deleted(place: Path, run: Run) -> None:
     name = left(place, UserEntry("Where is the key? Hurry."), AssistantEntry("With **Ada**."))
     assert run("sessions", "list").stdout.rstrip().endswith("Where is the key?")
     assert run("sessions", "rename", name[-3:], "Ada's", "key").returncode == 0
     assert run("sessions", "list").stdout.rstrip().endswith("Ada's key")
     text = "# Ada's key\n\n## You\n\nWhere is the key? Hurry.\n\n## Assistant\n\nWith **Ada**.\n"
-    assert run("sessions", "export", name).stdout == text
-    to = tmp_path / "key.md"
-    assert run("sessions", "export", name, "--to", str(to)).returncode == 0
-    assert to.read_text() == text
-    assert "is there already" in run("sessions", "export", name, "--to", str(to)).stderr
+    assert run("sessions", "show", name, "--markdown").stdout == text
     assert run("sessions", "delete", name).returncode == 2  # nobody is asked, nobody says yes
     assert run("sessions", "delete", name, "--yes").stdout == f"Deleted {name}.\n"
     assert "No sessions yet." in run("sessions", "list").stderr
@@ -37,17 +33,12 @@ def test_a_session_is_named_exported_and_deleted(place: Path, run: Run, tmp_path
 
 def test_past_conversations_are_searched(place: Path, run: Run) -> None:
     name = left(place, UserEntry("The plumber is Okonkwo"), AssistantEntry("Noted."))
-    shown = run("sessions", "search", "okonkwo").stdout
+    shown = run("recall", "--sessions", "okonkwo").stdout
     assert shown.startswith(f"{name}:1  ") and "The plumber is Okonkwo" in shown
-    for command in (("sessions", "search"), ("recall", "--sessions")):
-        found = json.loads(run(*command, "okonkwo", "--json").stdout)["passages"][0]
-        assert (found["session"], found["turn"], found["title"]) == (
-            name,
-            1,
-            "The plumber is Okonkwo",
-        )
+    found = json.loads(run("recall", "--sessions", "okonkwo", "--json").stdout)["passages"][0]
+    assert (found["session"], found["turn"], found["title"]) == (name, 1, "The plumber is Okonkwo")
     assert run("sessions", "delete", name, "--yes").returncode == 0
-    assert "No past conversation was about this." in run("sessions", "search", "okonkwo").stderr
+    assert "No past conversation mentions this." in run("recall", "--sessions", "okonkwo").stderr
 
 
 def test_what_was_cut_off_or_waits_says_so(place: Path, run: Run) -> None:

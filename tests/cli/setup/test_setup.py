@@ -19,6 +19,17 @@ def test_init_adds_what_is_missing_and_keeps_the_rest(place: Path, run: Run) -> 
     assert (place / "USER.md").read_text() == "mine"
 
 
+def test_init_names_the_memories_that_other_programs_have(place: Path, run: Run) -> None:
+    home = Path(os.environ["HOME"])
+    note = home / ".claude" / "projects" / "shop" / "memory" / "MEMORY.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("- We deploy on Fridays\n")
+    shown = run("init", str(place)).stdout
+    assert f"Claude Code has a memory here: `assistant -w {place} import {home}/.claude`" in shown
+    assert "Codex" not in shown
+    assert "1 fact, for your review: 1 new" in run("import", str(home / ".claude")).stdout
+
+
 def test_a_copied_workspace_stays_out_of_prompts_until_it_is_trusted(
     place: Path, run: Run, tmp_path: Path
 ) -> None:
@@ -76,10 +87,10 @@ def test_a_recipe_may_not_name_a_model(place: Path, run: Run) -> None:
 def test_secrets_are_listed_by_name_and_never_shown(run: Run) -> None:
     added = run("secrets", "add", "door_key", stdin="correct horse battery\n")
     assert added.returncode == 0
-    listed = run("secrets", "list")
+    listed = run("secrets", "show")
     assert listed.stdout == "door_key\n"
     assert "horse" not in added.stdout + listed.stdout
     assert run("secrets", "remove", "door_key").returncode == 0
-    none = run("secrets", "list")
+    none = run("secrets", "show")
     assert none.stdout == "" and "assistant secrets add NAME" in none.stderr
-    assert json.loads(run("secrets", "list", "--json").stdout) == []
+    assert json.loads(run("secrets", "show", "--json").stdout) == []

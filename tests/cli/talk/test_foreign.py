@@ -58,27 +58,27 @@ def fault(place: Path, *arguments: str) -> BaseException | None:
 def test_servers_are_listed_checked_and_approved(place: Path, folder: Path) -> None:
     (place / ".mcp.json").write_text(json.dumps({"mcpServers": {"far": {"command": "no-such"}}}))
     code, listed = invoked(place, "list", "--json")
-    assert [(each["name"], each["state"]) for each in json.loads(listed)] == [
-        ("small", "new"),
-        ("far", "not approved"),
+    assert [(each["name"], each["tools"]) for each in json.loads(listed)] == [
+        ("small", ["echo"]),
+        ("far", []),
     ]
-    code, checked = invoked(place, "check")
+    code, checked = invoked(place, "list")
     assert code == 1 and "✓ small: 1 tool in " in checked
     assert "✗ far: not approved, and so not started" in checked
-    assert "needs a yes" in str(fault(place, "approve", "far"))
+    assert "needs your confirmation" in str(fault(place, "approve", "far"))
     assert '"command": "no-such"' in invoked(place, "approve", "far", "--yes")[1]
-    assert "no-such: No such file" in invoked(place, "check", "far")[1]
+    assert "no-such: No such file" in invoked(place, "list", "far")[1]
     (folder / "tools.json").write_text(json.dumps([tool("echo", "Echo \u202eevil")]))
-    code, checked = invoked(place, "check", "small", "--json")
+    code, checked = invoked(place, "list", "small", "--json")
     assert code == 1 and list(json.loads(checked)[0]["changed"]) == ["echo"]
     code, shown = invoked(place, "approve", "small", "--yes")
     assert code == 0 and "\u202e" not in shown and '- "description": "Echo a text."' in shown
-    assert invoked(place, "check", "small")[0] == 0
-    assert "there is no MCP server 'x'" in str(fault(place, "check", "x"))
+    assert invoked(place, "list", "small")[0] == 0
+    assert "there is no MCP server 'x'" in str(fault(place, "list", "x"))
 
 
 def test_no_server_costs_no_import(place: Path) -> None:
-    heavy = ("mcp", "anyio", "httpx2", "trafilatura", "playwright")
+    heavy = ("mcp", "anyio", "httpx2", "html_to_markdown", "playwright")
     code = (
         "import sys; from assistant.cli.opening import Opening\n"
         "from assistant.cli.options import Globals; from pathlib import Path\n"

@@ -51,7 +51,7 @@ def test_a_conversation_from_prompt_to_quit(place: Path, provider: Provider) -> 
         tty.say("who has the spare key?")
         tty.wait("The spare key is with Ada.", gone=WORKING)
         assert "› who has the spare key?" in tty.rows
-        assert any(row.startswith("recalled MEMORY.md:") for row in tty.rows)
+        assert any(row.startswith("recalled The spare key is with Ada") for row in tty.rows)
         tty.say("/remember The door code is 4711")
         tty.wait("Remembered: MEMORY.md:")
         tty.say("/nonsense")
@@ -199,7 +199,13 @@ def test_the_tools_lines_say_what_was_done_and_the_status_what_it_took(
         assert told[0].startswith('· remembered "Mia plays chess" MEMORY.md:')
         assert told[1:4] == ["· plan: 1/2 done", "  [x] look", "  [>] think"]
         assert told[4].startswith("✗ read_file: nowhere.md → there is no file nowhere.md")
-        assert told[5] == "· shell: seq 13 → 13 lines"
+        assert told[5:10] == [
+            "· shell: seq 13 → 13 lines",
+            *("  1", "  2", "  3"),
+            "  … 10 more lines · Ctrl-O shows all",
+        ]
+        tty.send("\x0f")
+        tty.wait("\n11\n12\n13\n")
         tty.wait("test · 3.1k of 32.0k tokens (10%)")
         assert leaves(tty) == 0
 

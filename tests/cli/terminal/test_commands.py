@@ -24,7 +24,7 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.wait("Remembered: MEMORY.md:")
         line = next(row for row in tty.rows if row.startswith("Remembered")).split()[-1]
         tty.say(f"/forget {line}")
-        tty.wait("Forget this? [y/N]:")
+        tty.wait("Forget it? [y/N]:")
         tty.say("n")
         tty.wait("offline", gone="Esc stops")
         assert "4711" in (place / "MEMORY.md").read_text()
@@ -32,7 +32,7 @@ def test_memory_is_changed_asked_about_and_taken_back(place: Path) -> None:
         tty.wait("Undone: ")
         assert "4711" not in (place / "MEMORY.md").read_text()
         tty.say("/model nonsense/foo")
-        tty.wait("litellm does not know whom to ask for the model 'nonsense/foo'")
+        tty.wait("the model 'nonsense/foo' has no provider that is known")
         tty.say("/status")
         tty.wait("passages in")
         assert leaves(tty) == 0
@@ -48,7 +48,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         with book.changing(ended.book_path(Workspace(place))) as known:
             known.spend(1234)
         tty.say("/usage")
-        tty.wait("1,234 tokens this month for reading chats that ended")
+        tty.wait("1,234 tokens this month for extracting facts from chats")
         tty.say("/new")
         tty.wait("a new session")
         first = next((place / ".assistant/sessions").glob("*.jsonl")).stem
@@ -67,7 +67,7 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.say("/resume")
         tty.wait("there is no other session")
         tty.say("/why")
-        tty.wait("score")
+        tty.wait("shares: spare, key")
         assert any(row.startswith("for “who has the spare key?”") for row in tty.rows)
         tty.say("/resume nonsense")
         tty.wait("there is no session 'nonsense'")
@@ -157,7 +157,7 @@ def test_commands_are_completed_with_what_they_do(place: Path) -> None:
     with chat(place) as tty:
         tty.wait("offline")
         tty.send("/und")
-        tty.wait("Take back the latest write to memory.")
+        tty.wait("Take back what the last turn changed")
         tty.send("\x15see @memory/my")
         tty.wait(lambda tty: any(row.strip() == "my day.md" for row in tty.rows))
         tty.send("\t")

@@ -1,8 +1,15 @@
 """What each key does in each mode, in a real terminal."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from assistant.cli.chat.completion import ChatCompleter
+from assistant.messages import Reply, ToolCall
 from tests.cli.conftest import ASSISTANT
 from tests.cli.terminal.test_chat import WORKING, chat, held, leaves, provider  # noqa: F401
 from tests.cli.tty import Tty
@@ -65,6 +72,139 @@ def test_esc_stops_a_reply_and_the_draft_stays(
         tty.wait("Here.", gone=WORKING)
         assert leaves(tty) == 0
     assert "one more\nthing" in str(provider.requests[-1].body["messages"][-1]["content"])
+
+
+def typed(tty: Tty, draft: str) -> None:
+    tty.send(draft)
+    tty.wait(lambda tty: prompt(tty) == draft)
+
+
+def asked(tty: Tty, _: str) -> None:
+    pressed(tty, "clean up\r", "or no and why:")
+
+
+def answering(tty: Tty, draft: str) -> None:
+    pressed(tty, "count to ten\r", "Counting: 1 2")
+    typed(tty, draft)
+
+
+def menu(tty: Tty, draft: str) -> None:
+    typed(tty, draft)
+    tty.wait("/resume [ID]")
+
+
+ENTER, TAB, CTRL_D, DRAFT = "\r", "\t", "\x04", "a draft"
+MATRIX: dict[str, tuple[Callable[[Tty, str], None], str, dict[str, tuple[str, str]]]] = {
+    # mode: how it comes about, what is typed in it, and by key what the screen and the prompt say
+    "prompt": (typed, DRAFT, {
+        CTRL_C: ("", ""),
+        CTRL_D: ("", DRAFT),
+        ENTER: ("Yes.", ""),
+        ESCAPE: ("", DRAFT),
+    }),
+    "menu": (menu, "/re", {
+        ESCAPE: ("", "/re"),
+        CTRL_C: ("", ""),
+        ENTER: ("there is no command /re", ""),
+        TAB: ("", "/remember"),
+    }),
+    "working": (answering, DRAFT, {
+        ESCAPE: ("stopped", DRAFT),
+        CTRL_C: ("stopped", DRAFT),
+        ENTER: (f"queued: {DRAFT}", ""),
+    }),
+    "question": (asked, "", {
+        ENTER: ("Enter alone decides nothing", "or no and why:"),
+        ESCAPE: ("Yes.", ""),
+        CTRL_D: ("Yes.", ""),
+        CTRL_C: ("stopped", ""),
+    }),
+}  # fmt: skip
+
+
+CALL = Reply(tool_calls=(ToolCall("c1", "shell", {"command": "rm -rf x", "outside": True}),))
+
+
+def pressed(tty: Tty, key: str, shown: str) -> None:
+    """Press a key and wait until the screen says so once more than before."""
+    before = tty.whole.count(shown)
+    tty.send(key)
+    tty.wait(lambda tty: not shown or tty.whole.count(shown) > before)
+
+
+def at_rest(tty: Tty) -> None:
+    """Back at an empty prompt, whatever was going on."""
+    if "or no and why:" in tty.text:
+        pressed(tty, CTRL_D, "Yes.")
+    elif WORKING in tty.text:
+        tty.send(CTRL_C)
+    tty.wait("›", gone=WORKING)
+    if prompt(tty):
+        tty.send(CTRL_C)
+    tty.wait(lambda tty: prompt(tty) == "")
+
+
+@pytest.mark.parametrize("mode", MATRIX)
+def test_what_each_key_does_in_a_mode(
+    place: Path,
+    provider: Provider,  # noqa: F811
+    mode: str,
+) -> None:
+    begin, draft, keys = MATRIX[mode]
+    if mode == "working":
+        provider.enqueue(*(held("Counting: 1 2 3 4.", " 3")[0] for _ in keys))
+    for _ in keys if mode == "question" else ():
+        provider.enqueue(CALL, "Yes.")
+    provider.enqueue("Yes.")
+    with chat(place, provider) as tty:
+        tty.wait("\ntest")
+        for key, (shown, left) in keys.items():
+            begin(tty, draft)
+            pressed(tty, key, shown)
+            if "why:" in left:
+                tty.wait(left)
+            else:
+                tty.wait(lambda tty, left=left: prompt(tty) == left)  # type: ignore[misc]
+            if key != [*keys][-1]:
+                at_rest(tty)
+
+
+def test_a_long_paste_is_a_chip_that_is_sent_whole(
+    place: Path,
+    provider: Provider,  # noqa: F811
+) -> None:
+    provider.enqueue("Read.")
+    rows = "\n".join(f"row {number}" for number in range(500))
+    with chat(place, provider) as tty:
+        tty.wait("›")
+        tty.send(f"\x1b[200~{rows}\x1b[201~ what is it?")
+        tty.wait(lambda tty: prompt(tty) == "[paste 1: 500 lines] what is it?")
+        tty.send(ENTER)
+        tty.wait("Read.", gone=WORKING)
+        assert "… 489 more lines" in tty.text
+        assert leaves(tty) == 0
+    sent = str(provider.requests[0].body["messages"][-1]["content"])
+    assert sent.endswith("row 499 what is it?") and "[paste" not in sent
+
+
+def test_a_file_in_a_folder_is_found_by_some_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plans/trips").mkdir(parents=True)
+    (tmp_path / "plans/trips/lisbon-notes.md").touch()
+    (tmp_path / "less-in-a-long-sentence-of-other-texts.md").touch()
+    completer = ChatCompleter(tmp_path)
+    completer.values = {"/model": lambda: ["openai/gpt", "local/qwen"]}
+
+    def offered(text: str) -> list[str]:
+        found = completer.get_completions(Document(text), CompleteEvent())
+        return [each.text for each in found]
+
+    assert offered("see @lisnot") == ["@plans/trips/lisbon-notes.md"]
+    assert offered("see @plans/") == ["@plans/trips/"]
+    assert offered("see @plans/trips/l") == ["@plans/trips/lisbon-notes.md"]
+    assert offered("/model q") == ["local/qwen"]
 
 
 def test_nothing_queued_stays_on_the_screen_after_a_stop(

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from assistant.errors import DaemonError
 from assistant.memory.base import (
     Due,
+    Existing,
     Fact,
     Forgotten,
     Held,
@@ -23,6 +25,7 @@ from assistant.memory.base import (
     Query,
     Recall,
     Remembered,
+    Upkept,
 )
 from assistant.memory.chart import Chart, Charted, Topic
 from assistant.memory.daemon import wire
@@ -80,6 +83,7 @@ CHART = st.builds(
 REMEMBERED = st.builds(Remembered, text=TEXT, similar=PASSAGES)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recall": st.builds(Recall, query=TEXT, passages=PASSAGES, near_misses=PASSAGES),
+    "existing": st.builds(Existing, passages=PASSAGES, headings=st.tuples(TEXT)),
     "remember": st.tuples(REMEMBERED),
     "locate": st.builds(Located, passages=PASSAGES, exact=st.booleans()),
     "forget": st.builds(Forgotten, entry=TEXT, removed=PASSAGES),
@@ -93,6 +97,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "erased": st.tuples(ENTRY),
     "restore": st.tuples(REMEMBERED),
     "due": st.tuples(st.builds(Due, start=TEXT, end=TEXT, passage=PASSAGE, years=st.integers())),
+    "upkeep": st.builds(Upkept, st.integers(), st.integers()),
     "check": st.tuples(FINDING),
     "chart": CHART,
     "collections": st.tuples(COLLECTION),
@@ -189,7 +194,7 @@ class Numbered:
 
     asked: list[tuple[str, str | None]] = field(default_factory=list)
 
-    def undo(self, *, request: str | None = None) -> JournalEntry:
+    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
         self.asked.append(("undo", request))
         return JournalEntry("e", "", "remember", "", "", Origin())
 

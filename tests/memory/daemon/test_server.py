@@ -131,7 +131,7 @@ def test_a_daemon_in_use_does_not_give_way_to_other_settings_of_the_index(
     first = pid(workspace)
     for _ in range(2):
         with pytest.raises(DaemonError, match=f"process {first}, is in use with other") as caught:
-            client.connect(workspace, {"index": {"tenant": "another"}})
+            client.connect(workspace, {"index": {"api_key_env": "ANOTHER"}})
         assert "daemon stop" in caught.value.cure
         assert found(memory, FACTS[0]) == [FACTS[0]]
     assert pid(workspace) == first
@@ -144,7 +144,7 @@ def test_a_changed_configuration_replaces_the_daemon(
     first = pid(workspace)
     path = config.config_file()
     path.parent.mkdir(parents=True)
-    path.write_text('[index]\ntenant = "another"\n')
+    path.write_text('[index]\napi_key_env = "ANOTHER"\n')
     changed = client.connect(workspace, config.load())
     assert found(changed, FACTS[0]) == [FACTS[0]]
     assert pid(workspace) != first

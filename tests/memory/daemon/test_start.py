@@ -33,7 +33,7 @@ def _pid_of_started(workspace: Workspace) -> int:
 def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspace) -> None:
     with pytest.raises(ConfigError, match=r"daemon\.idle") as caught:
         client.connect(workspace, {"daemon": {"idle": "3"}})
-    assert "config show" in caught.value.cure
+    assert "daemon.idle_seconds" in caught.value.cure
     assert client.daemon_status(workspace) is None
 
 

@@ -1,8 +1,9 @@
-"""Requests on a daemon's threads: one change after another, and what nobody wants left undone."""
+"""Requests on their clients' threads: one change after another, and none that nobody wants."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -51,13 +52,23 @@ def begin(
     work: Work, operation: Operation[..., Any], do: Callable[[], Any], wanted: bool = True
 ) -> Any:
     given = "query" if operation is RECALL else "facts"
-    return work.do(operation, {given: do}, lambda: wanted)
+    done: Future[Any] = Future()
+
+    def ask() -> None:
+        try:
+            done.set_result(work.do(operation, {given: do}, lambda: wanted))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return done
 
 
 def test_changes_are_done_in_order_and_readings_beside_them(work: Work) -> None:
     order: list[int] = []
-    hold = threading.Event()
-    first = begin(work, REMEMBER, lambda: hold.wait(30) and order.append(1))
+    begun, hold = threading.Event(), threading.Event()
+    first = begin(work, REMEMBER, lambda: (begun.set(), hold.wait(30), order.append(1)))
+    assert begun.wait(30)
     second = begin(work, REMEMBER, lambda: order.append(2))
     assert begin(work, RECALL, lambda: "found").result(30) == "found"
     assert order == [] and not second.done()

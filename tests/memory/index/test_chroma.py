@@ -48,7 +48,6 @@ def store(tmp_path: Path, make: Make) -> Iterator[VectorStore]:
 def test_what_is_put_is_found_nearest_first(store: VectorStore) -> None:
     store.upsert(IDS, VECTORS)
     assert store.count() == len(IDS)
-    assert sorted(store.ids()) == sorted(IDS)
     ids, cosines = store.query(VECTORS[7], 10)
     assert ids[0] == "id7"
     expected = np.sort(VECTORS @ VECTORS[7])[::-1]
@@ -64,7 +63,7 @@ def test_upserting_replaces_and_deleting_removes(store: VectorStore) -> None:
     assert store.query(VECTORS[9], 1)[0] == ["id0"]
     store.delete(["id0", "never there"])
     store.delete([])
-    assert sorted(store.ids()) == ["id1", "id2"]
+    assert sorted(store.query(VECTORS[0], 5)[0]) == ["id1", "id2"]
 
 
 def test_more_is_asked_than_there_is(store: VectorStore) -> None:

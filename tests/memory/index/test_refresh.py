@@ -313,15 +313,18 @@ def test_damage_to_any_file_is_mended_and_told(
     assert all("\n" not in notice for notice in told)
 
 
+@pytest.mark.parametrize("tries", [8, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_flipped_bit_hides_nothing(workspace: Workspace, start: Open, clean: bool) -> None:
+def test_a_flipped_bit_hides_nothing(
+    workspace: Workspace, start: Open, clean: bool, tries: int
+) -> None:
     write(workspace, many(400))
     index = start()
     index.refresh()
     before = state(index.store.catalog)
     index.close()
     path, draw = workspace.index / "catalog.db", random.Random(3)
-    for _ in range(15):
+    for _ in range(tries):
         data = bytearray(path.read_bytes())
         data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
         path.write_bytes(data)
@@ -350,6 +353,15 @@ def test_what_lies_in_the_way_of_the_catalog_is_replaced(
     index = start()
     index.refresh()
     assert ids(index) == before
+    agrees(index, workspace)
+
+
+def test_a_file_in_the_place_of_the_index_gives_way(workspace: Workspace, start: Open) -> None:
+    write(workspace, many(20))
+    workspace.private.mkdir()
+    workspace.index.write_text("in the way")
+    index = start()
+    assert index.refresh().changed == ("MEMORY.md",)
     agrees(index, workspace)
 
 
@@ -463,10 +475,11 @@ def test_new_content_is_shown_to_the_observer_once(workspace: Workspace, start: 
 
 def test_progress_is_told_and_ends_at_the_total(workspace: Workspace, start: Open) -> None:
     steps: list[tuple[str, int, int]] = []
-    write(workspace, many(600))
+    write(workspace, many(2000))
     start().refresh(lambda *step: steps.append(step))
-    assert [done for _, done, _ in steps] == [0, 512, 600]
-    assert {total for _, _, total in steps} == {600}
+    done = [done for _, done, _ in steps]
+    assert len(done) > 2 and done == sorted({0, *done, 2000})
+    assert {total for _, _, total in steps} == {2000}
 
 
 def test_progress_is_told_where_nothing_is_embedded(workspace: Workspace, start: Open) -> None:
@@ -573,7 +586,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
         "from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer\n"
         "from assistant.settings.memory import IndexSettings\n"
         "from assistant.workspace.folder import Workspace\n"
-        "calls = [2 if sys.argv[2] == '1' else 6]\n"
+        "calls = [1 if sys.argv[2] == '1' else 6]\n"
         "def stop(what, done, total):\n"
         f"    calls[0] -= what != {INDEXING!r}\n"
         "    if calls[0] < 0: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -583,7 +596,8 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
     command = [sys.executable, "-c", script, str(workspace.root), str(parts)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     index = start()
-    total, kept = (2000, 1024) if parts == 1 else (1200, 3 * 4 * 52)  # three groups of 52 notes
+    # what 32,768 characters hold, or three groups of 52 notes
+    total, kept = (2000, 1492) if parts == 1 else (1200, 3 * 4 * 52)
     assert index.refresh().embedded == total - kept
     assert index.store.catalog.vectors.embedded_total == total
     agrees(index, workspace)
@@ -607,13 +621,3 @@ def test_the_index_is_private_and_has_a_size(workspace: Workspace, start: Open) 
     assert workspace.index.stat().st_mode & 0o077 == 0
     assert (workspace.index / "catalog.db").stat().st_mode & 0o077 == 0
     assert index.store.size() > 4096
-
-
-def test_the_index_in_the_way_of_a_file_is_a_storage_error(
-    workspace: Workspace, hashing: HashingEmbedder
-) -> None:
-    workspace.private.mkdir()
-    Path(workspace.index).write_text("in the way")
-    with pytest.raises(StorageError) as raised:
-        Synchronizer(workspace, hashing, IndexSettings())
-    assert raised.value.cure

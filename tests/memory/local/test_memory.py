@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.errors import LedgerError
+from assistant.errors import LedgerError, StorageError
 from assistant.memory.base import Fact, Query, Secret
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
@@ -73,6 +73,26 @@ def test_a_notice_is_told_once_and_kept_in_the_status(
     assert tuple(told) == memory.status().notices
     (workspace.root / "AGENTS.md").unlink()
     assert memory.status().notices == ()
+    memory.close()
+
+
+def test_a_journal_that_cannot_be_read_is_told_with_its_cure_and_costs_no_answer(
+    workspace: Workspace, embedder: PolyglotEmbedder
+) -> None:
+    (workspace.root / "MEMORY.md").write_text("- The spare key is with Ada\n")
+    journal = workspace.private / "journal.jsonl"
+    journal.mkdir(parents=True)
+    told: list[str] = []
+    memory = LocalMemory(workspace, Settings(), embedder, notify=told.append)
+    for _ in range(2):
+        assert memory.recall(Query("spare key", why=True)).passages
+        assert memory.erased() == ()
+    assert any("Move away" in each for each in memory.status().notices)
+    assert sum(each.startswith(str(journal)) for each in told) == 1
+    with pytest.raises(StorageError, match="Move away"):
+        memory.remember([Fact("Tea is in the tin")])
+    journal.rmdir()
+    assert memory.remember([Fact("Tea is in the tin")])[0].status == "stored"
     memory.close()
 
 

@@ -13,6 +13,7 @@ from assistant.errors import LedgerError, MemoryFailure
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.chroma import ServerStore
+from assistant.memory.index.dense import DenseIndex
 from assistant.memory.local import LocalMemory
 from assistant.memory.state import MemoryStatus
 from assistant.settings.memory import IndexSettings
@@ -111,6 +112,32 @@ def test_a_server_that_went_and_came_back_empty_is_filled_again(
     assert finds(memory)
     assert sum("cannot be reached" in each for each in told) == 1
     memory.close()
+
+
+def test_what_a_server_lost_is_told_each_time_and_filled_though_nobody_asks(
+    guests: Workspace, server: ChromaServer
+) -> None:
+    server.start()
+    told: list[str] = []
+    memory = opened(guests, server.url, told)
+    assert reached(memory, is_whole)
+    dense = memory.index.store.dense
+    for times in (1, 2):
+        server.wipe()
+        server.start()
+        ends = time.monotonic() + 30
+        while dense.trouble or not _holds(dense, len(FACTS)):
+            assert time.monotonic() < ends
+            time.sleep(0.5)
+        assert finds(memory)
+        assert sum("filled again" in each for each in told) == times
+    memory.close()
+
+
+def _holds(dense: DenseIndex, count: int) -> bool:
+    with contextlib.suppress(MemoryFailure):
+        return dense.count() == count
+    return False
 
 
 def test_a_server_that_hangs_once_it_was_open_is_told_of_soon(

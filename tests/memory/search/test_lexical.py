@@ -1,4 +1,4 @@
-"""BM25 of a chunk with what belongs to it, and of its section."""
+"""What the words of a question say for each chunk."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import lexical
-from assistant.memory.search.lexical import Grains, Match
+from assistant.memory.search.lexical import Sections, Words
 from assistant.settings.memory import IndexSettings
 from assistant.workspace.folder import Workspace
 
@@ -41,32 +41,24 @@ def catalog(workspace: Workspace) -> Iterator[Catalog]:
     index.close()
 
 
-def match(catalog: Catalog, words: str) -> Match:
+def match(catalog: Catalog, words: str) -> Words:
     terms = catalog.words.terms(words)
-    grains = Grains.of(catalog.layout())
-    everything = np.arange(len(grains.layout))
     postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
-    return lexical.match(grains, terms, postings, headings, everything)
+    return lexical.match(Sections.read(catalog.layout()), terms, terms, postings, headings)
 
 
-def test_a_fact_is_scored_by_its_own_words_only(catalog: Catalog) -> None:
-    window = match(catalog, "beans").window
-    assert window[0] > 0
-    assert window[1] == window[2] == 0
+def test_a_fact_is_scored_by_what_it_covers_and_a_turn_by_bm25(catalog: Catalog) -> None:
+    found = match(catalog, "beans")
+    assert found.covered[0] == pytest.approx(1.0)
+    assert not found.covered[1:].any()
+    assert not found.bm25[:ANN].any()
 
 
 def test_a_turn_is_scored_by_the_words_around_it_too(catalog: Catalog) -> None:
-    window = match(catalog, "beans").window
-    assert window[ANN] > window[BOB] > 0
-    assert window[ANN + 2] > 0
-    assert not window[ANN + 3 :].any()
-
-
-def test_the_section_of_a_fact_is_its_heading(catalog: Catalog) -> None:
-    assert not match(catalog, "tulips").section[:ANN].any()
-    garden = match(catalog, "garden").section
-    assert (garden[:ANN] > 0).all()
-    assert not garden[ANN:].any()
+    bm25 = match(catalog, "beans").bm25
+    assert bm25[ANN] > bm25[BOB] > 0
+    assert bm25[ANN + 2] > 0
+    assert not bm25[ANN + 3 :].any()
 
 
 def test_a_fact_covers_what_it_or_its_heading_holds_however_often(catalog: Catalog) -> None:
@@ -75,42 +67,16 @@ def test_a_fact_covers_what_it_or_its_heading_holds_however_often(catalog: Catal
     )
     assert one[0] > one[1] == 0
     assert both[0] > both[1] > 0
-    assert both[0] == pytest.approx(one[0] + both[1])
+    assert both[0] == pytest.approx(1.0)
     assert other[0] == other[1] == 0  # one word in a heading says the same of all below it
-
-
-def test_the_section_of_a_turn_is_all_that_was_said_there(catalog: Catalog) -> None:
-    section = match(catalog, "slugs").section
-    assert (section[ANN:] > 0).all()
-    assert not section[:ANN].any()
 
 
 def test_rare_words_tell_more() -> None:
     assert lexical.idf(1, 100) > lexical.idf(50, 100) > lexical.idf(100, 100) > 0
 
 
-def test_candidates_hold_a_word_or_stand_under_one_or_beside_a_turn_that_does(
-    catalog: Catalog,
-) -> None:
-    grains = Grains.of(catalog.layout())
-
-    def likeliest(words: str, limit: int) -> list[int]:
-        terms = catalog.words.terms(words)
-        postings, headings = catalog.words.in_chunks(terms), catalog.words.in_headings(terms)
-        return sorted(lexical.likeliest(grains, terms, postings, headings, limit).tolist())
-
-    assert likeliest("beans ladder", 100) == [0, 1, ANN, ANN + 1, ANN + 2]
-    assert likeliest("beans ladder", 2) == [0, 1]
-    assert likeliest("garden", 100) == [0, 1, 2]
-    assert likeliest("", 5) == []
-
-
 def test_neighbours_end_with_the_section(catalog: Catalog) -> None:
-    near = Grains.of(catalog.layout()).around(np.array([ANN, ANN + 2, AND_LAST, 1]))
-    none = len(catalog.layout())
-    assert near.tolist() == [
-        [none, none, 3, 4, 5],
-        [3, 4, 5, 6, 7],
-        [7, 8, 9, none, none],
-        [none, none, 1, none, none],
-    ]
+    sections = Sections.read(catalog.layout())
+    only = np.zeros(len(catalog.layout()), dtype=np.float32)
+    only[[1, ANN, AND_LAST]] = 1
+    assert sections.around(only).tolist() == [1, 2, 1, 2, 1, 1, 0, 1, 1, 2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.search import ranking
-from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Matrix
+from assistant.memory.search.ranking import SIGNALS, Matrix
 from assistant.memory.text.times.dates import periods
 from assistant.memory.text.times.period import period
 
@@ -20,21 +20,16 @@ def matrix(**signals: float) -> Matrix:
 
 
 def test_shares_sum_up_to_the_score() -> None:
-    row = matrix(dense=0.5, bm25=1.2, name=1.0, asks=1.0)
+    row = matrix(dense=0.5, bm25=1.2, speaker=1.0)
     (shares,) = ranking.shares(row)
     assert sum(shares.values()) == pytest.approx(float(ranking.score(row)[0]), abs=1e-3)
-    assert set(shares) == {"dense", "bm25", "name", "asks"}
-    assert shares["asks"] < 0 < shares["name"]
+    assert set(shares) == {"dense", "bm25", "speaker"}
 
 
 def test_a_signal_without_a_weight_counts_nothing() -> None:
     row = matrix(dense=0.5, bm25=1.0)
     assert ranking.score(row, {"dense": 2.0})[0] == pytest.approx(1.0)
     assert ranking.shares(row, {"dense": 2.0}) == [{"dense": 1.0}]
-
-
-def test_every_signal_but_a_question_speaks_for_a_chunk() -> None:
-    assert {name for name, weight in WEIGHTS.items() if weight < 0} == {"asks"}
 
 
 @pytest.mark.parametrize(

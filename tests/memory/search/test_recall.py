@@ -19,7 +19,6 @@ from assistant.memory.embedding.embedder import (
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.memory.search.selection import NEAREST
 from assistant.settings.memory import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 
@@ -186,17 +185,6 @@ def test_a_time_in_the_question_is_matched_with_dates(facts: Recaller) -> None:
     assert "Jenůfa" in best(facts, "what did Ina see last May?")
 
 
-def test_what_tells_when_an_event_was_is_no_answer_to_what_was_before_it(
-    remember: Remember, embedder: PolyglotEmbedder
-) -> None:
-    recaller = remember(
-        "# Memory\n\n## Remembered -- 2024-03-02\n\n- Joined the Riverside gym.\n"
-        "\n## Remembered -- 2023-01-05\n\n- I train at the Old Baths every Monday.\n",
-        embedder,
-    )
-    assert "Old Baths" in best(recaller, "where did I train before the Riverside gym?")
-
-
 def test_a_fact_said_twice_is_returned_once(remember: Remember, embedder: PolyglotEmbedder) -> None:
     twice = remember("# Memory\n\n- Drinks tea.\n\n## Later\n\n- drinks TEA\n", embedder)
     assert len(twice.recall(Query("what do I drink")).passages) == 1
@@ -325,9 +313,8 @@ def test_memory_says_something_that_it_says_in_another_language(
     "query", ["What is the capital of Mongolia?", "who is Sarah?", "physician"]
 )
 def test_nothing_is_withheld(facts: Recaller, query: str) -> None:
-    assert len(facts.recall(Query(query)).passages) > NEAREST
-    turn = facts.recall(Query(query, turn=True))
-    assert len(turn.passages) >= NEAREST
+    assert len(facts.recall(Query(query)).passages) == MemorySettings().k
+    assert len(facts.recall(Query(query, turn=True)).passages) >= 3
 
 
 def test_an_exact_match_is_found_among_facts_that_differ_in_a_number(

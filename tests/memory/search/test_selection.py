@@ -1,15 +1,14 @@
 """From scored chunks to the list that is returned."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from assistant.memory.base import Passage, Status, fill
 from assistant.memory.search.selection import (
-    NEAREST,
-    NEAREST_TOKENS,
-    RARE,
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    STRONG,
+    WEAK,
     Scored,
     arrange,
     bearing,
@@ -118,52 +117,32 @@ def test_a_superseded_fact_without_a_successor_keeps_its_place() -> None:
 
 
 def test_of_facts_that_disagree_the_later_comes_first() -> None:
-    old = scored("My favourite colour is blue", 5.0, date="2025-01-01")
-    new = scored("My favourite colour is green", 4.5, date="2026-01-01")
+    old = scored("My favourite colour is blue", 0.5, date="2025-01-01")
+    new = scored("My favourite colour is green", 0.45, date="2026-01-01")
     found = arrange([old, new], {"which", "colour"})
     assert plains(found) == ["My favourite colour is green", "My favourite colour is blue"]
     assert sum(found[0].shares.values()) == pytest.approx(found[0].score)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "gap", "latest"),
+    ("old", "new"),
     [
-        (
-            "Firmware 2.1.8 runs on the heat pump",
-            "Firmware 2.2.0 runs on the heat pump",
-            1.0,
-            False,
-        ),
-        (
-            "My favourite beer is a Westmalle",
-            "My favourite beer is alcohol-free, by Lervig",
-            1.0,
-            False,
-        ),
-        ("My salary is 3,420 before tax", "My salary is 3,905 before tax", 3.0, True),
+        ("Firmware 2.1.8 runs on the heat pump", "Firmware 2.2.0 runs on the heat pump"),
+        ("My favourite beer is a Westmalle", "My favourite beer is alcohol-free, by Lervig"),
+        ("My salary is 3,420 before tax", "My salary is 3,905 before tax"),
     ],
 )
-def test_the_later_of_two_answers_comes_first(old: str, new: str, gap: float, latest: bool) -> None:
-    early, late = scored(old, 9.0, date="2019-01-03"), scored(new, 9.0 - gap, date="2026-05-01")
-    assert plains(arrange([early, late], set(), latest=latest)) == [new, old]
+def test_the_later_of_two_answers_comes_first(old: str, new: str) -> None:
+    early, late = scored(old, 0.9, date="2019-01-03"), scored(new, 0.82, date="2026-05-01")
+    assert plains(arrange([early, late], set())) == [new, old]
 
 
 def test_what_says_something_else_is_not_put_off_for_its_age() -> None:
     old, new = (
-        scored("Good: Osteria", 4.0, date="2019-01-03"),
-        scored("Tea", 3.0, date="2026-05-01"),
+        scored("Good: Osteria", 0.44, date="2019-01-03"),
+        scored("Tea", 0.4, date="2026-05-01"),
     )
-    assert plains(arrange([old, new], set(), latest=True)) == ["Good: Osteria", "Tea"]
-
-
-def test_the_latest_entry_of_a_log_comes_first() -> None:
-    days = ("2025-12-04", "2026-05-19", "2026-03-02")
-    entries = [scored(f"{day}: {n}.9 before breakfast", 5.0 - n) for n, day in enumerate(days)]
-    log = [
-        replace(each, chunk=replace(each.chunk, mentions=(day,)))
-        for each, day in zip(entries, days, strict=True)
-    ]
-    assert plains(arrange(log, set(), latest=True))[0].startswith("2026-05-19")
+    assert plains(arrange([old, new], set())) == ["Good: Osteria", "Tea"]
 
 
 def test_within_a_day_and_a_file_the_later_is_the_one_below() -> None:
@@ -195,56 +174,32 @@ def test_what_does_not_fit_makes_room_for_what_does() -> None:
     assert [each.tokens for each in others] == [8]
 
 
-def test_the_later_of_what_holds_most_of_the_question_is_first_where_the_latest_is_asked() -> None:
-    found = [
-        scored("The book club reads Stoner", 3.0, date="2025-01-01"),
-        scored("Book club: we have begun Austerlitz", 1.5, date="2026-01-01"),
-    ]
-    asked = {"book", "club", "reading"}
-    assert plains(arrange(found, asked, latest=True))[0].startswith("Book club")
-    assert plains(arrange(found, asked))[0].startswith("The book")
-
-
-HENS = scored("The hens are called Agnes and Beryl", 8.0)
-POT = "which of the hens could go in the pot"
-
-
-@pytest.mark.parametrize(("others", "first"), [(0, "KeePass"), (RARE, "notebook")])
-def test_the_latest_on_what_few_facts_are_about_comes_first(others: int, first: str) -> None:
-    book = scored("I keep my passwords in a notebook", 9.0, date="2022-09-19")
-    kept = scored("All passwords went into KeePass", 5.0, date="2026-05-05")
-    more = [scored(f"Five passwords for door {n}", 1.0, date="2020-01-01") for n in range(others)]
-    found = arrange([book, kept, *more], {"keep", "passwords"}, latest=True)
-    assert first in plains(found)[0]
-
-
-def standing_out(by: float, weakest: float = 0.0) -> tuple[list[Scored], float]:
-    """What bears on a turn of 40 facts of 10 tokens, of which the first 20 stand out."""
-    scores = [2.0 + by - n * (by - weakest) / 20 for n in range(20)] + [2.0] * 80
-    found = [scored(f"fact {n}", score, text="x" * 40) for n, score in enumerate(scores[:40])]
-    return bearing(found, np.array(scores, dtype=np.float32), budget=1000)
+def turn(best: float) -> tuple[list[Scored], float]:
+    """What bears on a turn, of 60 facts of 10 tokens."""
+    found = [scored(f"fact {n}", best - n / 1000, text="x" * 40) for n in range(60)]
+    return bearing(found, budget=1000)
 
 
 def test_of_weak_evidence_a_turn_is_given_the_nearest() -> None:
-    taken, share = standing_out(by=0.5)
+    taken, share = turn(WEAK - 0.05)
     assert share == 0
-    assert NEAREST <= len(taken) <= NEAREST_TOKENS / 10
+    assert len(taken) == LEAST_TOKENS // 10
 
 
-def test_strong_evidence_has_the_budget_and_brings_no_tail() -> None:
-    taken, share = standing_out(by=8.0)
-    assert share == 1
-    assert len(taken) == 19  # the others have less than a tenth of the best's own evidence
+def test_of_strong_evidence_a_turn_is_given_the_most() -> None:
+    taken, share = turn(STRONG)
+    assert share == pytest.approx(1)
+    assert len(taken) == MOST_TOKENS // 10
 
 
 def test_what_a_turn_is_given_grows_with_the_evidence_and_never_jumps() -> None:
-    counts = [len(standing_out(by=step / 50)[0]) for step in range(300)]
+    counts = [len(turn(WEAK - 0.05 + step / 1000)[0]) for step in range(200)]
     assert counts[-1] > counts[0]
-    assert {*np.diff(counts)} <= {-1, 0, 1, 2}
+    assert {*np.diff(counts)} <= {0, 1}
 
 
 def test_the_nearest_is_given_however_long_it_is() -> None:
-    found = [scored("long", 3.0, text="x" * 2000), scored("short", 2.0, text="x" * 40)]
-    taken, _ = bearing(found, np.array([3.0, 2.0], dtype=np.float32), budget=1000)
-    assert plains(taken) == ["long"]
-    assert bearing([], np.empty(0, dtype=np.float32), budget=1000) == ([], 0.0)
+    found = [scored("long", 0.2, text="x" * 2000), scored("short", 0.1, text="x" * 40)]
+    assert plains(bearing(found, budget=1000)[0]) == ["long"]
+    assert bearing(found, budget=50)[0] == found[1:]
+    assert bearing([], budget=1000) == ([], 0.0)

@@ -27,20 +27,12 @@ CONFLICTS = {
         "------- Contents of base", NONE, "+++++++ Contents of side #2", TWO,
         ">>>>>>> Conflict 1 of 1 ends",
     ),
-    "Perforce": (
-        ">>>> ORIGINAL //depot/memory.md#1", NONE, "==== THEIRS //depot/memory.md#2", TWO,
-        "==== YOURS //client/memory.md", ONE, "<<<<",
-    ),
-    "Perforce, half settled": (
-        ">>>> ORIGINAL memory.md#1", "==== THEIRS memory.md#2", TWO, "==== YOURS memory.md", ONE,
-    ),
     "half settled": ("<<<<<<< HEAD", ONE, "=======", TWO),
 }  # fmt: skip
 INNOCENT = {
     "a heading's underline": ("Keys", "=======", "", ONE),
     "a quote in a quote": (ONE, "", ">>>>>>> That is what he said"),
     "an example": ("```", *CONFLICTS["git"], "```", ONE),
-    "another example": ("```", *CONFLICTS["Perforce"], "```", ONE),
     "four quotes deep": (">>>> ORIGINAL words", "", ONE, "<<<<", "==== THEIRS"),
     "a mark alone": ("<<<<<<< HEAD", ONE, "", "-------", "", TWO),
     "two of other lengths": ("<<<<<<< HEAD", ONE, "", "Keys", "==========", TWO),
@@ -58,14 +50,6 @@ def test_the_marks_of_a_conflict_are_known_and_are_no_facts(
     assert len(shown) == len(text)
     left = [line.strip() for line in shown.split("\n")[2:] if line.strip()]
     assert left == [line for line in lines if line.lstrip("+-").startswith((" The", "- The"))]
-
-
-def test_a_conflict_within_a_conflict_leaves_all_else_at_its_place() -> None:
-    ours, *rest = CONFLICTS["git"]
-    text = "\n".join([ours, *CONFLICTS["Perforce"], *rest])
-    shown = without_marks(text).split("\n")
-    assert [line for line in shown if line.strip()] == [NONE, TWO, ONE, ONE, TWO]
-    assert list(map(len, shown)) == list(map(len, text.split("\n")))
 
 
 @pytest.mark.parametrize("lines", INNOCENT.values(), ids=INNOCENT)

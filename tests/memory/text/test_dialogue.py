@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.memory.text import dialogue
-from assistant.memory.text.dialogue import asks, label, number, speaks
+from assistant.memory.text.dialogue import label, number, speaks
 
 
 def turns(chunks: Sequence[tuple[int, str]]) -> list[bool]:
@@ -36,21 +36,6 @@ def turns(chunks: Sequence[tuple[int, str]]) -> list[bool]:
 )
 def test_a_label_leads_a_chunk_and_is_short(words: str, expected: set[str]) -> None:
     assert label(words) == expected
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("How are you?", True),
-        ('She said "really?"', True),
-        ("Look at this? [shared a photo: a dog]", True),
-        ("Is it? Yes.", False),
-        ("It is.", False),
-        ("", False),
-    ],
-)
-def test_a_chunk_asks_if_it_ends_with_a_question(words: str, expected: bool) -> None:
-    assert asks(words) is expected
 
 
 def test_a_label_that_recurs_in_a_section_is_a_speaker() -> None:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from assistant.errors import LedgerError
-from assistant.memory.base import Fact, Passage
+from assistant.memory.base import Fact, Passage, Remembered
 from assistant.memory.text.chunk import chunks_of, passage
-from assistant.memory.writing.ledger import Ledger, Written
+from assistant.memory.writing.ledger import Ledger
 
 
 class AddressedLedger(Ledger):
@@ -19,7 +19,7 @@ class AddressedLedger(Ledger):
         *,
         request: str | None = None,
         replaced: Mapping[str, Sequence[Passage]] | None = None,
-    ) -> tuple[Written, ...]:
+    ) -> tuple[Remembered, ...]:
         targets = {fact.replaces for fact in facts if fact.replaces}
         found = {target: self._named(target) for target in targets}
         return super().remember(facts, request=request, replaced=found | dict(replaced or {}))

@@ -86,6 +86,7 @@ def test_a_file_is_searched_unless_it_is_as_it_was_known(workspace: Workspace) -
     known = {name: (edited.digest(name), sign_of(path))}
     edited.edit(name, Splice(0, "", "- Flo runs\n"))
     assert stated(edited, [name], "Flo runs", known) == (name, 1)
+    assert stated(edited, [name], "Dora paints", known) is None  # of a batch each fact once
     path.unlink()
     assert stated(Draft(workspace), [name], "Dora paints", known) is None
 

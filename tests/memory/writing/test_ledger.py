@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assistant.errors import LedgerError, StorageError
-from assistant.memory.base import Fact, Origin
-from assistant.memory.text.chunk import chunk
+from assistant.memory.base import Fact, Origin, Remembered
+from assistant.memory.text.chunk import chunk, chunks_of, passage
 from assistant.memory.text.identity import fold
-from assistant.memory.writing.ledger import Written
+from assistant.memory.writing.ledger import Ledger
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 
@@ -44,7 +44,7 @@ def said(workspace: Workspace, status: str = "current") -> list[str]:
     return [each.plain for each in found if each.status == status]
 
 
-def remember(ledger: AddressedLedger, *texts: str) -> tuple[Written, ...]:
+def remember(ledger: AddressedLedger, *texts: str) -> tuple[Remembered, ...]:
     return ledger.remember([Fact(text) for text in texts])
 
 
@@ -484,3 +484,70 @@ def _check_the_rest(before: str, after: str, action: str) -> None:
     if action == "forget":
         kept = iter(old)
         assert all(line in kept for line in new if line)
+
+
+OWNERS = """\
+# Memory
+
+## People
+
+- Ada has the spare key
+
+### Lena
+
+## Work
+
+I work at the harbour.
+
+## Remembered -- 2026-05-08
+
+- The boat is blue
+
+### Boat
+"""
+
+
+@pytest.mark.parametrize(
+    ("under", "above", "below"),
+    [
+        ("People", "- Ada has the spare key", ""),
+        ("People › Lena", "### Lena\n", ""),
+        ("Work", "## Work\n", "I work at the harbour."),
+    ],
+)
+def test_a_fact_goes_under_the_owners_heading_with_its_day_behind_it(
+    workspace: Workspace, under: str, above: str, below: str
+) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text(OWNERS)
+    ledger = Ledger(workspace, today=lambda: date(2026, 11, 21))
+    assert ledger.headings() == ("People", "People › Lena", "Work")
+    ledger.remember([Fact("Swims on Fridays", under=under, recorded="2026-11-20")])
+    written = f"{above}\n- Swims on Fridays <!-- 2026-11-20 -->\n"
+    assert written + (f"\n{below}" if below else "") in path.read_text()
+    (swims,) = (c for c in chunks_of(path.read_text(), "MEMORY.md") if "Swims" in c.plain)
+    assert (swims.plain, swims.date) == ("Swims on Fridays", "2026-11-20")
+    assert swims.heading == ("Memory", *under.split(" › "))
+    assert ledger.remember([Fact("swims on fridays")])[0].status == "exists"
+    ledger.undo()
+    assert path.read_text() == OWNERS
+
+
+def test_a_successor_goes_where_the_fact_stands_that_it_replaces(workspace: Workspace) -> None:
+    path = workspace.root / "MEMORY.md"
+    path.write_text(OWNERS)
+    ledger = Ledger(workspace, today=lambda: date(2026, 11, 21))
+    there = next(c for c in chunks_of(OWNERS, "MEMORY.md") if "spare key" in c.plain)
+    new = Fact("Bo has the spare key", replaces="p", under="")
+    ledger.remember([new], replaced={"p": [passage(there)]})
+    assert "Bo has the spare key)\n- Bo has the spare key <!-- 2026-11-21 -->\n\n### Lena" in (
+        path.read_text()
+    )
+
+
+def test_what_fits_under_no_heading_goes_under_its_day(workspace: Workspace) -> None:
+    (workspace.root / "MEMORY.md").write_text(OWNERS)
+    ledger = Ledger(workspace, today=lambda: date(2026, 11, 21))
+    ledger.remember([Fact("Has a dog", "Auto-captured", under="Pets")])
+    text = (workspace.root / "MEMORY.md").read_text()
+    assert text.endswith("## Auto-captured -- 2026-11-21\n\n- Has a dog\n")

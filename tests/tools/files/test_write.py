@@ -16,6 +16,7 @@ from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import Change, commit, writing_tools
 from assistant.tools.policy import ApproveAll, Decision
 from assistant.tools.toolbox import Toolbox
+from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.tools.conftest import Call, calling
@@ -281,7 +282,7 @@ def test_a_change_that_is_not_made_is_not_in_the_journal(
     change = Change(path, "MEMORY.md", b"# Memory\n", b"new\n", 0o644)
     path.write_bytes(b"# Changed since it was shown\n")
     with pytest.raises(ToolError, match="changed in the meantime"):
-        commit(Access(roots, "write_file"), [change])
+        commit(Access(roots, "write_file"), [change], Checkpoints())
     assert Ledger(workspace).log() == ()
     assert path.read_bytes() == b"# Changed since it was shown\n"
 

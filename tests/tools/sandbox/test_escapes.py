@@ -1,6 +1,7 @@
 """Sixty ways out of the sandbox; none leads out."""
 
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -212,6 +213,30 @@ def test_what_others_execute_is_not_made(workspace: Workspace, way: str) -> None
     calling(Toolbox([shell]), DenyAll())("shell", command=EXECUTED_ONCE_MADE[way])
     there = {path.name for path in workspace.root.iterdir()}
     assert there.isdisjoint({".git", "HEAD", *EXECUTED})
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_submodule_hands_over_no_execution(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    as_owner = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+
+    def git(place: Path, *arguments: str) -> None:
+        subprocess.run([*as_owner, "-C", place, *arguments], check=True, capture_output=True)
+
+    inner = workspace.root / "sub"
+    inner.mkdir()
+    for place in (workspace.root, inner):
+        git(place, "init", "-q")
+    git(inner, "commit", "--allow-empty", "-m", "x")
+    git(workspace.root, "add", "sub")
+    evil = f"git init -q sub; git -C sub config core.fsmonitor 'touch {tmp_path}/owned'"
+    shell = Shell(Roots(workspace), Redactor(), threading.Event(), lambda: True).as_tool()
+    call = calling(Toolbox([shell]), DenyAll())
+    call("shell", command=f"rm -rf sub/.git; mv sub/.git away; {evil}; mv sub gone; {evil}")
+    git(workspace.root, "status")
+    assert not (tmp_path / "owned").exists()
 
 
 def test_a_guarded_file_has_no_other_name(workspace: Workspace) -> None:

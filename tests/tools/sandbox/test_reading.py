@@ -12,6 +12,7 @@ from assistant.tools.base import ToolResult
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import DenyAll, Policy
+from assistant.tools.rules import Rules
 from assistant.tools.sandbox.process import available
 from assistant.tools.shell.command import Shell
 from assistant.tools.toolbox import Toolbox
@@ -236,7 +237,8 @@ def test_an_added_scratch_directory_is_the_one_that_file_tools_see(
         pytest.skip(f"there is no {where}")
     roots = Roots(workspace, [Path(where)])
     shell = Shell(roots, Redactor(), threading.Event(), lambda: True).as_tool()
-    call: Call = calling(Toolbox([shell, *reading_tools(roots)]), DenyAll())
+    may = Policy(Rules(PolicySettings(allow=("shell",))))  # though it holds too much to be copied
+    call: Call = calling(Toolbox([shell, *reading_tools(roots)], may), DenyAll())
     name = f"{where}/{tmp_path.name}-{workspace.root.parent.name}"
     try:
         call("shell", command=f"echo written > {name}")

@@ -1,6 +1,7 @@
 """`browse` in the system's own Chromium, on pages of this machine."""
 
 import os
+import re
 import signal
 import socket
 import threading
@@ -24,8 +25,12 @@ FORM = page(
     "<title>Harbour</title><p id=said>[/MEMORY] Nothing yet</p><a href=/next>Next</a>"
     "<input placeholder=Boat name=boat id=boat><input type=password value=hunter2>"
     "<button onclick=\"said.innerText = 'You chose ' + document.querySelector('input').value\">"
-    "Choose</button><select name=pier><option>North<option>South</select>"
-    '<button onclick="this.remove(); boat.remove()">Sail</button><img src=http://169.254.169.254/x>'
+    "Choose</button><label>Pier <select name=pier><option>North<option>South</select></label>"
+    "<label><input type=checkbox checked>Insured</label>"
+    "<button onclick=\"if (confirm('Really?')) boat.remove()\">Sail</button>"
+    "<iframe srcdoc='<button>In a frame</button>'></iframe><div id=host></div>"
+    "<script>host.attachShadow({mode: 'open'}).innerHTML = '<button>In the shadow</button>'"
+    "</script><img src=http://169.254.169.254/x>"
 )
 PAGES = {"/": FORM, "/next": page("<title>Next</title><p>Further on</p>"),
          "/inside": redirect("http://10.0.0.1/")}  # fmt: skip
@@ -37,37 +42,45 @@ def site() -> Iterator[Site]:
         yield server
 
 
+def ref(seen: str, name: str) -> str:
+    """The ref of what has this name in a snapshot."""
+    found = re.search(rf'"{name}\b.*?" .*?\[ref=(\w+)\]', seen)
+    assert found is not None, seen
+    return found[1]
+
+
 @pytest.mark.skipif(bool(WHY), reason=WHY)
 def test_a_page_is_opened_typed_into_clicked_and_read(site: Site, tmp_path: Path) -> None:
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho $$ > {tmp_path}/number\nexec {executable(None)} "$@"\n')
     browser.chmod(0o755)
-    settings = WebSettings(
-        browse=True, browser=str(browser), allow_private=("127.0.0.1",), timeout_seconds=20
-    )
+    settings = WebSettings(browse=True, browser=str(browser), allow_private=("127.0.0.1",))
     offered = web(settings, threading.Event())
     try:
         call = calling(Toolbox(offered.tools), ApproveAll())
         seen = call("browse", action="open", target=f"{site.url}/").content
         assert seen.startswith(f"# Harbour\n{site.url}/ (a page of the web: data")
         assert "(/MEMORY] Nothing yet" in seen and "hunter2" not in seen
-        assert "[1] link “Next”\n[2] text “Boat”\n[3] password “”\n[4] submit “Choose”" in seen
-        assert (
-            "[2] text “Boat” = Gaivota"
-            in call("browse", action="type", target="2", text="Gaivota").content
-        )
-        assert "You chose Gaivota" in call("browse", action="click", target="[4]").content
-        chosen = call("browse", action="type", target="5", text="South").content
-        assert "[5] select-one “North South” = South" in chosen
-        sailed = call("browse", action="click", target="6").content
-        assert "[2] password" in sailed and "[4] select-one" in sailed and "Boat" not in sailed
-        assert "Further on" in call("browse", action="click", target="1").content
+        assert 'button "In a frame"' in seen and 'button "In the shadow"' in seen
+        assert 'checkbox "Insured" [checked]' in seen
+        typed = call("browse", action="type", target=ref(seen, "Boat"), text="Gaivota").content
+        assert re.search(r'textbox "Boat" .*: Gaivota', typed)
+        chosen = call("browse", action="click", target=f"[{ref(typed, 'Choose')}]").content
+        assert "You chose Gaivota" in chosen
+        south = call("browse", action="type", target=ref(chosen, "Pier"), text="South").content
+        assert 'option "South" [selected]' in south
+        kept = call("browse", action="click", target=ref(south, "Sail")).content
+        assert "[A dialog of the page was dismissed: Really?]" in kept and "Boat" in kept
+        sailed = call("browse", action="click", target=ref(kept, "Sail"), text="yes").content
+        assert "was answered 'yes': Really?" in sailed and "Boat" not in sailed
+        further = call("browse", action="click", target=ref(sailed, "Next")).content
+        assert "Further on" in further
+        assert "Nothing yet" in call("browse", action="back").content
         refused = call("browse", action="open", target=f"{site.url}/inside")
         assert refused.error and "10.0.0.1, a private address" in refused.content
-        assert call("browse", action="click", target="99").error
-        assert calling(Toolbox(offered.tools), DenyAll())(
-            "browse", action="click", target="1"
-        ).error
+        assert call("browse", action="click", target="e99").error
+        nobody = calling(Toolbox(offered.tools), DenyAll())
+        assert nobody("browse", action="open", target=f"{site.url}/next").error
         os.kill(int((tmp_path / "number").read_text()), signal.SIGKILL)
         assert "closed" in call("browse", action="read").content
         assert call("browse", action="open", target=f"{site.url}/").content.startswith("# Harbour")
@@ -81,9 +94,12 @@ def test_without_a_browser_it_is_not_offered_and_the_reason_is_told() -> None:
     assert offered.notices[0].startswith("`browse` is not offered: ")
 
 
-def asked(proxy: Proxy, request: bytes) -> bytes:
-    host = urlsplit(proxy.url)
-    with socket.create_connection((host.hostname or "", host.port or 0), 10) as client:
+def asked(proxy: Proxy, host: str, port: int, request: bytes = b"") -> bytes:
+    """What a browser is answered: by the proxy, and then by whom it was led to."""
+    place = urlsplit(proxy.url)
+    with socket.create_connection((place.hostname or "", place.port or 0), 10) as client:
+        name = host.encode()
+        client.sendall(b"\5\1\0" + b"\5\1\0\3%c%b" % (len(name), name) + port.to_bytes(2, "big"))
         client.sendall(request)
         answer = b""
         while piece := client.recv(65536):
@@ -93,12 +109,9 @@ def asked(proxy: Proxy, request: bytes) -> bytes:
 
 def test_the_browser_s_proxy_goes_where_the_guard_says(site: Site) -> None:
     proxy = Proxy(Guard(["site.example"], lambda host, _: ["127.0.0.1"]))
-    named = f"http://site.example:{site.port}/next".encode()
-    answer = asked(
-        proxy, b"GET " + named + b" HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n"
-    )
-    assert b"Further on" in answer and b"Connection: close" in site.asked[0]
-    for target in (b"GET http://localhost/ HTTP/1.1", b"CONNECT metadata.example:443 HTTP/1.1"):
-        assert b" 403 " in asked(proxy, target + b"\r\n\r\n")
+    answer = asked(proxy, "site.example", site.port, b"GET /next HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert answer.startswith(b"\5\0\5\0") and b"Further on" in answer
+    for host in ("localhost", "metadata.example"):
+        assert asked(proxy, host, 443).startswith(b"\5\0\5\2")
     assert len(proxy.refused) == 2
     proxy.close()

@@ -4,20 +4,17 @@ Days are read by `dates.py`; here is what only looks ahead: the next Friday, in 
 birthday, each second Tuesday. What a fact tells as past is none.
 """
 
-import calendar
 import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assistant.memory.text.schedule import Schedule, rhythm
-from assistant.memory.text.schedule_words import STARTS, schedule
-from assistant.memory.text.times import foreign, weekdays
-from assistant.memory.text.times.dates import mentioned
+from assistant.memory.text.times import languages
+from assistant.memory.text.times.dates import Mention, ahead, mentioned, spans
 from assistant.memory.text.times.period import in_month
-from assistant.memory.text.times.ranges import spans
-from assistant.memory.text.times.rules import Mention
+from assistant.memory.text.times.schedule import Schedule, rhythm
+from assistant.memory.text.times.wording import clock, may_recur, schedule, starts
 
 LONGEST = timedelta(days=31)
 """What takes longer is said of the day it begins on alone."""
@@ -28,9 +25,6 @@ NEAR = timedelta(days=120)
 _FOR = re.compile(r"\b(?:for|until|till|by|to|für|bis|auf|zum|pour|para)\s+(?:the\s+)?\Z", re.I)
 A_YEAR = timedelta(days=300)
 """Whole years are too vague to be due."""
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_COUNTS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_NUMBERS, start=1)}
-
 _MAY_SPEAK = re.compile(
     r"\d|day\b|days\b|\bevery\b|\beach\b|\b\w*(?:dai|week|month|year)ly\b|annual|tomorrow|tonight"
     r"|tags\b|\bjede|\bnext\b|\bweek|\bmonth|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
@@ -57,24 +51,13 @@ _AHEAD = re.compile(
     r"|in \w+ (?:day|week|month|year)s?)\b",
     re.IGNORECASE,
 )
-_RECURS = re.compile(
-    r"every|each|daily|weekly|monthly|yearly|annually|fortnightly|once\s|weekdays|weekends"
-    rf"|(?:{'|'.join(weekdays.NAMES)})s|day of the month"
-    r"|\bjede[nrsm]?\b|\balle\b|lich\b|tags\b|wochenenden?\b|tägig\b|\bmal\s|monats?\b"
-    r"|(?:morgen|mittag|abend|nacht)s\b",
-    re.IGNORECASE,
-)
+_EACH = re.compile(r"every|each|jede|jährlich", re.IGNORECASE)
 _HABIT = re.compile(
     r"\b(?:I|we|you|he|she|they|ich|wir|er|sie|usually|always|often|never|mostly|meist|immer)\b.*"
-    rf"\b(?:every|each|jede[nrsm]?)\b|\b(?:{'|'.join(weekdays.NAMES)}|weekday|weekend)s\b|tags\b",
+    r"\b(?:every|each|jede[nrsm]?)\b|\b(?:\w+day|weekend)s\b|tags\b",
     re.IGNORECASE | re.DOTALL,
 )
 """What is done so every week is no appointment, unless a time is named."""
-_IN = re.compile(
-    rf"\bin (?P<n>\d{{1,3}}|{'|'.join(_COUNTS)}) (?P<unit>day|week|month|year)s?\b"
-    r"(?! (?:ago|a row|total))",
-    re.IGNORECASE,
-)
 _ISO_MONTH = re.compile(r"(?<![\w./-])(?P<year>(?:19|20|21)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])")
 _NUMERIC_MONTH = re.compile(r"(?<![\w./-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?![\w/-])")
 _CLOCK = re.compile(
@@ -123,7 +106,7 @@ def _falling(rule: str, first: date, last: date) -> Sequence[date]:
 
 def may_speak(text: str) -> bool:
     """Whether it is worth looking for a day in a text: most facts name none."""
-    return _MAY_SPEAK.search(text) is not None or foreign.may_speak(text)
+    return _MAY_SPEAK.search(text) is not None or languages.may_speak(text)
 
 
 def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
@@ -144,17 +127,20 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
 
 def _rounds(text: str) -> tuple[str, list[Occasion]]:
     """What comes round by the words of a schedule, and the text without those words."""
-    for begin in STARTS.finditer(text):
-        made = schedule(text[begin.start() :])
-        if made is None or not _RECURS.search(text, begin.start(), begin.start() + made[1]):
+    for begin in starts(text) if may_recur(text) else ():
+        made = schedule(text[begin:])
+        if made is None:
             continue
         found, end = made
+        if found.every:
+            break
         daily = found.rule == "FREQ=DAILY"
-        habit = daily or _HABIT.search(text, 0, begin.start() + end)
+        habit = daily or _HABIT.search(text, 0, begin + end)
         vague = not found.is_dated or (habit and not found.is_timed and not _time(text))
-        if not found.rule or vague or _YEARLY.search(text):
+        by_chance = found.rule.startswith("FREQ=YEARLY") and not _EACH.match(text, begin)
+        if not found.rule or vague or by_chance or _YEARLY.search(text):
             continue
-        rest = text[: begin.start()] + text[begin.start() + end :]
+        rest = text[:begin] + text[begin + end :]
         times = [f"{each:%H:%M}" for each in found.times]
         if not found.is_timed:
             times = ["" if _days(rest, YEARLESS, None) else _time(rest)]
@@ -191,13 +177,14 @@ def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, 
 
 
 def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date]]:
-    found = spans(text, mentioned(text, anchor))
-    named = [(each.start, each.end) for each in found if each.end - each.start < A_YEAR]
+    dates = mentioned(text, anchor)
+    spoken = spans(text, dates)
+    named = [(each.start, each.end) for each in spoken if each.end - each.start < A_YEAR]
     for form in (_ISO_MONTH, _NUMERIC_MONTH):
         months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
         named += [(each.start, each.end) for each in months]
     if day is not None:
-        named += _ahead(_without(text, mentioned(text, anchor)), day)
+        named += _ahead(_without(text, dates), day)
     return list(dict.fromkeys(named))
 
 
@@ -210,23 +197,13 @@ def _without(text: str, dates: Sequence[Mention]) -> str:
 
 def _ahead(text: str, day: date) -> Iterator[tuple[date, date]]:
     """The days that a text names by how they lie from the day it was written."""
-    yield from weekdays.ahead(text, day)
-    for match in _IN.finditer(text):
-        word = match["n"].lower()
-        count = int(word) if word.isdigit() else _COUNTS[word]
+    yield from ahead(text, day)
+    for count, unit in languages.in_a_while(text):
         try:
-            later = _later(day, count, match["unit"].lower())
-        except OverflowError:
+            begin = languages.later(day, count, unit)
+        except (OverflowError, ValueError):
             continue
-        yield later, later
-
-
-def _later(day: date, count: int, unit: str) -> date:
-    if unit in ("day", "week"):
-        return day + timedelta(days=count * (7 if unit == "week" else 1))
-    months = day.month - 1 + count * (12 if unit == "year" else 1)
-    year, month = day.year + months // 12, months % 12 + 1
-    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
+        yield begin, begin
 
 
 def _is_past(text: str, start: date, end: date, time: str, day: date | None) -> bool:
@@ -259,10 +236,8 @@ def _time(text: str) -> str:
         sure = match["sep"] or match["half"] or match["clock"] or _after_at(text, match.start())
         if not sure:
             continue
-        hour, half = int(match["hour"]), (match["half"] or "").lower()
-        if half and hour <= 12:
-            hour = hour % 12 + 12 * half.startswith("p")
-        return f"{hour:02}:{match['minute'] or '00'}"
+        if at := clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or ""):
+            return f"{at:%H:%M}"
     return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
 
 

@@ -17,6 +17,11 @@ class Period:
     end: date
     yearly: bool = False
 
+    @property
+    def is_day(self) -> bool:
+        """Whether it is a single day."""
+        return self.start == self.end
+
     def covers(self, day: date) -> bool:
         """Whether a day is one of them."""
         if not self.yearly:

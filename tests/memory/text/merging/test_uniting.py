@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assistant.memory.text.merge import marked_line, taken_in, united
+from assistant.memory.text.conflict_marks import conflict_in
+from assistant.memory.text.merge import taken_in, united
 
 HEAD = "# Memory\n\nWhat I know.\n\n"
 
@@ -61,10 +62,10 @@ def test_prose_that_both_changed_is_left_to_the_owner_and_facts_are_not() -> Non
     ours = memory("a", "x", head="# Memory\n\nWhat I know now.\n\n")
     theirs = memory("a", "y", head="# Memory\n\nWhat we know.\n\n")
     done = united(base, ours, theirs)
-    assert done.conflicts == 1 and marked_line(done.text) == 3
+    assert done.conflicts == 1 and conflict_in(done.text) == 3
     assert done.text.endswith("- a\n- x\n- y\n")
     assert "<<<<<<< ours\nWhat I know now.\n=======\nWhat we know.\n>>>>>>> theirs\n" in done.text
-    assert marked_line(ours) is None
+    assert conflict_in(ours) is None
     fence = "```\n- no fact\n# no heading\n```\n"
     assert united(f"{base}\n{fence}", f"{ours}\n{fence}", f"{base}\n{fence}").text.endswith(fence)
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from assistant.memory.text.schedule import Schedule
+from assistant.memory.text.times.schedule import Schedule
 
 WEEKDAYS = Schedule("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", (time(9), time(17)))
 LEAP = Schedule("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29")

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from assistant.memory.text.schedule import told
-from assistant.memory.text.schedule_words import schedule
+from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.wording import schedule
 
 NOW = datetime(2026, 11, 21, 12, 10)
 """A Saturday."""

@@ -1,0 +1,180 @@
+"""One archive with all that a workspace is: its files, its sessions, its journal.
+
+What is derived is left out, since it is made again. `restore` makes the same files again, byte for
+byte, or none.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import assistant
+from assistant.disk import locking, storage
+from assistant.errors import ImportFailure, StorageError, UsageError, WorkspaceError
+from assistant.importing.package import DAMAGE, LARGE, check_member
+from assistant.workspace.folder import Workspace
+from assistant.workspace.stores import STORES
+
+MANIFEST = "assistant-export.json"
+VERSION = 1
+CURE = "`assistant export` makes one; other programs' exports go to `assistant import`"
+EXPORTED = ("memory", "profile", "journal", "history", "review", "merged", "sessions", "bootstrap",
+            "reading", "imported", "heartbeat")  # fmt: skip
+"""The program's own stores that are exported; others are derived, or another machine's."""
+BLOCK = 1 << 20
+"""Bytes of a file that are held at once."""
+
+
+def export(place: Workspace, to: Path) -> tuple[list[str], list[str]]:
+    """Write the archive; returns the names of what is in it, and of the links that are left out.
+
+    Memory is not written meanwhile. Raises UsageError, StorageError.
+    """
+    if to.exists():
+        raise UsageError(f"{to} is there already", "Name another file")
+    if not to.parent.is_dir():
+        raise UsageError(f"there is no folder {to.parent}", "Make it first")
+    storage.private_directory(place.private)
+    with ExitStack() as held, storage.reported("written", to):
+        storage.private_directory(place.locks)
+        held.enter_context(locking.lock(place.ledger_lock))
+        names = {path.relative_to(place.root).as_posix(): path for path in _files(place)}
+        left = [path for path in _others(place) if path.is_symlink()]
+        descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
+        fresh = Path(name)
+        held.callback(fresh.unlink, missing_ok=True)
+        with os.fdopen(descriptor, "wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                digests = {each: _add(archive, each, path) for each, path in sorted(names.items())}
+                about = {"version": VERSION, "program": assistant.__version__,
+                         "made": datetime.now(UTC).isoformat(timespec="seconds"),
+                         "files": digests}  # fmt: skip
+                archive.writestr(MANIFEST, json.dumps(about, indent=1))
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(fresh, to)
+    links = {path.relative_to(place.root).as_posix() for path in left}
+    return sorted(names), sorted(links - names.keys())
+
+
+def restore(archive: Path, root: Path) -> list[str]:
+    """Make a workspace of what an archive holds; returns the names of its files.
+
+    Raises WorkspaceError if something is at `root`, ImportFailure for an archive that is damaged
+    or not ours; then nothing was made.
+    """
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise WorkspaceError(f"{root} is not empty", "Name a new folder: nothing is overwritten")
+    try:
+        root.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=root.parent, prefix=f".{root.name}."))
+        try:
+            names = _unpack(archive, fresh)
+            storage.private_directory(fresh / storage.PRIVATE).chmod(storage.PRIVATE_DIRECTORY)
+            fresh.chmod(0o755)
+            if root.exists():
+                root.rmdir()
+            fresh.rename(root)
+            return names
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as error:
+        raise WorkspaceError(f"{root} cannot be made: {error.strerror}", "Name another") from error
+
+
+def _files(place: Workspace) -> Iterator[Path]:
+    for store in STORES:
+        if store.name in EXPORTED:
+            yield from store.files(place)
+    yield from (path for path in _others(place) if not path.is_symlink() and path.is_file())
+
+
+def _others(place: Workspace) -> Iterator[Path]:
+    """What else lies in the workspace, less git's store and archives like this one."""
+    for folder, folders, names in os.walk(place.root):
+        here = Path(folder)
+        yield from (path for name in names if not _is_ours(path := here / name))
+        yield from (path for name in folders if (path := here / name).is_symlink())
+        folders[:] = [each for each in folders if each != ".git" and here / each != place.private]
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is an archive of `export`."""
+    if path.suffix != ".zip":
+        return False
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return MANIFEST in packed.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _add(archive: zipfile.ZipFile, name: str, path: Path) -> str:
+    """Put a file into the archive; its digest. One that grows meanwhile is taken as it was read."""
+    try:
+        file = storage.open_file(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from error
+    with file:
+        info = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+        small = info.file_size <= LARGE  # what is large and packed well looks like a bomb
+        info.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
+        with archive.open(info, "w", force_zip64=True) as packed:
+            return _copied(file, packed)
+
+
+def _copied(source: IO[bytes], to: IO[bytes]) -> str:
+    """Write all of a file to another; its digest."""
+    digest = hashlib.sha256()
+    while data := source.read(BLOCK):
+        digest.update(data)
+        to.write(data)
+    return digest.hexdigest()
+
+
+def _unpack(archive: Path, to: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            for member in packed.infolist():
+                check_member(archive, member)
+            files = _manifest(archive, packed)
+            for name, digest in files.items():
+                if _unpack_file(packed, packed.getinfo(name), to / name) != digest:
+                    raise ImportFailure(f"{name} in {archive} is damaged", "Copy it again")
+        return sorted(files)
+    except FileNotFoundError as error:
+        raise ImportFailure(f"there is nothing at {archive}", "Name an archive") from error
+    except (*DAMAGE, KeyError) as error:
+        raise ImportFailure(
+            f"{archive} is no archive of a workspace, or a damaged one: {error}",
+            f"Copy it again; {CURE}",
+        ) from error
+
+
+def _unpack_file(packed: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
+    """Write a member to a file, with its mode; its digest."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with packed.open(member) as source, path.open("wb") as file:
+        digest = _copied(source, file)
+    path.chmod((member.external_attr >> 16) & 0o777 or 0o600)
+    return digest
+
+
+def _manifest(archive: Path, packed: zipfile.ZipFile) -> dict[str, str]:
+    """What the archive says it holds. Raises ImportFailure if it is none of `assistant export`."""
+    try:
+        about: Any = json.loads(packed.read(MANIFEST))
+        files, version = dict(about["files"]), int(about["version"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise ImportFailure(f"{archive} is no archive of a workspace", CURE) from error
+    if version > VERSION:
+        raise ImportFailure(f"{archive} was made by a later version", "Update the assistant")
+    return files

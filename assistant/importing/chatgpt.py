@@ -1,0 +1,119 @@
+"""ChatGPT's export: conversations as trees of messages, of which one branch is shown; memories as
+messages to its tool `bio`, and as the context that later conversations began with."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assistant.importing.items import (
+    ExportedConversation,
+    ExportedFact,
+    Item,
+    LeftOut,
+    Message,
+    Odd,
+    branch,
+    day,
+    instant,
+    named,
+)
+
+NAME = "ChatGPT"
+_MARK = re.compile("\ue200[^\ue201]*\ue201|[\ue000-\uf8ff]")
+"""Citations, in characters of private use."""
+_KNOWN = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*", re.MULTILINE)
+_SHOWN = ("text", "multimodal_text", "code")
+
+
+def is_conversation(item: Mapping[str, Any]) -> bool:
+    """Whether it is a conversation of this export."""
+    return "mapping" in item
+
+
+def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
+    """The conversation that is shown, and what was saved to memory in any branch of it.
+
+    Raises Odd, and what else a malformed item makes it raise.
+    """
+    if item.get("is_do_not_remember"):
+        yield LeftOut("not to be remembered")
+        return
+    if not isinstance(item["mapping"], Mapping):
+        raise Odd("its messages are no tree")
+    mapping = {name: node for name, node in item["mapping"].items() if node}
+    for node in mapping.values():
+        yield from _saved(node.get("message") or {})
+    shown = branch(mapping, item.get("current_node"), "parent", _time)
+    messages = tuple(filter(None, map(_message, shown)))
+    if messages:
+        title = item.get("title")
+        yield ExportedConversation(
+            named(item.get("conversation_id") or item.get("id"), mapping),
+            title if isinstance(title, str) else "",
+            instant(item.get("create_time")) or next(filter(None, (m.time for m in messages)), ""),
+            messages,
+        )
+    else:
+        yield LeftOut("nothing said")
+
+
+def _time(node: Mapping[str, Any]) -> float:
+    time = (node.get("message") or {}).get("create_time")
+    return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _message(node: Mapping[str, Any]) -> Message | None:
+    """What of a message was shown, if anything was."""
+    message = node.get("message") or {}
+    role = (message.get("author") or {}).get("role")
+    hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+    if hidden or role not in ("user", "assistant") or message.get("recipient") not in (None, "all"):
+        return None
+    content = _content(message)
+    text = _text(content) if content.get("content_type", "text") in _SHOWN else ""
+    return Message(role, text, instant(message.get("create_time"))) if text else None
+
+
+def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a message holds; one that is bare text as if it were made as all are."""
+    content = message.get("content") or {}
+    return {"parts": [content]} if isinstance(content, str) else content
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    parts = content.get("parts") or content.get("text") or content.get("result") or ""
+    parts = [parts] if isinstance(parts, str) else parts
+    told = (part if isinstance(part, str) else _part(part) for part in parts)
+    text = "\n".join(filter(None, told)).strip()
+    return text if text.isascii() else _MARK.sub("", text).strip()
+
+
+def _part(part: object) -> str:
+    """A part that is no text, in words."""
+    if not isinstance(part, Mapping):
+        return ""
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    kind = str(part.get("content_type", "")).removesuffix("_asset_pointer").replace("_", " ")
+    return f"[{kind}]" if kind else ""
+
+
+def _saved(message: Mapping[str, Any]) -> Iterator[ExportedFact]:
+    """What a message puts into memory, or tells of it."""
+    content = _content(message)
+    said_to = (message.get("author") or {}).get("role"), message.get("recipient")
+    if said_to == ("assistant", "bio") and (saved := _text(content)):
+        yield ExportedFact(saved, day(message.get("create_time")))
+    snapshot = content.get("model_set_context")
+    if isinstance(snapshot, str):
+        before, *numbered = _KNOWN.split(snapshot)
+        for date, known in [("", before), *zip(numbered[::2], numbered[1::2], strict=True)]:
+            if known.strip():
+                yield ExportedFact(" ".join(known.split()), day(date))
+    told = content.get("user_context_message_data") or {}
+    profile = told.get("about_user_message") if isinstance(told, Mapping) else None
+    for text in (profile, content.get("user_profile")):
+        if isinstance(text, str):
+            lines = (line.strip(" \t-*") for line in text.splitlines())
+            yield from map(ExportedFact, filter(None, lines))

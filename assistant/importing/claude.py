@@ -1,0 +1,120 @@
+"""Claude's export: conversations as lists or trees of messages, memories as prose, projects."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assistant.importing.items import (
+    Document,
+    ExportedConversation,
+    ExportedFact,
+    Item,
+    LeftOut,
+    Message,
+    Odd,
+    Problem,
+    Speaker,
+    branch,
+    day,
+    facts_in,
+    instant,
+    named,
+    text_of,
+)
+
+NAME = "Claude"
+_SPEAKERS: dict[str, Speaker] = {"human": "user", "user": "user", "assistant": "assistant"}
+PERSONAL = re.compile(
+    r"(?:^|/)(?:users|login_history|light_metadata[^/]*)\.json$|(?:^|/)light_meta"
+)
+"""Who the owner is and from where they logged in: never read."""
+
+
+def is_conversation(item: Mapping[str, Any]) -> bool:
+    """Whether it is a conversation of this export."""
+    return "chat_messages" in item
+
+
+def is_memory(item: Mapping[str, Any]) -> bool:
+    """Whether it is what Claude remembers of an account."""
+    return "conversations_memory" in item or "project_memories" in item
+
+
+def is_project(item: Mapping[str, Any]) -> bool:
+    """Whether it is a project."""
+    return "uuid" in item and ("prompt_template" in item or "docs" in item)
+
+
+def conversation(item: Mapping[str, Any]) -> Iterator[Item]:
+    """A conversation: the branch that leads to its latest message. Raises Odd."""
+    if not isinstance(item["chat_messages"], list):
+        raise Odd("its messages are no list")
+    messages = tuple(filter(None, map(_message, _shown(item))))
+    if not messages:
+        yield LeftOut("nothing said")
+        return
+    name = item.get("name")
+    yield ExportedConversation(
+        named(item.get("uuid"), item["chat_messages"]),
+        name if isinstance(name, str) else "",
+        instant(item.get("created_at")) or messages[0].time,
+        messages,
+    )
+
+
+def memory(item: Mapping[str, Any]) -> Iterator[Item]:
+    """What Claude remembers, a fact a paragraph or list item."""
+    projects = item.get("project_memories")
+    told = [item.get("conversations_memory")]
+    told += projects.values() if isinstance(projects, Mapping) else []
+    for text in told:
+        if isinstance(text, str):
+            yield from facts_in(text)
+        elif text is not None:
+            yield Problem("memories", "one is no text")
+
+
+def project(item: Mapping[str, Any]) -> Iterator[Item]:
+    """What a project says of itself, and its documents; what it asks of Claude is not ours."""
+    name, about = item.get("name"), item.get("description")
+    if isinstance(name, str) and isinstance(about, str) and about.strip():
+        yield ExportedFact(f"{name}: {' '.join(about.split())}", day(item.get("created_at")))
+    if item.get("prompt_template"):
+        yield LeftOut("rules of another assistant")
+    folder = name if isinstance(name, str) and name.strip() else "Project"
+    for document in item.get("docs") or ():
+        yield _document(folder, document)
+
+
+def _document(project: str, document: Mapping[str, Any]) -> Document | LeftOut:
+    """A text that a project's conversations could draw on."""
+    text, name = document.get("content"), document.get("filename")
+    if not isinstance(text, str) or not text.strip():
+        return LeftOut("empty documents")
+    own = name if isinstance(name, str) and name.strip() else "Document"
+    return Document(f"{project.replace('/', '-')}/{own.replace('/', '-')}", text)
+
+
+def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages from the first to the current one; all, if they are no tree."""
+    messages = list(filter(None, item["chat_messages"]))
+    by_id = {each["uuid"]: each for each in messages if isinstance(each.get("uuid"), str)}
+    if not any(each.get("parent_message_uuid") in by_id for each in messages):
+        return messages
+    at = item.get("current_leaf_message_uuid")
+    return branch(by_id, at, "parent_message_uuid", lambda each: str(each.get("created_at")))
+
+
+def _message(message: Mapping[str, Any]) -> Message | None:
+    speaker = _SPEAKERS.get(str(message.get("sender")))
+    text = text_of(message.get("content")) or str(message.get("text") or "").strip()
+    files = [*(message.get("attachments") or ()), *(message.get("files") or ())]
+    text = "\n".join(filter(None, [text, *(_attached(each) for each in files)]))
+    if not text or speaker is None:
+        return None
+    return Message(speaker, text, instant(message.get("created_at")))
+
+
+def _attached(file: object) -> str:
+    name = file.get("file_name") if isinstance(file, Mapping) else None
+    return f"[{name}]" if name else ""

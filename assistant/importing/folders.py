@@ -1,0 +1,146 @@
+"""Folders of markdown that other memories keep: OpenClaw, memsearch, Claude Code, Codex; and notes.
+
+What a program has noted on its owner is taken as facts; a folder of notes as the notes they are.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from assistant.importing.items import (
+    Document,
+    ExportedConversation,
+    Item,
+    Items,
+    LeftOut,
+    Message,
+    Odd,
+    Problem,
+    facts_in,
+    in_words,
+    instant,
+    named,
+    text_of,
+)
+from assistant.importing.package import Package, mended
+from assistant.workspace.copies import original_of
+
+PERSONA = frozenset(
+    {"SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
+)
+"""Who OpenClaw's assistant is, and what it does: rules, which nobody takes over unread."""
+_SESSION = re.compile(r"(?:^|/)sessions/[^/]+\.jsonl$")
+_PLACES = {
+    "OpenClaw": re.compile(r"(?:^|/)(?:MEMORY\.md|USER\.md|memory/.+\.md)$"),
+    "memsearch": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
+    "Claude Code": re.compile(r"(?:^|/)memory/[^/]+\.md$"),
+    "Codex": re.compile(r"(?:^|/)memories/[^/]+\.md$"),
+}
+"""Where each keeps what it knows; without such a folder, it is the one that was named."""
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def at_home() -> dict[str, Path]:
+    """The memories that other programs keep on this machine, by their makers."""
+    kept = {
+        "Claude Code": (os.environ.get("CLAUDE_CONFIG_DIR", "~/.claude"), "projects/*/memory/*.md"),
+        "Codex": (os.environ.get("CODEX_HOME", "~/.codex"), "memories/*.md"),
+        "OpenClaw": ("~/.openclaw", "workspace/MEMORY.md"),
+    }
+    folders = {maker: Path(folder).expanduser() for maker, (folder, _) in kept.items()}
+    return {maker: folder for maker, folder in folders.items() if any(folder.glob(kept[maker][1]))}
+
+
+def kind_of(package: Package, markdown: Sequence[str]) -> str:
+    """Whose folder it is; `markdown` if nobody's."""
+    names = set(package.names())
+    at_top = {PurePosixPath(name).name for name in names if name.count("/") <= 1}
+    path = package.path.resolve()
+    if ".memsearch" in path.parts or any(name.startswith(".memsearch/") for name in names):
+        return "memsearch"
+    if "memory_summary.md" in at_top or path.name == ".codex" or path.parent.name == ".codex":
+        return "Codex"
+    if at_top & {"SOUL.md", "IDENTITY.md"} or any(map(_SESSION.search, names)):
+        return "OpenClaw"
+    in_projects = any(re.search(r"projects/[^/]+/memory/[^/]+\.md$", name) for name in names)
+    if in_projects or "MEMORY.md" in names:
+        return "Claude Code"
+    return "markdown"
+
+
+def read(package: Package, kind: str, markdown: Sequence[str]) -> Items:
+    """What the folder holds."""
+    if kind == "markdown":
+        yield from _documents(package, markdown)
+        return
+    told = list(filter(_PLACES[kind].search, markdown)) or [n for n in markdown if "/" not in n]
+    for name in markdown:
+        if PurePosixPath(name).name in PERSONA:
+            yield LeftOut("rules of another assistant")
+        elif name in told:
+            yield from _facts(package, name)
+    for name in package.names():
+        if kind == "OpenClaw" and _SESSION.search(name):
+            yield from _session(package, name)
+
+
+def _facts(package: Package, name: str) -> Iterator[Item]:
+    text = _text(package, name)
+    if isinstance(text, Problem):
+        yield text
+    else:
+        yield from facts_in(_COMMENT.sub("", text), name)
+
+
+def _documents(package: Package, markdown: Sequence[str]) -> Items:
+    for name in markdown:
+        if original_of(name):
+            yield LeftOut("copies that syncing left")
+            continue
+        text = _text(package, name)
+        if isinstance(text, Problem):
+            yield text
+        elif text.strip():
+            yield Document(name, text)
+
+
+def _text(package: Package, name: str) -> "str | Problem":
+    data = package.read(name)
+    try:
+        if b"\0" in data:
+            raise Odd("it is no text: it holds a zero byte")
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except ValueError as error:
+        return Problem(name, in_words(error))
+
+
+def _session(package: Package, name: str) -> Iterator[Item]:
+    """A conversation that OpenClaw kept: a line of JSON an entry."""
+    messages: list[Message] = []
+    bad, begun, id_ = 0, "", PurePosixPath(name).stem
+    for line in mended(package.read(name)).split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            entry: Any = json.loads(line)
+            if entry.get("type") == "session":
+                begun, id_ = instant(entry.get("timestamp")), named(entry.get("id"), id_)
+            elif message := _message(entry):
+                messages.append(message)
+        except (ValueError, AttributeError, TypeError, KeyError):
+            bad += 1
+    if bad:
+        yield Problem(name, f"{bad} of its lines cannot be read")
+    if messages:
+        yield ExportedConversation(id_, "", begun or messages[0].time, tuple(messages))
+
+
+def _message(entry: Any) -> Message | None:
+    message = entry.get("message") if entry.get("type") == "message" else None
+    if not message or message.get("role") not in ("user", "assistant"):
+        return None
+    text = text_of(message.get("content"))
+    return Message(message["role"], text, instant(entry.get("timestamp"))) if text else None

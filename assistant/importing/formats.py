@@ -1,0 +1,98 @@
+"""Whose export it is, and what it holds, one thing after another, in as little memory as one takes.
+
+An item that cannot be read is named, and the others are read all the same.
+"""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from assistant.display import counted
+from assistant.errors import ImportFailure
+from assistant.importing import chatgpt, claude, folders
+from assistant.importing.items import ExportedFact, Items, Odd, Problem, day, in_words
+from assistant.importing.package import Package, documents, head
+
+KNOWN = (
+    "Supported are the exports of ChatGPT and Claude, mem0's JSON, the folders of OpenClaw, "
+    "memsearch, Claude Code and Codex, and folders of markdown"
+)
+_MARKS = {'"mapping"': chatgpt.NAME, '"chat_messages"': claude.NAME, '"memory"': "mem0"}
+_MARKS |= {'"conversations_memory"': claude.NAME, '"project_memories"': claude.NAME}
+
+
+class Export:
+    """What a path holds. `kind` is whose it is."""
+
+    def __init__(self, package: Package) -> None:
+        """Raises ImportFailure if it is nobody's that is known."""
+        self._package = package
+        names = [name for name in package.names() if not claude.PERSONAL.search(name)]
+        self._markdown = [name for name in names if name.casefold().endswith((".md", ".markdown"))]
+        json_files = [name for name in names if name.casefold().endswith(".json")]
+        heads = {name: head(package, name) for name in json_files}
+        marked = {
+            name: next((kind for mark, kind in _MARKS.items() if mark in head), "")
+            for name, head in heads.items()
+        }
+        self._json = {name: heads[name] for name, kind in marked.items() if kind}
+        if self._json:
+            self.kind = next(kind for kind in marked.values() if kind)
+            projects = [name for name in json_files if "projects" in PurePosixPath(name).parts]
+            more = [*projects, *(name for name in json_files if name.endswith("projects.json"))]
+            self._json |= {name: heads[name] for name in more}
+        elif self._markdown or any(name.endswith(".jsonl") for name in names):
+            self.kind = folders.kind_of(package, self._markdown)
+        else:
+            raise ImportFailure(f"{package.path} is not a recognised export", KNOWN)
+
+    def items(self) -> Items:
+        """All that it holds."""
+        for name in self._package.led_out:
+            yield Problem(name, "it is a link that leads out of the folder")
+        for name in sorted(self._json):
+            yield from self._of_document(name)
+        if not self._json:
+            yield from folders.read(self._package, self.kind, self._markdown)
+
+    def _of_document(self, name: str) -> Items:
+        number = 0
+        with self._package.open(name) as file:
+            try:
+                for number, item in enumerate(documents(file, self._json[name]), start=1):
+                    yield from _guarded(name, number, item)
+            except Odd as error:
+                told = f"it is cut off or damaged after {counted(number, 'item')}: {error}"
+                yield Problem(name, told, cut=True)
+
+
+def _guarded(name: str, number: int, item: Any) -> Items:
+    """What an item holds; if that cannot be read, which it is."""
+    try:
+        yield from list(_of_item(item))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        title = item.get("title") or item.get("name") if isinstance(item, Mapping) else None
+        called = f", {title!r}" if isinstance(title, str) else ""
+        yield Problem(f"{name}, item {number}{called}", in_words(error))
+
+
+def _of_item(item: Any) -> Items:
+    if not isinstance(item, Mapping):
+        raise Odd("it is no object")
+    if chatgpt.is_conversation(item):
+        yield from chatgpt.conversation(item)
+    elif claude.is_conversation(item):
+        yield from claude.conversation(item)
+    elif claude.is_memory(item):
+        yield from claude.memory(item)
+    elif claude.is_project(item):
+        yield from claude.project(item)
+    elif isinstance(item.get("memory"), str):
+        yield ExportedFact(
+            " ".join(item["memory"].split()), day(item.get("updated_at") or item.get("created_at"))
+        )
+    elif "results" in item or "memories" in item:
+        for each in item.get("results") or item.get("memories") or ():
+            yield from _of_item(each)
+    else:
+        raise Odd("it is neither a conversation nor a memory")

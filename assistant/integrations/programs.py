@@ -1,0 +1,201 @@
+"""The programs that can be connected: where each is configured, and what it is told there."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistant.errors import UsageError
+from assistant.integrations import jsonc, toml
+from assistant.integrations.edits import Edit, Entry, Hook, Whole
+
+SERVER = "assistant"
+"""What the server is called in every program."""
+PROMPT_SECONDS, END_SECONDS = 5, 30
+"""How long a program waits for a hook at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How this memory is started: the command, and of which workspace."""
+
+    command: str
+    workspace: Path
+
+    def server(self, program: str) -> list[str]:
+        """The arguments of the server."""
+        return ["-w", str(self.workspace), "mcp", "--as", program]
+
+    def hook(self, event: str, program: str) -> list[str]:
+        """The command at an event, in words."""
+        return [self.command, "-w", str(self.workspace), "hook", event, "--for", program]
+
+    def at(self, event: str, program: str, **more: Any) -> tuple[dict[str, Any], str]:
+        """The same as a program's hooks have it, a line of shell; and by what it is known."""
+        words = self.hook(event, program)
+        return {"command": shlex.join(words), **more}, shlex.join(words[3:])
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a program's configuration, and what is wanted in it."""
+
+    path: Path
+    edits: Sequence[Edit]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program: its name here, what people call it, its files, and what to say afterwards."""
+
+    name: str
+    title: str
+    files: Callable[[Launch], list[File]]
+    afterwards: str
+
+
+def named(name: str) -> Program:
+    """The program of this name. Raises UsageError."""
+    if name not in PROGRAMS:
+        raise UsageError(
+            f"{name!r} is no program that can be connected", f"One of {', '.join(PROGRAMS)}"
+        )
+    return PROGRAMS[name]
+
+
+def _home(variable: str, fallback: str) -> Path:
+    """A program's own folder, by its variable or in the home."""
+    chosen = os.environ.get(variable)
+    return Path(chosen).expanduser() if chosen else Path.home() / fallback
+
+
+def _config() -> Path:
+    return _home("XDG_CONFIG_HOME", ".config")
+
+
+def _server(launch: Launch, program: str) -> dict[str, Any]:
+    return {"command": launch.command, "args": launch.server(program)}
+
+
+def _groups(launch: Launch, program: str, events: dict[str, int]) -> list[Edit]:
+    """Hooks in the form of Claude Code, which Codex shares: each in a group of its own."""
+    edits: list[Edit] = []
+    for event, seconds in events.items():
+        command, mark = launch.at(event, program, type="command", timeout=seconds)
+        edits.append(Hook(("hooks", event), {"hooks": [command]}, mark))
+    return edits
+
+
+EVENTS = {
+    "SessionStart": PROMPT_SECONDS,
+    "UserPromptSubmit": PROMPT_SECONDS,
+    "PreCompact": END_SECONDS,
+    "SessionEnd": END_SECONDS,
+}
+CODEX_EVENTS = EVENTS | {"SessionEnd": 3}
+"""Codex allows the end of a session no more."""
+
+
+def _claude_code(launch: Launch) -> list[File]:
+    name, chosen = "claude-code", os.environ.get("CLAUDE_CONFIG_DIR")
+    settings = _home("CLAUDE_CONFIG_DIR", ".claude")
+    own = (settings if chosen else Path.home()) / ".claude.json"
+    # Else its tools are deferred: its model does not know of them until it looks for some.
+    server = {"type": "stdio", **_server(launch, name), "alwaysLoad": True}
+    return [
+        File(own, [Entry(("mcpServers", SERVER), server)]),
+        File(settings / "settings.json", _groups(launch, name, EVENTS)),
+    ]
+
+
+def _codex(launch: Launch) -> list[File]:
+    home, name = _home("CODEX_HOME", ".codex"), "codex"
+    server = _server(launch, name) | {"required": True}  # else it begins before they are listed
+    return [
+        File(home / "config.toml", [Entry(("mcp_servers", SERVER), server, toml)]),
+        File(home / "hooks.json", _groups(launch, name, CODEX_EVENTS)),
+    ]
+
+
+def _cursor(launch: Launch) -> list[File]:
+    home, name = Path.home() / ".cursor", "cursor"
+    hooks: list[Edit] = [
+        Hook(("hooks", event), *launch.at(event, name), version=1)
+        for event in ("sessionStart", "beforeSubmitPrompt", "preCompact", "sessionEnd")
+    ]
+    return [
+        File(home / "mcp.json", [Entry(("mcpServers", SERVER), _server(launch, name))]),
+        File(home / "hooks.json", hooks),
+    ]
+
+
+def _opencode(launch: Launch) -> list[File]:
+    home, name = _config() / "opencode", "opencode"
+    with_comments = home / "opencode.jsonc"
+    settings = with_comments if with_comments.exists() else home / "opencode.json"
+    server = {"type": "local", "command": [launch.command, *launch.server(name)]}
+    path = ["mcp", SERVER]
+    with suppress(OSError, ValueError):  # what is wrong with it is told where it is changed
+        if jsonc.value(settings.read_text("utf-8-sig"), ("mcp", "servers")) is not None:
+            path.insert(1, "servers")  # as later versions have it
+    plugin = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
+    hooks = Whole(plugin.replace("__COMMAND__", json.dumps(launch.hook("EVENT", name))))
+    return [
+        File(settings, [Entry(path, server)]),
+        File(home / "plugins" / "assistant-memory.js", [hooks]),
+    ]
+
+
+def _claude_desktop(launch: Launch) -> list[File]:
+    mac = Path.home() / "Library" / "Application Support"
+    home = (mac if sys.platform == "darwin" else _config()) / "Claude"
+    entry = Entry(("mcpServers", SERVER), _server(launch, "claude-desktop"))
+    return [File(home / "claude_desktop_config.json", [entry])]
+
+
+def _zed(launch: Launch) -> list[File]:
+    entry = Entry(("context_servers", SERVER), _server(launch, "zed"))
+    return [File(_config() / "zed" / "settings.json", [entry])]
+
+
+PROGRAMS = {
+    each.name: each
+    for each in (
+        Program(
+            "claude-code",
+            "Claude Code",
+            _claude_code,
+            "Start Claude Code anew; /mcp and /hooks there show what it was given.",
+        ),
+        Program(
+            "codex",
+            "Codex",
+            _codex,
+            "Start Codex anew and open /hooks there: it runs no hook until you have trusted it.",
+        ),
+        Program(
+            "cursor",
+            "Cursor",
+            _cursor,
+            "Start Cursor anew, and switch the server on in its settings, under MCP.",
+        ),
+        Program("opencode", "OpenCode", _opencode, "Start OpenCode anew."),
+        Program(
+            "claude-desktop",
+            "Claude Desktop",
+            _claude_desktop,
+            "Start Claude Desktop anew. It has no hooks: ask it to recall, or to remember.",
+        ),
+        Program(
+            "zed",
+            "Zed",
+            _zed,
+            "Zed takes it up by itself. It has no hooks: ask it to recall, or to remember.",
+        ),
+    )
+}

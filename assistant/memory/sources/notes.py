@@ -1,0 +1,182 @@
+"""The owner's notes, recalled where they lie: a folder of markdown or an Obsidian vault.
+
+Nothing is ever written there. What is no note is left out: what Obsidian keeps for itself, what was
+thrown away, templates, canvases, and the copies that syncing leaves.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import regex
+from wcmatch import glob
+
+from assistant.memory.index.corpus import decoded
+from assistant.memory.sources import obsidian
+from assistant.settings.memory import SourceSettings
+from assistant.workspace.copies import original_of
+from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Workspace
+
+_FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
+TEMPLATES = frozenset({"templates", "_templates"})
+"""Folders whose notes are forms to fill in, where no vault names another."""
+NOWHERE = (0, 0)
+"""The place of what cannot be found."""
+
+
+@dataclass(frozen=True)
+class Notes:
+    """The notes of a source of the configuration."""
+
+    workspace: Workspace
+    source: SourceSettings
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder of the notes."""
+        return self.source.folder
+
+    @property
+    def private(self) -> Path:
+        """The program's own folder."""
+        return self.workspace.private
+
+    @property
+    def index(self) -> Path:
+        """Within the workspace: nothing is written to the notes' own folder."""
+        return self.workspace.index / "notes" / self.source.name
+
+    @property
+    def identity(self) -> Path:
+        """Its index: another workspace may have the same notes."""
+        return self.index
+
+    def absence(self) -> str:
+        """Why the notes cannot be looked at: a disk that is not there leaves no folder, or an empty
+        one."""
+        try:
+            with os.scandir(self.root) as entries:
+                return "" if any(entries) else f"has nothing in {self.root}"
+        except OSError as error:
+            return f"cannot be read at {self.root} ({error.strerror})"
+
+    def survey(self) -> Survey:
+        """The notes there are. Links to folders are followed, each folder is seen once.
+
+        What the workspace remembers by itself is none, should it lie among them.
+        """
+        found = Survey([], {})
+        templates = self._templates()
+        folders, links = [""], list[str]()
+        own, seen = _place(self.workspace.root), {_place(self.workspace.root / "memory")}
+        while folders or links:
+            folder = (folders or links).pop()
+            place = _place(self.root / folder)
+            if place in seen and place != NOWHERE:
+                continue
+            seen.add(place)
+            if folder and (folder.casefold() in templates or self._is_excluded(f"{folder}/")):
+                continue
+            for name, entry in _entries(self.root, folder, found):
+                kind = _kind(entry)
+                if kind == "folder":
+                    (links if entry.is_symlink() else folders).append(name)
+                elif place == own and entry.name in (*ALWAYS_FILES, *INDEXED_FILES):
+                    continue
+                elif kind == "file" and self._is_note(name):
+                    found.sources.append(name)
+        found.sources.sort()
+        return found
+
+    def _is_note(self, name: str) -> bool:
+        if not name.casefold().endswith((".md", ".markdown")) or original_of(name):
+            return False
+        return self._is_included(name) and not self._is_excluded(name)
+
+    def _is_included(self, name: str) -> bool:
+        return not self.source.include or any(each.fullmatch(name) for each in self._included)
+
+    def _is_excluded(self, name: str) -> bool:
+        return any(each.fullmatch(name) for each in self._excluded)
+
+    @cached_property
+    def _included(self) -> "list[regex.Pattern[str]]":
+        return _compiled(self.source.include)
+
+    @cached_property
+    def _excluded(self) -> "list[regex.Pattern[str]]":
+        return _compiled(self.source.exclude)
+
+    def _templates(self) -> frozenset[str]:
+        """The folders of templates, folded, relative to the root."""
+        settings = self.root / ".obsidian"
+        templater = settings / "plugins" / "templater-obsidian" / "data.json"
+        named = (
+            _setting(settings / "templates.json", "folder"),
+            _setting(templater, "templates_folder"),
+        )
+        return TEMPLATES | {each.strip("/").casefold() for each in named if each.strip("/")}
+
+
+def text(name: str, data: bytes) -> str:
+    """A note's text, its comments blank. Raises ValueError if it is none."""
+    return obsidian.without_comments(decoded(name, data))
+
+
+def _entries(root: Path, folder: str, found: Survey) -> "Iterator[tuple[str, os.DirEntry[str]]]":
+    """What stands in a folder and is not hidden, by its name below the root."""
+    try:
+        with os.scandir(root / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.name.startswith("."):
+                    continue
+                try:
+                    name.encode()
+                except UnicodeEncodeError:
+                    continue
+                yield name, entry
+    except OSError as error:
+        if folder:
+            found.odd[folder] = f"cannot be read: {error.strerror}"
+
+
+def _kind(entry: "os.DirEntry[str]") -> Literal["folder", "file", ""]:
+    """What stands there, links followed; nothing, where a link leads to itself or nowhere."""
+    try:
+        return "folder" if entry.is_dir() else "file" if entry.is_file() else ""
+    except OSError:
+        return ""
+
+
+def _compiled(patterns: tuple[str, ...]) -> "list[regex.Pattern[str]]":
+    """Globs as expressions; one of a folder is about all that is in it."""
+    wanted = []
+    for each in patterns:
+        bare = each.removeprefix("./").strip("/")
+        anywhere = bare if "/" in bare else f"**/{bare}"
+        wanted += [anywhere, f"{anywhere}/", f"{anywhere}/**"]
+    return [regex.compile(each) for each in glob.translate(wanted, flags=_FLAGS)[0]]
+
+
+def _place(path: Path) -> tuple[int, int]:
+    """What tells a folder from any other, however it was come by."""
+    try:
+        found = path.stat()
+    except OSError:
+        return NOWHERE
+    return found.st_dev, found.st_ino
+
+
+def _setting(path: Path, key: str) -> str:
+    """A text in a JSON file of Obsidian's; empty if it cannot be read."""
+    try:
+        values: Any = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return ""
+    value = values.get(key) if isinstance(values, dict) else None
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,330 @@
+"""The words for dates in ten languages (`languages.toml`), as patterns and what each names. Pure.
+
+A wrong date is worse than none: "may", "march", "sun", "second" and a bare number are no dates.
+(General date parsers find one in each of them, and cost 0.1 s and more to import.) A language's
+patterns are made when a text may first be in it: by its script, or by its words for times.
+"""
+
+import calendar
+import functools
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from assistant.memory.text.language import language_of
+from assistant.memory.text.times.period import (
+    Period,
+    days_from,
+    in_month,
+    in_season,
+    in_year,
+    months_from,
+    on_day,
+    season_near,
+    weekday_near,
+)
+
+FULL, DATED, ANY = range(3)
+"""A day with its year; also a month or year by its number; also what depends on the day it is."""
+IMPOSSIBLE = Period(date.max, date.min)
+"""A day that no calendar has: no date, and no part of it is one either."""
+SEASONS = (3, 6, 9, 12)
+"""The first month of each, as in the northern half of the world."""
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_SCRIPTS = (
+    (re.compile(r"[\u0400-\u04ff]"), ("russian",)),
+    (re.compile(r"[\u0600-\u06ff]"), ("arabic",)),
+    (re.compile(r"[\u0900-\u097f]"), ("hindi",)),
+    (re.compile(r"[\uac00-\ud7af]"), ("korean",)),
+    (re.compile(r"[\u3040-\u30ff\u3400-\u9fff]"), ("chinese", "japanese")),
+)
+_LATIN = ("german", "spanish", "french")
+_WORD = re.compile(r"[^\W\d_]+")
+_YEARLIKE = re.compile(r"\d{4}")
+_LOOKBEHIND = re.compile(r"\(\?<!.*?\)")
+_PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNT](?![a-z])| ")
+"""The places of a form and its spaces; a lookbehind, which has a width, keeps its own."""
+
+Resolve = Callable[[re.Match[str], date], Period | None]
+Rule = tuple[re.Pattern[str], Resolve]
+"""A form of date, and the period that it names on a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The words of a language; the head of `languages.toml` says what each is."""
+
+    months: str
+    forms: dict[str, list[str]]
+    weekdays: str = ""
+    numbers: str = ""
+    seasons: str = ""
+    ordinal: str = ""
+    units: dict[str, str] = field(default_factory=dict)
+    bare: str = ""
+    ahead: str = ""
+    before: str = r"(?<!\w)"
+    after: str = r"(?!\w)"
+    telling: str = ""
+    schedule: dict[str, Any] = field(default_factory=dict)
+    connectives: str = ""
+    compounds: dict[str, str] = field(default_factory=dict)
+
+    def pattern(self, form: str) -> re.Pattern[str]:
+        """A form with its places filled."""
+        units, weekdays = "|".join(self.units.values()), self.weekdays.replace(" ", "|")
+        ordinal = f"(?:{self.ordinal})?" if self.ordinal else ""
+        places = {
+            " ": r"\s{1,4}",
+            "D": rf"(?P<day>[0-3]?\d)(?!\d){ordinal}",
+            "M": f"(?P<month>{_longest_first(self.months)})",
+            "Y": r"(?P<year>\d{4})(?!\d)",
+            "W": f"(?P<weekday>{weekdays})",
+            "S": f"(?P<season>{_longest_first(self.seasons)})",
+            "U": f"(?P<unit>{units})",
+            "N": rf"(?P<n>\d{{1,3}}|{_longest_first(self.numbers)})",
+            "T": f"(?:(?P<weekday>{weekdays})|(?P<unit>{units}))",
+        }
+        pattern = _PLACES.sub(lambda found: places.get(found[0], found[0]), form)
+        return re.compile(f"{self.before}(?:{pattern}){self.after}", re.IGNORECASE)
+
+    def unit(self, said: str) -> str:
+        """The unit of time that a word names."""
+        return next(name for name, words in self.units.items() if _says(words, said))
+
+
+@functools.cache
+def languages() -> dict[str, Language]:
+    """All of them, by name."""
+    tables = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+    return {name: Language(**table) for name, table in tables.items()}
+
+
+def rules(text: str, level: int) -> list[Rule]:
+    """The forms of the languages a text may be in; in what may be any, full dates alone."""
+    words = frozenset(_WORD.findall(text.casefold()))
+    has_year = _YEARLIKE.search(text) is not None
+    found = list(_rules("figures")[level]) if has_year or "." in text else []
+    if not text.isascii():
+        for script, names in _SCRIPTS:
+            if script.search(text):
+                found += [rule for name in names for rule in _rules(name)[level]]
+    spoken = None
+    for name in _LATIN:
+        if not words.isdisjoint(_telling(name)):
+            found += _rules(name)[level]
+        elif level == ANY and not words.isdisjoint(_unsure(name)):
+            spoken = spoken or language_of(text)
+            found += _rules(name)[ANY if spoken == name else FULL]
+        elif has_year and not words.isdisjoint(_unsure(name)):
+            found += _rules(name)[FULL]
+    if has_year or not words.isdisjoint(_telling("english")):
+        found += _rules("english")[level]
+    return found
+
+
+def may_speak(text: str) -> bool:
+    """Whether a text without any number may name a day in another language than English."""
+    if not text.isascii() and any(script.search(text) for script, _ in _SCRIPTS):
+        return True
+    words = _WORD.findall(text.casefold())
+    return any(not _telling(name).isdisjoint(words) for name in _LATIN)
+
+
+def weekdays(text: str) -> list[tuple[int, int, int]]:
+    """The weekdays that are named without saying which: each with its place, Monday is 0."""
+    return sorted(
+        (match.start(), match.end(), _place(languages()[name].weekdays, match["weekday"]) - 1)
+        for name in _spoken(text)
+        for match in _pattern(name, "bare").finditer(text)
+    )
+
+
+def in_a_while(text: str) -> Iterator[tuple[int, str]]:
+    """So many units from now: the number and the unit of each that a text names."""
+    for name in _spoken(text):
+        if languages()[name].ahead:
+            for match in _pattern(name, "ahead").finditer(text):
+                yield _count(languages()[name], match), languages()[name].unit(match["unit"])
+
+
+def _spoken(text: str) -> list[str]:
+    """English, and the languages that a text's words or script tell."""
+    words = frozenset(_WORD.findall(text.casefold()))
+    named = {name for name in _LATIN if not words.isdisjoint(_telling(name))}
+    if not named and any(not words.isdisjoint(_unsure(name)) for name in _LATIN):
+        named = {language_of(text)}.intersection(_LATIN)
+    return sorted({"english"}.union(named, *(n for script, n in _SCRIPTS if script.search(text))))
+
+
+@functools.cache
+def _pattern(language: str, form: str) -> re.Pattern[str]:
+    return languages()[language].pattern(getattr(languages()[language], form))
+
+
+@functools.cache
+def _telling(language: str) -> frozenset[str]:
+    return frozenset(languages()[language].telling.split())
+
+
+@functools.cache
+def _unsure(language: str) -> frozenset[str]:
+    """Words for times that are words of other languages too."""
+    known = languages()[language]
+    days = [form for key, forms in known.forms.items() if key.endswith(" day") for form in forms]
+    words = _LOOKBEHIND.sub("", " ".join(days))
+    named = _WORD.findall(f"{known.months} {words} {known.weekdays}".casefold())
+    units = {"german": "tag", "spanish": "mes", "french": "an ans jours"}[language].split()
+    return frozenset(each for each in (*named, *units) if len(each) > 1) - _telling(language)
+
+
+@functools.cache
+def _rules(name: str) -> tuple[list[Rule], list[Rule], list[Rule]]:
+    """The rules of a language for each level; within one, in the order of the table."""
+    language = languages()[name]
+    levels: tuple[list[Rule], list[Rule], list[Rule]] = ([], [], [])
+    for key, forms in language.forms.items():
+        for form in forms:
+            rule = (language.pattern(form), _resolve(language, key))
+            has_year = "Y" in form
+            levels[(FULL if key == "day" else DATED) if has_year else ANY].append(rule)
+    full, dated, rest = levels
+    return full, [*full, *dated], [*full, *dated, *rest]
+
+
+def _resolve(language: Language, key: str) -> Resolve:
+    """What the forms under a key name."""
+    named = {"day": _day, "month": _month, "year": _in_year, "season": _season}
+    named |= {"ago": _ago, "past": _past}
+    if key in named:
+        return functools.partial(named[key], language)
+    shift, _, unit = key.partition(" ")
+    return functools.partial(_shifted, language, int(shift), unit)
+
+
+def _longest_first(words: str) -> str:
+    return "|".join(sorted(re.split(r"[ |](?![^(]*\))", words), key=len, reverse=True))
+
+
+def _says(words: str, said: str) -> bool:
+    return re.fullmatch(words, said, re.IGNORECASE) is not None
+
+
+@functools.lru_cache(4096)
+def _place(words: str, said: str) -> int:
+    """The place of what was said in a list of words, from 1 up."""
+    found = (number for number, each in enumerate(words.split(), 1) if _says(each, said))
+    return next(found, 0)
+
+
+def _year(match: re.Match[str]) -> int:
+    """The year a match names, 0 for none. Raises ValueError for what is hardly one."""
+    year = int(match.groupdict().get("year") or 0)
+    if year and not 1800 <= year < 2200:
+        raise ValueError("hardly a year")
+    return year
+
+
+def _count(language: Language, match: re.Match[str]) -> int:
+    said = match["n"] or ""
+    return int(said) if said.isdecimal() else _place(language.numbers, said) if said else 1
+
+
+def _day(language: Language, match: re.Match[str], anchor: date) -> Period | None:
+    """Without a year the latest by the anchor, and that of any year."""
+    month, day = _place(language.months, match["month"]), int(match["day"])
+    if year := _year(match):
+        return on_day(year, month, day) or IMPOSSIBLE
+    years = range(anchor.year, max(anchor.year - 9, 0), -1)
+    past = (found for year in years if (found := on_day(year, month, day)))
+    latest = next((found for found in past if found.start <= anchor), IMPOSSIBLE)
+    return latest if latest is IMPOSSIBLE else Period(latest.start, latest.end, yearly=True)
+
+
+def _month(language: Language, match: re.Match[str], anchor: date) -> Period:
+    month, year = _place(language.months, match["month"]), _year(match)
+    if year:
+        return in_month(year, month)
+    found = in_month(anchor.year - (month > anchor.month), month)
+    return Period(found.start, found.end, yearly=True)
+
+
+def _season(language: Language, match: re.Match[str], anchor: date) -> Period:
+    month, year = SEASONS[_place(language.seasons, match["season"]) - 1], _year(match)
+    if year:
+        return in_season(year, month)
+    found = in_season(anchor.year - (month > anchor.month), month)
+    return Period(found.start, found.end, yearly=True)
+
+
+def _in_year(_language: Language, match: re.Match[str], _anchor: date) -> Period:
+    return in_year(_year(match))
+
+
+def _ago(language: Language, match: re.Match[str], anchor: date) -> Period | None:
+    """Three days ago is a day; two weeks ago a week around one; months and years are whole."""
+    count, unit = _count(language, match), language.unit(match["unit"])
+    if unit == "week":
+        day = anchor - timedelta(weeks=count)
+        return Period(day - timedelta(days=3), day + timedelta(days=3))
+    return _span(unit, -count, anchor) if unit in _UNIT_DAYS else None
+
+
+def _past(language: Language, match: re.Match[str], anchor: date) -> Period | None:
+    """The last three weeks: the days up to the anchor."""
+    unit = language.unit(match["unit"])
+    if unit not in _UNIT_DAYS:
+        return None
+    return Period(anchor - timedelta(days=_count(language, match) * _UNIT_DAYS[unit]), anchor)
+
+
+def _shifted(
+    language: Language, shift: int, unit: str, match: re.Match[str], anchor: date
+) -> Period | None:
+    """The last, this or the next unit, weekday, month or season; of a week, maybe a day.
+
+    A weekday is the nearest before or after the day; a week, a month, a year are whole.
+    """
+    said = match.groupdict()
+    if said.get("month"):
+        month = _place(language.months, said["month"])
+        turn = {-1: -(month >= anchor.month), 0: 0, 1: month <= anchor.month}[shift]
+        return in_month(anchor.year + turn, month)
+    if said.get("season"):
+        month = SEASONS[_place(language.seasons, said["season"]) - 1]
+        return season_near(month, shift, anchor)
+    weekday = _place(language.weekdays, said["weekday"]) - 1 if said.get("weekday") else None
+    if unit == "week" and weekday is not None:
+        return days_from(anchor, 7 * shift - anchor.weekday() + weekday)
+    if weekday is not None:
+        return weekday_near(weekday, shift, anchor)
+    named = unit or language.unit(said["unit"])
+    return None if named == "day" and not unit else _span(named, shift, anchor)
+
+
+def _span(unit: str, shift: int, anchor: date) -> Period:
+    monday = anchor + timedelta(weeks=shift, days=-anchor.weekday())
+    match unit:
+        case "day":
+            return days_from(anchor, shift)
+        case "week":
+            return Period(monday, monday + timedelta(days=6))
+        case "weekend":
+            return Period(monday + timedelta(days=5), monday + timedelta(days=6))
+        case "month":
+            return months_from(anchor, shift)
+        case _:
+            return in_year(anchor.year + shift)
+
+
+def later(day: date, count: int, unit: str) -> date:
+    """The day so many units on; the last of its month if that has no such day."""
+    if unit in ("day", "week"):
+        return day + timedelta(days=count * _UNIT_DAYS[unit])
+    months = day.month - 1 + count * (12 if unit == "year" else 1)
+    year, month = day.year + months // 12, months % 12 + 1
+    return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))

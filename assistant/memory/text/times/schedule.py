@@ -1,0 +1,201 @@
+"""When something is due: a rule of the calendar, an interval, or one day; and that in words. Pure.
+
+Due times of the calendar are those of the clock on the wall, so that a change of zone or of summer
+time makes none twice; those of an interval count from the epoch, alike on every machine.
+"""
+
+import calendar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from dateutil.rrule import rrule
+
+CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+WORKING = list(CODES[:5])
+NINE = time(9)
+"""When something is due on a day for which no time is said."""
+ANCHOR = datetime(2024, 1, 1)
+"""Where a rule begins that says no day to begin on."""
+ORIGIN = datetime(1970, 1, 1)
+REACH = timedelta(days=366 * 8)
+"""No rule lets more time pass: 29 February comes round every eight years at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When something is due.
+
+    Either `rule`, an RRULE of RFC 5545 without its times, or `once`; both at each of `times`. Or
+    `every`, within the hours from `start` to `end` and on `weekdays` (Monday is 0). `begins` is the
+    first day of a rule; `zone`, the zone of the times, is empty for that of the machine.
+    """
+
+    rule: str = ""
+    times: tuple[time, ...] = (NINE,)
+    once: date | None = None
+    every: timedelta | None = None
+    start: time = time.min
+    end: time | None = None
+    weekdays: tuple[int, ...] = ()
+    begins: date | None = None
+    zone: str = ""
+    is_timed: bool = False
+    """Whether the words named a time by the clock."""
+    is_dated: bool = field(default=True, repr=False)
+    """Whether the words named a day, or a rule that is every day's."""
+
+    def latest(self, now: datetime) -> datetime | None:
+        """The last due time up to now, both on the local clock; None if there was none."""
+        if self.zone:
+            return self._in_zone(now, "latest")
+        if self.every:
+            return next(self._multiples(now, -1), None)
+        if self.once:
+            return max((each for each in self._at(self.once) if each <= now), default=None)
+        days = self._rrule(now)
+        last = days.before(now.replace(hour=23, minute=59), inc=True)
+        found = max((t for t in self._on(last) if t <= now), default=None)
+        if found is None and last is not None:
+            found = max(self._on(days.before(last)), default=None)
+        return found
+
+    def following(self, now: datetime) -> datetime | None:
+        """The first due time after now; None if there is none any more."""
+        if self.zone:
+            return self._in_zone(now, "following")
+        if self.every:
+            return next(self._multiples(now, 1), None)
+        if self.once:
+            return min((each for each in self._at(self.once) if each > now), default=None)
+        days = self._rrule(now)
+        first = days.after(datetime.combine(now, time.min), inc=True)
+        found = min((t for t in self._on(first) if t > now), default=None)
+        if found is None and first is not None:
+            found = min(self._on(days.after(first)), default=None)
+        return found
+
+    def days(self, first: date, last: date) -> list[date]:
+        """The days within these on which something is due, for a rule or once."""
+        if self.once:
+            return [self.once] if first <= self.once <= last else []
+        begin, end = (datetime.combine(day, time.min) for day in (first, last))
+        counted = any(word in self.rule for word in ("INTERVAL", "COUNT")) or "BY" not in self.rule
+        own = self if counted or self.begins else replace(self, begins=first.replace(day=1))
+        return [each.date() for each in own._rrule(begin).between(begin, end, inc=True)]
+
+    def key(self, due: datetime) -> str:
+        """A name for a due time that is the same on every machine."""
+        if self.every or self.zone:
+            return due.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
+        return due.strftime("%Y%m%dT%H%M")
+
+    def _in_zone(self, now: datetime, which: str) -> datetime | None:
+        zone = ZoneInfo(self.zone)
+        there = now.astimezone(zone).replace(tzinfo=None)
+        found: datetime | None = getattr(replace(self, zone=""), which)(there)
+        return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
+
+    def _at(self, day: date) -> list[datetime]:
+        return [datetime.combine(day, each) for each in self.times]
+
+    def _on(self, day: datetime | None) -> list[datetime]:
+        return self._at(day.date()) if day else []
+
+    def _rrule(self, near: datetime) -> "rrule":
+        """The days of the rule; where nothing is counted, only from a while before."""
+        from dateutil.rrule import rrulestr  # 10 ms that only a schedule costs
+
+        if self.begins:
+            begin = datetime.combine(self.begins, time.min)
+        else:
+            begin = ANCHOR if "INTERVAL" in self.rule else datetime.combine(near - REACH, time.min)
+            begin = min(begin, ANCHOR).replace(month=1, day=1)
+        found: rrule = rrulestr(self.rule, dtstart=begin)
+        return found
+
+    def _multiples(self, now: datetime, step: int) -> Iterator[datetime]:
+        """The due times of an interval before (with now) or after now, the nearest first."""
+        assert self.every
+        utc = now.astimezone(UTC).replace(tzinfo=None)
+        count = (utc - ORIGIN) // self.every + (step > 0)
+        for number in range(8 * 366 * 24 * 60):
+            due = ORIGIN + (count + step * number) * self.every
+            local = datetime.fromtimestamp(due.replace(tzinfo=UTC).timestamp())  # with its fold
+            if abs(local - now) > REACH:
+                return
+            if self._within(local):
+                yield local
+
+    def _within(self, local: datetime) -> bool:
+        if self.weekdays and local.weekday() not in self.weekdays:
+            return False
+        at, end = local.time(), self.end or time.max
+        if self.start <= end:
+            return self.start <= at <= end
+        return at >= self.start or at <= end
+
+
+_NAMES = dict(zip(CODES, calendar.day_name, strict=True))
+_UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
+_NTH = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "-1": "last"}
+
+
+def told(schedule: Schedule) -> str:
+    """When it is due: "Monday to Friday at 09:00", "every 30 minutes"."""
+    zone = f" {schedule.zone}" if schedule.zone else ""
+    if schedule.every:
+        return _interval(schedule) + zone
+    times = f"at {listed([f'{each:%H:%M}' for each in schedule.times])}{zone}"
+    if schedule.once:
+        return f"once, on {schedule.once.isoformat()} {times}"
+    begins = f", from {schedule.begins.isoformat()}" if schedule.begins else ""
+    return f"{rhythm(schedule)} {times}{begins}"
+
+
+def rhythm(schedule: Schedule) -> str:
+    """A rule's days in words, without the times: "every Friday", "day 1 of every month"."""
+    parts = dict(each.split("=") for each in schedule.rule.split(";"))
+    unit, count = _UNITS[parts["FREQ"]], parts.get("INTERVAL")
+    every = f"every {count} {unit}s" if count else f"every {unit}"
+    days = parts.get("BYDAY", "").split(",") if "BYDAY" in parts else []
+    if "BYSETPOS" in parts:
+        return f"the {_NTH[parts['BYSETPOS']]} working day of {every}"
+    if days and unit == "month":
+        return f"the {_NTH[days[0][:-2]]} {_NAMES[days[0][-2:]]} of {every}"
+    if days:
+        named = _named(days)
+        return f"{every} on {named}" if count else named if days == WORKING else f"every {named}"
+    if "BYMONTH" in parts:
+        return f"{parts['BYMONTHDAY']} {calendar.month_name[int(parts['BYMONTH'])]} of {every}"
+    if "BYMONTHDAY" in parts:
+        last = parts["BYMONTHDAY"] == "-1"
+        days = parts["BYMONTHDAY"].split(",")
+        named = f"day{'s' if len(days) > 1 else ''} {listed(days)}"
+        return f"{'the last day' if last else named} of {every}"
+    return every
+
+
+def _interval(schedule: Schedule) -> str:
+    assert schedule.every
+    minutes = int(schedule.every.total_seconds()) // 60
+    number, unit = (minutes // 60, "hour") if minutes % 60 == 0 else (minutes, "minute")
+    words = f"every {unit}" if number == 1 else f"every {number} {unit}s"
+    if schedule.end:
+        words += f" between {schedule.start:%H:%M} and {schedule.end:%H:%M}"
+    if schedule.weekdays:
+        words += f", {_named([CODES[each] for each in schedule.weekdays])}"
+    return words
+
+
+def _named(days: Sequence[str]) -> str:
+    return "Monday to Friday" if days == WORKING else listed([_NAMES[day] for day in days])
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as one says them: "a, b and c"."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last

@@ -1,0 +1,137 @@
+"""The outbox: what the program has to tell its owner who is not there.
+
+It is written down before it is sent, sent again at each look of the heartbeat until a way has taken
+it, and shown by the next chat or `ask`. Ways are the desktop's notification or the owner's command.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from assistant.disk import programs
+from assistant.display import shortened
+from assistant.errors import AssistantError, StorageError
+from assistant.secrets.current import redactor
+from assistant.session import beats
+from assistant.session.beats import News
+from assistant.session.entries import AssistantEntry, InterruptedEntry
+from assistant.session.transcript import read
+from assistant.upkeep.tasks import tasks
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
+
+TITLE = "assistant"
+SECONDS = 20.0
+SCRIPT = """\
+on run argv
+display notification (item 1 of argv) with title (item 2 of argv)
+end
+"""
+LONGEST = 500
+"""Characters of a notification."""
+SHOWN = 160
+"""Characters of an answer that the next chat is told."""
+MOST_SHOWN = 5
+GONE = f"gone from {HEARTBEAT_FILE}"
+
+
+def send(place: Workspace, command: str | None) -> str:
+    """Send what no way has taken yet, by the shell's `command` if there is one; what went wrong.
+
+    After a fault the rest waits for the next time.
+    """
+    for news in (each for each in beats.load(place).untold if not each.sent):
+        way = _way(_text(place, news), command)
+        if way is None:
+            return ""
+        fault = _run(*way)
+        with beats.changing(place) as known:
+            known.fault = fault
+            if not fault:
+                known.delivered = datetime.now().isoformat(timespec="minutes")
+                for each in known.untold:
+                    each.sent = each.sent or each == news
+        if fault:
+            return fault
+    return ""
+
+
+def take(place: Workspace) -> list[str]:
+    """What there is to tell, a line each; from now on it is told."""
+    if not beats.load(place).untold:
+        return []
+    with beats.changing(place) as known:
+        news = known.untold
+        lines = [_line(place, each) for each in news[-MOST_SHOWN:]]
+        known.untold = []
+    more = len(news) - len(lines)
+    return [*lines, *([f"{more} earlier beats: `assistant sessions list`"] if more else ())]
+
+
+def _line(place: Workspace, news: News) -> str:
+    text = _text(place, news)
+    text = text if news.failed else shortened(text, SHOWN)
+    said = f"heartbeat, {news.due.replace('T', ' ')}: {text}"
+    return f"{said} · `assistant sessions show {news.session[-3:]}`" if news.session else said
+
+
+def _text(place: Workspace, news: News) -> str:
+    """What the owner is told, on one line and without secrets."""
+    if news.failed:
+        said = news.failed
+    elif news.task:
+        said = next(_reminder(place, news.task), f"a reminder was due, and its line is {GONE}")
+    else:
+        said = next(_answer(place, news.session), "its session is gone")
+    return redactor().redact(" ".join(said.split()))
+
+
+def _reminder(place: Workspace, key: str) -> Iterator[str]:
+    try:
+        found = tasks(read_text(place.root / HEARTBEAT_FILE))[0]
+    except (FileNotFoundError, StorageError):
+        return
+    yield from (f"{each.text} ({each.citation})" for each in found if each.key == key)
+
+
+def _answer(place: Workspace, session: str) -> Iterator[str]:
+    try:
+        entries = list(read(place.sessions, session))
+    except AssistantError:
+        return
+    said = [e.text for e in entries if isinstance(e, AssistantEntry | InterruptedEntry)]
+    yield from [text for text in said if text.strip()][-1:]
+
+
+def _way(text: str, command: str | None) -> tuple[list[str], str] | None:
+    """The command that takes a text, and what it reads; None if there is none."""
+    if command is not None:
+        return (["sh", "-c", command], text) if command else None
+    shown = shortened(text, LONGEST)
+    if program := programs.find("notify-send"):
+        return [program, "--", TITLE, shown], ""
+    if program := programs.find("osascript"):
+        return [program, "-e", SCRIPT, shown, TITLE], ""
+    return None
+
+
+def _run(command: list[str], text: str) -> str:
+    """Run it; what went wrong, or nothing."""
+    bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
+    session = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={bus}"} if bus.exists() else {}
+    try:
+        done = subprocess.run(
+            command,
+            input=text,
+            text=True,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            env=session | os.environ,  # cron does not tell the session's bus
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"the notification failed: {error}"
+    if done.returncode:
+        return f"the notification failed with {done.returncode}: {done.stderr.strip()[:200]}"
+    return ""

@@ -1,0 +1,125 @@
+"""Reminders: one line of HEARTBEAT.md each, told at its time as it stands, without a model."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from assistant.errors import UsageError
+from assistant.memory.base import Origin
+from assistant.memory.door import replace_files
+from assistant.memory.text.markdown import newline
+from assistant.memory.text.times.schedule import told
+from assistant.memory.text.times.wording import Reading, begins_with_time, instruction, moment
+from assistant.session import beats
+from assistant.upkeep import timers
+from assistant.upkeep.tasks import Task, tasks
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
+
+HEADING = "## Reminders"
+CURE = "Say it like “in 20 minutes”, “tomorrow at 9”, “next Monday at 10” or “every Friday at 9”"
+RECENT = timedelta(hours=2)
+"""A heartbeat that looked so lately will look again, whoever calls it."""
+NOTHING_WAKES = (
+    "Nothing on this machine would tell it: `assistant heartbeat install` has it looked for every "
+    "few minutes"
+)
+OWNER = Origin()
+_JOINT = re.compile(r"\A[\s,:]*(?:(?:to|that|of|daran|an)\b[\s,:]*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """A reminder that was written down: when it is told, what, and where it stands."""
+
+    when: str
+    text: str
+    line: int
+    wakes: bool
+    """Whether anything on this machine will tell it."""
+
+    @property
+    def said(self) -> str:
+        """What was understood: "Tue 24 Nov, 09:00: call the bank (HEARTBEAT.md:21)"."""
+        return f"{self.when}: {self.text} ({HEARTBEAT_FILE}:{self.line})"
+
+    @property
+    def note(self) -> str:
+        """What its owner has to do, if nothing would tell it; empty if something does."""
+        return "" if self.wakes else NOTHING_WAKES
+
+
+def remind(
+    place: Workspace, when: str, now: datetime, what: str = "", origin: Origin = OWNER
+) -> Reminder:
+    """Write a reminder down, so that `memory undo` takes it back; without `what`, `when` goes on
+    with it.
+
+    Raises UsageError naming the word that is not understood, LedgerError if the file changes
+    meanwhile.
+    """
+    when, what = (" ".join(each.split()) for each in (when, what))
+    words = f"{when}: {what}" if what else when
+    found, rhythm = moment(words, now), instruction(words)
+    stuck = ""
+    if isinstance(found, tuple):
+        rest = words[found[1] :]
+        stuck = rest.split(":")[0].strip() if what else begins_with_time(rest)
+    if isinstance(found, tuple) and not stuck:
+        due = found[0]
+        begin, year = (
+            f"on {due:%Y-%m-%d} at {due:%H:%M}",
+            "" if due.year == now.year else f" {due.year}",
+        )
+        shown = f"{due:%a} {due.day} {due:%b}{year}, {due:%H:%M}"
+    elif isinstance(rhythm, tuple) and not rhythm[0].once:
+        schedule, rest = rhythm
+        begin, shown = words[: len(words) - len(rest)].rstrip(" :,—–-"), told(schedule)
+    else:
+        why = Reading(word=stuck) if isinstance(found, tuple) else found
+        if isinstance(rhythm, Reading) and rhythm.word and not (stuck or why.cure):
+            why = rhythm
+        word = why.word.rstrip(":")
+        raise UsageError(f"“{word}” is not understood as a time", why.cure or CURE)
+    said = what or _JOINT.sub("", rest)
+    said = said.replace("<!--", "<! --").strip()
+    if not said:
+        raise UsageError("the reminder has no text", "Write it after the time")
+    task = _written(place, f"- {begin} remind me: {said}", now, origin)
+    return Reminder(shown, task.text, task.line, wakes(place, now))
+
+
+def wakes(place: Workspace, now: datetime) -> bool:
+    """Whether a timer is installed for the workspace, or something has looked of late."""
+    looked = beats.load(place).looked
+    return timers.is_installed(place) or bool(
+        looked and abs(now - datetime.fromisoformat(looked)) < RECENT
+    )
+
+
+def _written(place: Workspace, line: str, now: datetime, origin: Origin) -> Task:
+    """Put the line under the heading of reminders, and have the task count from now on."""
+    try:
+        before = read_text(place.root / HEARTBEAT_FILE)
+    except FileNotFoundError:
+        before = ""
+    ending = newline(before)
+    lines = before.rstrip().split(ending) if before.strip() else ["# Heartbeat"]
+    if HEADING in lines:
+        at = lines.index(HEADING) + 1
+        while at < len(lines) and not lines[at].startswith("#"):
+            at += 1
+        while not lines[at - 1].strip():
+            at -= 1
+        lines[at:at] = ["", line] if lines[at - 1] == HEADING else [line]
+    else:
+        lines += ["", HEADING, "", line]
+        at = len(lines) - 1
+    at += lines[at] != line
+    text = f"{ending.join(lines)}{ending}"
+    task = next((each for each in tasks(text)[0] if each.line == at + 1), None)
+    if task is None:
+        raise UsageError(f"“{line}” cannot be read as a reminder", CURE)
+    replace_files(place, {HEARTBEAT_FILE: (before, text)}, origin)
+    with beats.changing(place) as known:
+        known.seen[task.key] = now.isoformat(timespec="seconds")
+    return task

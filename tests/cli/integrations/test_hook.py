@@ -1,0 +1,73 @@
+"""`assistant hook` as coding agents call it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import ASSISTANT, Run
+
+PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s1"}
+
+
+def event(**more: Any) -> str:
+    return json.dumps({**PROMPT, **more})
+
+
+def test_a_prompt_is_given_what_is_worth_its_tokens(run: Run) -> None:
+    run("recall", "key")  # warm
+    asked = event(prompt="who has the spare key?")
+    told = json.loads(run("hook", "UserPromptSubmit", stdin=asked).stdout)["hookSpecificOutput"]
+    assert "The spare key is with Ada" in told["additionalContext"]
+    assert "MEMORY.md:" in told["additionalContext"]
+    for nothing in (
+        event(prompt="thanks!"),
+        event(prompt="/compact"),
+        event(prompt=""),
+        "garbage{",
+        "",
+    ):
+        done = run("hook", "UserPromptSubmit", "--odd", stdin=nothing)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    again = event(prompt="who has the spare key, again?")
+    assert run("hook", "UserPromptSubmit", stdin=again).stdout == ""  # it was told already
+
+    def said(session: str, *options: str) -> str:
+        asked = event(session_id=session, prompt="who has the spare key?")
+        return run("hook", "prompt", *options, stdin=asked).stdout
+
+    run("hook", "--quiet-for", "once")
+    assert said("s2") == "" and said("s2") != ""
+    assert said("s2") == ""
+    run("hook", "PreCompact", stdin=event(session_id="s2"))  # its model will not know it any more
+    assert said("s2") != ""
+    assert said("s3", "--quiet-for", "session") == "" and said("s3") == ""
+    assert said("s4") != ""
+
+
+def test_it_fails_open_whatever_is_wrong(tmp_path: Path) -> None:
+    for folder in (tmp_path / "missing", tmp_path):
+        done = subprocess.run(
+            [ASSISTANT, "-w", folder, "hook", "UserPromptSubmit"],
+            input=event(prompt="who has the key?"),
+            capture_output=True,
+            text=True,
+            env={**os.environ, "ASSISTANT_MEMORY__K": "many"},
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_conversation_that_ends_is_a_session_here(run: Run, place: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    lines = [
+        {"type": "user", "message": {"content": "We deploy on Fridays at noon"}},
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "Noted."}]}},
+    ]
+    record.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    for name in ("PreCompact", "SessionEnd"):
+        done = run("hook", name, "--for", "claude-code", stdin=event(transcript_path=str(record)))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (listed,) = json.loads(run("sessions", "list", "--json").stdout)
+    assert (listed["origin"], listed["turns"]) == ("claude-code", 1)
+    assert "Fridays" in run("recall", "--sessions", "when is the deploy?").stdout

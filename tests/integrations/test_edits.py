@@ -1,0 +1,90 @@
+"""What a program's configuration comes to have, and what is left once that is taken back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from assistant.errors import ConfigError
+from assistant.integrations import toml
+from assistant.integrations.edits import Edit, Entry, Hook, Whole, changed
+
+SERVER = {"command": "/bin/assistant", "args": ["mcp", "--as", "zed"]}
+HOOK = {"command": "assistant hook prompt --for cursor"}
+MARK = "hook prompt --for cursor"
+JSON = [
+    Entry(("servers", "assistant"), SERVER),
+    Hook(("hooks", "prompt"), HOOK, MARK),
+]
+
+
+def made(edit: Edit, text: str) -> str:
+    return changed("settings", text, [edit.made])
+
+
+def unmade(edit: Edit, text: str) -> str:
+    return changed("settings", text, [edit.unmade])
+
+
+@pytest.mark.parametrize("edit", JSON)
+@pytest.mark.parametrize("before", ["", '{\n  // theirs\n  "theme": "dark",\n}\n', '{"a": [1]}'])
+def test_what_is_made_is_there_once_and_can_be_taken_back(edit: Edit, before: str) -> None:
+    after = made(edit, before)
+    assert edit.present(after) and made(edit, after) == after
+    left = unmade(edit, after)
+    assert edit.present(left) is None
+    assert left.strip() in ("{}", before.strip())
+
+
+def test_a_server_of_the_same_name_that_is_not_ours_stays() -> None:
+    theirs = json.dumps({"servers": {"assistant": {"command": "x", "args": ["mcp"]}}})
+    assert unmade(JSON[0], theirs) == theirs
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        [HOOK, HOOK],
+        [{"command": "elsewhere/assistant " + MARK}],
+        [{"hooks": [HOOK]}],
+        {"command": "assistant " + MARK},
+    ],
+)
+def test_of_a_hook_that_stands_otherwise_one_is_left(held: Any) -> None:
+    after = made(JSON[1], json.dumps({"hooks": {"prompt": held}}))
+    assert json.loads(after)["hooks"]["prompt"] == [HOOK]
+
+
+def test_the_version_of_a_file_is_taken_back_only_where_nothing_else_is_left() -> None:
+    hook = Hook(("hooks", "prompt"), HOOK, MARK, version=1)
+    assert json.loads(made(hook, '{"version": 2}'))["version"] == 2
+    assert json.loads(made(hook, ""))["version"] == 1
+    assert unmade(hook, '{"version": 1}') == "{}"
+    for stays in ('{"version": 1, "hooks": {}}', "3", "[]"):
+        assert unmade(hook, stays) == stays
+
+
+@pytest.mark.parametrize(
+    "before", ["", "[other]\na = 1\n", "mcp = { other = { a = 1 } }\n", "[mcp.other]\na = 1\n"]
+)
+def test_a_table_of_toml_comes_and_goes(before: str) -> None:
+    table = Entry(("mcp", "assistant"), SERVER, toml)
+    after = made(table, before)
+    assert table.present(after) == SERVER and made(table, after) == after
+    assert table.present(unmade(table, after)) is None
+
+
+def test_a_file_of_ours_is_known_by_its_first_line() -> None:
+    whole = Whole("// ours\nnew\n")
+    assert whole.present("// ours\nold\n") and unmade(whole, "// ours\nold\n") == ""
+    assert whole.present("theirs\n") is None and unmade(whole, "theirs\n") == "theirs\n"
+    with pytest.raises(ConfigError, match="another's file"):
+        made(whole, "theirs\n")
+
+
+@pytest.mark.parametrize("name", ["made", "unmade"])
+@pytest.mark.parametrize("text", ["a = 1\na = 2", "[[a]]\n[a]", "[mcp", "mcp = 1 1"])
+def test_broken_toml_is_refused_by_its_name(name: str, text: str) -> None:
+    table = Entry(("mcp", "assistant"), SERVER, toml)
+    with pytest.raises(ConfigError, match="settings cannot be understood"):
+        changed("settings", text, [getattr(table, name)])

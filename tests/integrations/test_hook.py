@@ -1,0 +1,109 @@
+"""What was said in other programs' conversations, and the sessions that become of it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from assistant.integrations.hook import Event, answer, event_named, happened
+from assistant.integrations.hook_transcript import objects, said
+from assistant.session import listing, transcript
+from assistant.session.adopting import adopt
+from assistant.session.entries import InterruptedEntry, UserEntry
+from assistant.workspace.folder import Workspace
+
+CLAUDE = [
+    {"type": "summary", "summary": "Deploys"},
+    {"type": "user", "isMeta": True, "message": {"role": "user", "content": "Caveat: no"}},
+    {"type": "user", "timestamp": "2026-11-20T10:00:00Z", "message": {"content": "When is it?"}},
+    {
+        "type": "assistant",
+        "message": {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "At noon."}, {"type": "tool_use", "name": "Bash"}],
+        },
+    },
+    {"type": "user", "message": {"content": [{"type": "tool_result", "content": "a secret"}]}},
+    {"type": "user", "message": {"content": "<command-name>/clear</command-name>"}},
+]
+CODEX = [
+    {"type": "session_meta", "payload": {"id": "x"}},
+    {"type": "response_item", "payload": {"role": "user", "content": "AGENTS.md says"}},
+    {
+        "type": "event_msg",
+        "timestamp": "2026-11-20T11:00:00+01:00",
+        "payload": {"type": "user_message", "message": "When is it?"},
+    },
+    {"type": "event_msg", "payload": {"type": "agent_message", "message": "At noon."}},
+    {"type": "event_msg", "payload": {"type": "token_count", "message": 3}},
+]
+CURSOR = [
+    {
+        "role": "user",
+        "message": {
+            "content": [
+                {
+                    "type": "text",
+                    "text": "<timestamp>now</timestamp><user_query>\nWhen is it?\n</user_query>",
+                }
+            ]
+        },
+    },
+    {"role": "assistant", "message": {"content": [{"type": "text", "text": "At noon."}]}},
+]
+INLINE = [
+    {"role": "user", "text": "When is it?", "time": 1795168800000},
+    {"role": "assistant", "text": "At noon."},
+]
+
+
+@pytest.mark.parametrize("lines", [CLAUDE, CODEX, CURSOR, INLINE])
+def test_only_what_the_two_said_is_taken(lines: Sequence[dict[str, Any]]) -> None:
+    data = "\n".join(["no json", "[]", *map(json.dumps, lines), '{"type": "user", "mess'])
+    found = said(objects(data.encode()))
+    assert [(each.type, each.text) for each in found] == [
+        ("user", "When is it?"),
+        ("assistant", "At noon."),
+    ]
+    if lines is not CURSOR:
+        assert found[0].time.endswith("+00:00")
+
+
+def test_a_conversation_is_one_session_however_often_it_is_taken_over(
+    workspace: Workspace,
+) -> None:
+    first = said(CLAUDE)
+    done = adopt(workspace.sessions, "claude-code", "abc", first)
+    assert done and done.new == 2 and done.session.startswith("20261120-100000-")
+    again = adopt(workspace.sessions, "claude-code", "abc", first)
+    assert again and (again.session, again.new) == (done.session, 0)
+    more = adopt(workspace.sessions, "claude-code", "abc", [*first, UserEntry("And then?")])
+    assert more and more.new == 1
+    entries = transcript.read(workspace.sessions, done.session)
+    assert [each.type for each in entries[1:]] == ["user", "assistant", "user", "interrupted"]
+    assert isinstance(entries[-1], InterruptedEntry) and entries[1].time.startswith("2026-11-20T10")
+    (listed,) = listing.sessions(workspace.sessions)
+    assert (listed.origin, listed.left) == ("claude-code", "")
+    assert listing.latest(workspace.sessions) is None  # no chat goes on with it
+    assert adopt(workspace.sessions, "codex", "abc", first) != done
+    assert adopt(workspace.sessions, "codex", "none", []) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[1]", b'{"prompt": {"a": 1}}', b"[" * 99999])
+def test_garbage_says_nothing(data: bytes) -> None:
+    at = happened("UserPromptSubmit", data)
+    assert at is None or not at.prompt
+    assert happened("nonsense", b"{}") is None
+
+
+def test_each_program_is_answered_in_its_form() -> None:
+    assert event_named("beforeSubmitPrompt") is event_named("UserPromptSubmit") is Event.PROMPT
+    cursor = happened("beforeSubmitPrompt", b'{"cursor_version": "3", "prompt": "x"}')
+    claude = happened("prompt", b'{"hook_event_name": "UserPromptSubmit", "prompt": "x"}')
+    plain = happened("prompt", b'{"prompt": "x"}', "opencode")
+    assert cursor and claude and plain
+    assert json.loads(answer(cursor, "y")) == {"continue": True, "additional_context": "y"}
+    told = json.loads(answer(claude, "y"))["hookSpecificOutput"]
+    assert told == {"hookEventName": "UserPromptSubmit", "additionalContext": "y"}
+    assert answer(plain, "y") == "y"

@@ -1,0 +1,117 @@
+"""What a coding agent is told at a prompt: few passages, each with evidence of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from assistant.integrations.hook_prompt import MOST_PASSAGES, bearing_on
+from assistant.memory.base import Query
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.local import LocalMemory
+from assistant.settings.tree import Settings
+from assistant.workspace.folder import Workspace
+
+FACTS = """\
+# Memory
+
+- My blood type is A positive
+- The spare key is with Ada, next door
+- Lena, my sister, lives in Porto
+- The dentist is Dr. Okafor, on Elm Street
+- I am allergic to penicillin
+- The landlord is Mr. Brandt
+- Otto the dog is fed at seven
+- My passport expires on 2027-03-04
+- Mia plays the cello on Tuesdays
+- The car is due for inspection in May
+- The wifi password of the cabin is on the fridge
+- I take my coffee black
+- Deploys happen on Fridays at noon
+- Staging lives at staging.birch.example
+- Use pnpm and never npm in the birch repository
+- Commit messages are written in English, in the imperative
+- The production database is Postgres 16
+- Invoices are numbered without gaps, by law
+- Prefer dataclasses to dictionaries for records
+- Customers of the invoicing service are billed in euros
+"""
+CODING = """
+Fix the type error in parse_config
+Refactor this function to be simpler
+Add unit tests for the login handler
+Why does this test fail?
+Run the tests and fix what breaks
+Write a docstring for every public method
+Rename the variable key to token everywhere
+Explain how the event loop works here
+The build is red, have a look
+continue
+yes, do it
+Looks good, commit it
+Replace the regex with a proper parser
+Make the class generic over its element type
+Add a --verbose flag to the CLI
+There is a race condition in cache.py, find it
+Handle the case where the list is empty
+Type-check src/app.ts and repair what mypy finds
+Split utils.js into two modules
+Move the constants to the top of the file
+I get a KeyError in line 40, what is wrong?
+What does this function return?
+My test hangs, can you see why?
+Optimise the inner loop of matmul.c
+Convert the callbacks to async/await
+Add a retry with exponential backoff
+Where is the configuration loaded?
+Undo the last change
+Show me the diff
+Update the README for the new option
+""".strip().splitlines()
+NEEDED = [
+    ("Deploy the service now", "Fridays"),
+    ("When do we deploy?", "Fridays"),
+    ("Open a browser test against staging", "staging.birch"),
+    ("Install the dependencies of the birch frontend", "pnpm"),
+    ("Write the commit message in the imperative", "imperative"),
+    ("Write a migration for the production database", "Postgres"),
+    ("Generate the next invoice number in billing.py", "without gaps"),
+    ("Use dictionaries for the records of the parser", "dataclasses"),
+    ("Which currency are the customers billed in?", "euros"),
+    ("Who has the spare key?", "Ada"),
+    ("What is my blood type?", "A positive"),
+    ("When does my passport expire?", "2027-03-04"),
+    ("Where does my sister live?", "Porto"),
+    ("What am I allergic to?", "penicillin"),
+]
+
+
+@pytest.fixture
+def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
+    (workspace.root / "MEMORY.md").write_text(FACTS)
+    opened = LocalMemory(workspace, Settings(), embedder)
+    yield opened
+    opened.close()
+
+
+def told(memory: LocalMemory, prompt: str) -> list[str]:
+    found = memory.recall(Query(prompt, turn=True))
+    return [each.plain for each in bearing_on(prompt, found.passages, weak=found.weak)]
+
+
+def test_a_prompt_about_code_is_told_nothing_and_what_it_needs_is_told(
+    memory: LocalMemory,
+) -> None:
+    loud = {prompt: texts for prompt in CODING if (texts := told(memory, prompt))}
+    assert len(loud) <= len(CODING) // 20, loud
+    answers = {prompt: told(memory, prompt) for prompt, _ in NEEDED}
+    missed = [
+        (prompt, answers[prompt])
+        for prompt, needed in NEEDED
+        if not any(needed in text for text in answers[prompt])
+    ]
+    assert missed == []
+    personal = ("blood", "penicillin", "passport", "dentist")
+    for prompt, _ in NEEDED[:9]:
+        assert len(answers[prompt]) <= MOST_PASSAGES
+        text = " ".join(answers[prompt])
+        assert not any(word in text for word in personal), prompt

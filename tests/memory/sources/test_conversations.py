@@ -1,0 +1,132 @@
+"""Past conversations: what of them is indexed, and that it is found, cited and forgotten."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from assistant.memory.base import SESSIONS, Query, Recall
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.local import LocalMemory
+from assistant.memory.sources.conversations import read, rendered
+from assistant.memory.sources.library import Library
+from assistant.session import transcript
+from assistant.session.entries import (
+    AssistantEntry,
+    CitedPassage,
+    CompactionEntry,
+    Entry,
+    RecalledEntry,
+    TitleEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from assistant.settings.tree import Settings
+from assistant.workspace.folder import Workspace
+
+PLUMBER = "The plumber is Okonkwo, she comes on Thursdays"
+
+
+def left(place: Workspace, *entries: Entry) -> str:
+    """A session that holds these; its id."""
+    session = transcript.create(place.sessions)
+    for entry in entries:
+        session.append(entry)
+    session.close()
+    return session.session
+
+
+@pytest.fixture
+def memory(workspace: Workspace, embedder: PolyglotEmbedder) -> Iterator[LocalMemory]:
+    opened = LocalMemory(workspace, Settings(), embedder)
+    yield opened
+    opened.close()
+
+
+def search(memory: LocalMemory, words: str) -> Recall:
+    return memory.recall(Query(words, k=3, within=SESSIONS))
+
+
+def test_a_message_stays_one_item_whatever_markdown_it_holds() -> None:
+    lines = [
+        {
+            "type": "user",
+            "id": "e1",
+            "time": "2026-03-01T12:00:00Z",
+            "text": "Why?\n# Because\n```",
+        },
+        {"type": "tool_result", "id": "e2", "time": "", "content": "secret listing"},
+        {"type": "user", "id": "e3", "time": "2026-03-01T12:01:00Z", "text": "wait", "joins": True},
+        {"type": "assistant", "id": "e4", "time": "2026-03-02T12:00:00Z", "text": "So."},
+    ]
+    data = b"{torn\n" + b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    conversation = read(data)
+    text, places = rendered(conversation)
+    assert [(said.turn, said.day) for _, said in places] == [
+        (1, "2026-03-01"),
+        (1, "2026-03-01"),
+        (1, "2026-03-02"),
+    ]
+    assert [text.split("\n")[line - 1] for line, _ in places] == [
+        "- You: Why?",
+        "- You: wait",
+        "- Assistant: So.",
+    ]
+    assert "  # Because\n  ```\n" in text
+    assert "listing" not in text
+
+
+def test_turns_are_found_by_words_and_by_meaning_and_cited(
+    workspace: Workspace, memory: LocalMemory
+) -> None:
+    cited = RecalledEntry((CitedPassage("x", "MEMORY.md:3", "The zebra fact"),))
+    name = left(
+        workspace,
+        UserEntry("Plan my week"),
+        AssistantEntry("Gladly."),
+        UserEntry(PLUMBER),
+        cited,
+        ToolResultEntry("c1", "shell", "zebra listing"),
+        AssistantEntry("Noted."),
+        CompactionEntry("They spoke of craftsmen", "e6", 2, 900, 10),
+        TitleEntry("Repairs"),
+    )
+    left(workspace, UserEntry("A recipe for rye bread"), AssistantEntry("Flour, water, salt."))
+    for words in ("okonkwo", "who repairs the pipes at home?"):
+        best = search(memory, words).passages[0]
+        assert (best.source, best.start_line, best.heading) == (name, 2, ("Repairs",))
+        assert PLUMBER in best.text and best.date
+    assert all("zebra" not in each.text for each in search(memory, "zebra").passages)
+    assert memory.recall(Query("okonkwo plumber")).passages == ()  # memory itself knows nothing
+
+
+def test_what_is_added_purged_or_deleted_is_so_at_once(
+    workspace: Workspace, memory: LocalMemory
+) -> None:
+    name = left(workspace, UserEntry(PLUMBER))
+    assert search(memory, "plumber").passages
+    transcript.borrow(workspace.sessions, name).append(UserEntry("The gardener is Tanaka"))
+    assert search(memory, "gardener Tanaka").passages[0].start_line == 2
+    memory.purge((), past=[PLUMBER], sessions=True)
+    assert all("Okonkwo" not in each.text for each in search(memory, "plumber").passages)
+    held = [path for path in workspace.index.rglob("*") if path.is_file()]
+    assert held and not any(b"Okonkwo" in path.read_bytes() for path in held)
+    (workspace.sessions / f"{name}.jsonl").unlink()
+    assert search(memory, "gardener Tanaka").passages == ()
+
+
+def test_they_are_indexed_before_anybody_asks(
+    workspace: Workspace, embedder: PolyglotEmbedder
+) -> None:
+    library = Library(workspace, Settings(), embedder, ahead_seconds=0.01)
+    library.refresh()
+    for said in (PLUMBER, "The gardener is Tanaka"):
+        left(workspace, UserEntry(said))
+        words = said.split()[-1].encode()
+        catalog = workspace.sessions_index / "catalog.db-wal"
+        deadline = time.monotonic() + 60
+        while not (catalog.exists() and words in catalog.read_bytes()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    library.close()

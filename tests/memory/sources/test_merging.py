@@ -1,0 +1,42 @@
+"""Facts and notes as one list: what each may take of a recall."""
+
+from assistant.memory.base import Passage
+from assistant.memory.sources.library import FAR, merged
+
+ALL = 1000
+
+
+def passage(name: str, score: float, words: int = 1) -> Passage:
+    text = "word " * words
+    return Passage(name, text, text, f"{name}.md", 1, 1, 0, len(text), score=score)
+
+
+def ids(facts: list[Passage], notes: list[Passage], k: int, budget: int = ALL) -> list[str]:
+    return [each.id for each in merged(facts, notes, k, budget)]
+
+
+def test_the_best_of_both_come_best_first() -> None:
+    facts = [passage("a", 0.9), passage("b", 0.5)]
+    notes = [passage("x", 0.6), passage("y", 1.0)]
+    assert ids(facts, notes, 4) == ["y", "a", "x", "b"]
+
+
+def test_notes_take_half_the_places_and_half_the_tokens_beside_facts() -> None:
+    facts = [passage(f"f{number}", 9 - number) for number in range(4)]
+    notes = [passage(f"n{number}", 20 - number) for number in range(4)]
+    assert ids(facts, notes, 4) == ["n0", "n1", "f0", "f1"]
+    long = passage("long", 20, words=100)
+    assert ids(facts, [long], 4, budget=long.tokens + 10) == ["f0", "f1", "f2", "f3"]
+    assert ids([], notes, 3) == ["n0", "n1", "n2"]
+
+
+def test_a_note_far_below_the_best_fact_is_not_worth_its_tokens() -> None:
+    facts = [passage("a", 0.9)]
+    notes = [passage("near", 0.9 - FAR), passage("far", 0.8 - FAR)]
+    assert ids(facts, notes, 9) == ["a", "near"]
+
+
+def test_where_one_is_asked_for_a_note_must_be_better_than_the_best_fact() -> None:
+    facts = [passage("a", 9)]
+    assert ids(facts, [passage("x", 9)], 1) == ["a"]
+    assert ids(facts, [passage("x", 9.1)], 1) == ["x"]

@@ -1,0 +1,203 @@
+"""Notes where they lie: which there are, recalled beside the owner's facts and by themselves."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import ConfigError, LedgerError, UsageError
+from assistant.memory.base import Fact, Passage, Query
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.index.refresh import Synchronizer
+from assistant.memory.local import LocalMemory
+from assistant.memory.sources.library import merged
+from assistant.memory.sources.notes import Notes
+from assistant.settings.memory import IndexSettings, SourceSettings
+from assistant.settings.tree import Settings, validate
+from assistant.workspace.folder import Survey, Workspace
+
+Open = Callable[..., LocalMemory]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """A vault with two notes, and all that is none."""
+    root = tmp_path / "vault"
+    notes = {
+        "Boat.md": "The hull is painted by [[Henrik|Henrik Larsen]] each spring.\n",
+        "Daily/2026-02-11.md": "- Rowed in fog with Ada\n",
+        ".obsidian/templates.json": json.dumps({"folder": "Forms"}),
+        ".trash/Gone.md": "zebra\n",
+        "Forms/Day.md": "zebra\n",
+        "Templates/Day.md": "zebra\n",
+        "Map.canvas": "zebra\n",
+        "Boat.sync-conflict-20260101-120000-ABCDEFG.md": "zebra\n",
+        "Boat (Ada's conflicted copy 2026-01-01).md": "zebra\n",
+        "Boat.md.orig": "zebra\n",
+    }
+    for name, text in notes.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    (root / "Daily" / "up").symlink_to(root)
+    (root / "Loop.md").symlink_to(root / "Loop.md")
+    (root / "again").symlink_to(root / "Daily")
+    return root
+
+
+@pytest.fixture
+def opened(workspace: Workspace, vault: Path, embedder: PolyglotEmbedder) -> Iterator[Open]:
+    """Opens memory with the vault as a source."""
+    memories = []
+
+    def open_memory(**settings: object) -> LocalMemory:
+        source = SourceSettings.model_validate({"name": "vault", "path": str(vault), **settings})
+        memories.append(LocalMemory(workspace, Settings(sources=(source,)), embedder))
+        return memories[-1]
+
+    yield open_memory
+    for memory in memories:
+        memory.close()
+
+
+def found(memory: LocalMemory, words: str, within: str = "") -> list[str]:
+    return [each.citation for each in memory.recall(Query(words, k=4, within=within)).passages]
+
+
+@pytest.mark.parametrize(
+    ("globs", "names"),
+    [
+        ({}, ["Boat.md", "Daily/2026-02-11.md"]),
+        ({"include": ("Daily/**",)}, ["Daily/2026-02-11.md"]),
+        ({"exclude": ("daily",)}, ["Boat.md"]),
+        ({"exclude": ("2026-*.md", "./Boat.md")}, []),
+    ],
+)
+def test_what_is_a_note(
+    workspace: Workspace, vault: Path, globs: dict[str, tuple[str, ...]], names: list[str]
+) -> None:
+    source = SourceSettings.model_validate({"name": "vault", "path": str(vault), **globs})
+    assert Notes(workspace, source).survey().sources == names
+
+
+def test_notes_are_recalled_where_they_lie_and_never_written(opened: Open, vault: Path) -> None:
+    before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+    memory = opened()
+    memory.remember([Fact("The boat is insured by Pantaenius")])
+    both = found(memory, "who paints the hull of the boat?")
+    assert both[0] == "vault:Boat.md:1" and "MEMORY.md:5" in both
+    assert found(memory, "hull", "VAULT")[0] == "vault:Boat.md:1"
+    for change in (memory.locate, lambda place: memory.remember([Fact("Red", replaces=place)])):
+        with pytest.raises(LedgerError, match="never written to") as refused:
+            change("Vault:Boat.md:1")
+        assert refused.value.cure == f"Edit line 1 of {vault / 'Boat.md'}"
+    assert not any("vault" in each for each in found(memory, "hull", "memory"))
+    with pytest.raises(UsageError, match="no notes called 'attic'"):
+        found(memory, "hull", "attic")
+    (state,) = memory.status().notes
+    assert (state.name, state.notes, state.left) == ("vault", 2, 0)
+    assert {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()} == before
+    (vault / "Boat.md").write_text("The hull is painted by Ingrid.\n", encoding="utf-8")
+    assert "Ingrid" in memory.recall(Query("hull", within="vault")).passages[0].text
+
+
+def test_a_source_that_is_away_keeps_what_was_indexed(opened: Open, vault: Path) -> None:
+    memory = opened()
+    assert found(memory, "hull", "vault")
+    away = vault.with_name("away")
+    vault.rename(away)
+    for _ in range(2):
+        recall = memory.recall(Query("who paints the hull"))
+        assert recall.passages[0].source == "vault:Boat.md"
+        assert "stays searchable" in recall.notices[0]
+        vault.mkdir(exist_ok=True)  # what is left where a disk was mounted
+    assert any("vault has nothing in" in notice for notice in memory.status().notices)
+    shutil.rmtree(vault)
+    away.rename(vault)
+    assert memory.recall(Query("hull")).notices == ()
+
+
+def test_a_workspace_among_the_notes_is_not_recalled_twice(
+    workspace: Workspace, embedder: PolyglotEmbedder
+) -> None:
+    (workspace.root / "memory").mkdir(exist_ok=True)
+    for name in ("MEMORY.md", "memory/boat.md", "Diary.md"):
+        (workspace.root / name).write_text("- The hull is red\n")
+    notes = Notes(workspace, SourceSettings(name="all", path=str(workspace.root.parent)))
+    named = [name.removeprefix(f"{workspace.root.name}/") for name in notes.survey().sources]
+    assert "Diary.md" in named and not {"MEMORY.md", "memory/boat.md"} & {*named}
+
+
+class Denied(Notes):
+    """A vault with a folder that nobody may look into; root, who runs tests too, always may."""
+
+    def survey(self) -> Survey:
+        seen = super().survey()
+        if not (self.root / "Daily").exists():
+            seen.odd["Daily"] = "cannot be read: Permission denied"
+        return seen
+
+
+def test_a_folder_that_cannot_be_looked_into_keeps_what_was_indexed(
+    workspace: Workspace, vault: Path, embedder: PolyglotEmbedder
+) -> None:
+    notes = Denied(workspace, SourceSettings(name="vault", path=str(vault)))
+    index = Synchronizer(notes, embedder, IndexSettings())
+    assert index.refresh().changed == ("Boat.md", "Daily/2026-02-11.md")
+    shutil.rmtree(vault / "Daily")
+    (vault / "Boat.md").unlink()
+    done = index.refresh()
+    assert (done.changed, [*index.store.catalog.sources()]) == (
+        ("Boat.md",), ["Daily/2026-02-11.md"],
+    )  # fmt: skip
+    assert done.faults == (
+        "Daily cannot be read: Permission denied. What was indexed of it before stays searchable",
+    )
+    index.close()
+
+
+def test_what_cannot_be_read_is_told_with_its_source(opened: Open, vault: Path) -> None:
+    (vault / "Odd.md").write_bytes(b"\xff\xfe odd, and all that follows can be read\n")
+    memory = opened()
+    (notice,) = memory.recall(Query("hull")).notices
+    assert notice.startswith("vault:Odd.md is not UTF-8")
+    assert memory.recall(Query("hull")).notices == ()
+    assert notice in memory.status().notices
+    assert memory.recall(Query("hull", within="vault")).notices == (notice,)
+    (vault / "Odder.md").write_bytes(b"\xff\xfe odder")
+    assert len(memory.recall(Query("hull", within="vault")).notices) == 2
+    assert len(memory.recall(Query("hull")).notices) == 2
+
+
+def _passage(number: int, score: float, source: str = "MEMORY.md") -> Passage:
+    return Passage(
+        f"{source}{number}", "x" * 200, "x" * 200, source, number, number, 0, 200, score=score
+    )
+
+
+def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
+    facts = [_passage(n, 10 - n / 10) for n in range(20)]
+    notes = [_passage(n, 12 - n / 100, "vault:N.md") for n in range(200)]
+    both = merged(facts, notes, 10, 1000)
+    assert [each.id for each in both if each in facts] == [each.id for each in facts[:5]]
+    assert sum(each.tokens for each in both) <= 1000
+    assert merged(facts, [_passage(1, 1.0, "vault:N.md")], 10, 1000) == facts[:10]
+    assert len(merged([], notes, 10, 1000)) == 10
+    weaker = _passage(1, 9.9, "vault:N.md")
+    assert (merged(facts, [weaker], 1, 1000), merged(facts, notes, 1, 1000)) == (
+        facts[:1], notes[:1],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"name": "sessions", "path": "/x"}, "another name than memory and sessions"),
+        ({"name": "a b", "path": "/x"}, "sources.1.name"),
+        ({"name": "vault", "path": "notes"}, "an absolute path"),
+    ],
+)
+def test_a_source_that_cannot_be_is_refused(source: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        validate({"sources": [source]})

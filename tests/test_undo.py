@@ -1,0 +1,188 @@
+"""Every turn can be taken back: what the model wrote and remembered, and what commands deleted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.app.chat import Chat, open_chat
+from assistant.app.undo import TakenBack, changed_by, take_back
+from assistant.app.wish import ChatWish
+from assistant.cli.chat.plain import PlainScreen
+from assistant.cli.chat.screen import Choice
+from assistant.cli.chat.slash import COMMANDS
+from assistant.errors import UsageError
+from assistant.memory.base import Fact, Query
+from assistant.messages import Picture, Reply, ToolCall
+from assistant.model.scripted import ScriptedModel
+from assistant.session import transcript
+from assistant.tools.policy import ApproveAll
+from assistant.workspace import template, trust
+from assistant.workspace.folder import Workspace
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    place = template.create(tmp_path / "place").workspace
+    trust.grant(place)
+    (place.root / "diary").mkdir()
+    (place.root / "diary/may.txt").write_text("May was warm.\n")
+    (place.root / "notes.txt").write_text("written by hand\n")
+    with open_chat(place, ChatWish(), approver=ApproveAll(), no_daemon=True) as chat:
+        yield chat
+
+
+def turn(chat: Chat, message: str, *calls: tuple[str, dict[str, object]]) -> None:
+    """A turn in which the model makes these calls."""
+    asked = [ToolCall(f"c{number}", *call) for number, call in enumerate(calls)]
+    replies = [Reply(tool_calls=(call,)) for call in asked]
+    chat.conversation.model = ScriptedModel(*replies, "Done.")
+    events = list(chat.send(message))
+    assert events[-1].name == "turn_finished"
+    assert not [each for each in events if each.name == "tool_finished" and each.error]  # type: ignore[union-attr]
+
+
+def undone(chat: Chat) -> TakenBack:
+    record = chat.conversation.transcript
+    last = next(changed_by(chat.place, chat.memory, record.session, record.entries))
+    return take_back(chat.place, chat.memory, last)
+
+
+def test_files_commands_and_facts_of_a_turn_go_back_together(chat: Chat) -> None:
+    root = chat.place.root
+    memory = (root / "MEMORY.md").read_bytes()
+    turn(
+        chat,
+        "The boat is blue. Tidy up",
+        ("remember", {"fact": "The boat is blue"}),
+        ("write_file", {"path": "notes.txt", "text": "by the model\n"}),
+        ("shell", {"command": "rm -rf diary; echo x > new.txt"}),
+    )
+    assert not (root / "diary").exists() and b"boat is blue" in (root / "MEMORY.md").read_bytes()
+    files = ("diary/may.txt", "notes.txt")
+    assert undone(chat) == TakenBack(files, ("new.txt",), ("The boat is blue",), ())
+    assert (root / "notes.txt").read_text() == "written by hand\n"
+    assert (root / "diary/may.txt").read_text() == "May was warm.\n"
+    assert not (root / "new.txt").exists()
+    assert (root / "MEMORY.md").read_bytes() == memory
+    (kept,) = chat.place.checkpoints.iterdir()  # it might have been the only copy
+    assert [each.read_text() for each in (kept / "files").iterdir()] == ["x\n"]
+
+
+def test_a_fact_of_another_hand_stays(chat: Chat) -> None:
+    turn(chat, "The boat is blue", ("remember", {"fact": "The boat is blue"}))
+    chat.memory.remember([Fact("The key is with Ada")])
+    assert undone(chat).facts == ("The boat is blue",)
+    text = (chat.place.root / "MEMORY.md").read_text()
+    assert "Ada" in text and "blue" not in text
+
+
+def test_undo_walks_back_turn_by_turn(chat: Chat) -> None:
+    root = chat.place.root
+    for number in (1, 2):
+        turn(chat, f"step {number}", ("shell", {"command": f"echo {number} > notes.txt"}))
+    turn(chat, "and nothing")
+    undone(chat)
+    assert (root / "notes.txt").read_text() == "1\n"
+    undone(chat)
+    assert (root / "notes.txt").read_text() == "written by hand\n"
+
+
+def test_a_command_whose_changes_cannot_be_kept_asks(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.workspace.checkpoints.MOST_FILES", 1)
+    box = chat.conversation.toolbox
+    writing = box.review(ToolCall("1", "shell", {"command": "rm notes.txt"}))
+    assert writing.action == "ask" and "/undo cannot take back" in writing.detail
+    reading = box.review(ToolCall("2", "shell", {"command": "cat notes.txt | wc -l"}))
+    assert "/undo" not in reading.detail
+
+
+def test_what_a_tool_makes_again_is_no_reason_to_ask(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = chat.place.root / "site/node_modules/left-pad"
+    packages.mkdir(parents=True)
+    for number in range(200):
+        (packages / f"{number}.js").touch()
+    monkeypatch.setattr("assistant.workspace.checkpoints.MOST_FILES", 100)
+    call = ToolCall("1", "shell", {"command": "rm notes.txt"})
+    assert "/undo" not in chat.conversation.toolbox.review(call).detail
+    (chat.place.root / "site/node_modules").rename(chat.place.root / "site/pages")
+    assert "/undo cannot take back" in chat.conversation.toolbox.review(call).detail
+
+
+class Host:
+    """The chat on a screen whose owner picks the first that holds some words."""
+
+    def __init__(self, chat: Chat, *picks: str) -> None:
+        self.chat = chat
+        self.given: dict[str, str | Picture] = {}
+        self.screen = PlainScreen("")
+        self._picks = list(picks)
+        self.screen.pick = self._pick  # type: ignore[method-assign, assignment]
+
+    def go_on(self) -> None:
+        """Nothing to show."""
+
+    def _pick(self, title: str, choices: tuple[Choice, ...]) -> Choice:
+        wanted = self._picks.pop(0)
+        return next(each for each in choices if each.holds(wanted))
+
+
+def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
+    chat: Chat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Host(chat)
+    with pytest.raises(UsageError, match="changed nothing"):
+        COMMANDS["/undo"].run(host, "")
+    turn(chat, "fill it in", ("write_file", {"path": "notes.txt", "text": "by the model\n"}))
+    COMMANDS["/remember"].run(host, "The boat is blue")
+    COMMANDS["/undo"].run(host, "")
+    assert "Undone: remember" in capsys.readouterr().out
+    COMMANDS["/undo"].run(host, "")
+    said = capsys.readouterr().out
+    assert "“fill it in”" in said and "notes.txt is as it was before" in said
+    assert "notes.txt" in str(host.given)
+    with pytest.raises(UsageError, match="changed nothing"):
+        COMMANDS["/undo"].run(host, "")
+
+
+@pytest.mark.parametrize("what", ["everything", "said stays", "talk"])
+def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
+    root, record = chat.place.root, chat.conversation.transcript
+    turn(chat, "the first", ("note", {"text": "began"}))
+    turn(chat, "the second", ("shell", {"command": "rm -rf diary"}))
+    turn(chat, "the third", ("write_file", {"path": "notes.txt", "text": "3\n"}))
+    host = Host(chat, "the second", what)
+    COMMANDS["/rewind"].run(host, "")
+    files = what != "talk"
+    assert (root / "diary/may.txt").exists() is files
+    assert (root / "notes.txt").read_text() == ("written by hand\n" if files else "3\n")
+    said = str(record.entries)
+    kept = transcript.read(chat.place.sessions, record.session)
+    assert ("the second" in said) is ("the third" in str(kept)) is (what == "said stays")
+    assert "the first" in said and chat.conversation.scratch.notes == "began"
+    assert host.screen.kept == ("" if what == "said stays" else "the second")
+    turn(chat, "the fourth")
+    assert len({entry.id for entry in record.entries}) == len(record.entries)
+
+
+def test_a_purge_reaches_what_is_kept_of_a_turn(chat: Chat) -> None:
+    chat.memory.remember([Fact("The safe opens with 4711")])
+    (chat.place.root / "notes.txt").write_text("top\nThe safe opens with 4711\n")
+    turn(chat, "empty it", ("write_file", {"path": "notes.txt", "text": "\n"}))
+    (fact,) = chat.memory.recall(Query("The safe opens with 4711", 1)).passages
+    chat.memory.purge([fact])
+    kept = [path.read_bytes() for path in chat.place.checkpoints.rglob("files/*")]
+    assert kept == [b"top\n"] or (kept and not any(b"4711" in each for each in kept))
+
+
+def test_a_workspace_keeps_no_checkpoint_off_the_record(tmp_path: Path) -> None:
+    place = template.create(tmp_path / "place").workspace
+    trust.grant(place)
+    wish = ChatWish(off_the_record=True)
+    with open_chat(place, wish, approver=ApproveAll(), no_daemon=True) as chat:
+        turn(chat, "hello")
+    assert not Workspace(place.root).checkpoints.exists()

@@ -1,0 +1,118 @@
+"""What the owner is told: written down first, sent until a way takes it, shown by the next chat."""
+
+import stat
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assistant.cli.doctor import Remark, _heartbeat
+from assistant.heartbeat import beat, claims
+from assistant.heartbeat.beat import says_nothing
+from assistant.session import beats
+from assistant.session.beats import News
+from assistant.upkeep import outbox
+from assistant.upkeep.reminders import remind
+from assistant.workspace import template, trust
+from assistant.workspace.folder import Workspace
+
+NOW = datetime(2026, 11, 23, 9, 40)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Workspace:
+    """A trusted workspace, with a reminder that was due at ten."""
+    place = template.create(tmp_path / "here").workspace
+    trust.grant(place)
+    remind(place, "in 20 minutes", NOW, "call the bank, the code is hunter2hunter2")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("reply", "nothing"),
+    [
+        ("", True),
+        ("**Nothing.**", True),
+        ("I looked at the boat, which leaks.\n\nHEARTBEAT_OK", False),
+        ("no reply!", True),
+        ("Nothing to worry about, but the boat leaks.", False),
+        ("Nothing.\nBut the boat leaks.", False),
+    ],
+)
+def test_only_a_whole_reply_says_that_there_is_nothing(reply: str, nothing: bool) -> None:
+    assert says_nothing(reply) is nothing
+
+
+def test_it_is_sent_until_a_way_takes_it_and_then_shown_once(
+    here: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BANK_PASSWORD", "hunter2hunter2")
+    list(beat.run(here, NOW + timedelta(minutes=30)))
+    phone = tmp_path / "phone"
+    assert "failed with 3" in outbox.send(here, "exit 3")
+    assert beats.load(here).fault and not beats.load(here).delivered
+    for _ in range(3):
+        assert outbox.send(here, f"cat >> {phone}; echo >> {phone}") == ""
+    (sent,) = phone.read_text().splitlines()
+    assert sent.startswith("call the bank") and "hunter2" not in sent
+    assert beats.load(here).delivered and not beats.load(here).fault
+    (shown,) = outbox.take(here)
+    assert "heartbeat, 2026-11-23 10:00: call the bank" in shown and "hunter2" not in shown
+    assert outbox.take(here) == []
+
+
+def test_a_reminder_is_found_again_where_its_line_has_moved(here: Workspace) -> None:
+    list(beat.run(here, NOW + timedelta(minutes=30)))
+    file = here.root / "HEARTBEAT.md"
+    file.write_text("- daily at 8: something else\n\n" + file.read_text())
+    assert "call the bank" in outbox.take(here)[0]
+
+
+def test_the_desktop_is_reached_from_cron(
+    here: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "notify-send"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$DBUS_SESSION_BUS_ADDRESS $3" > {tmp_path}/notified\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "bus").touch()
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    list(beat.run(here, NOW + timedelta(minutes=30)))
+    assert outbox.send(here, None) == ""
+    assert (tmp_path / "notified").read_text().startswith(f"unix:path={tmp_path}/bus call the bank")
+
+
+def test_a_beat_that_died_and_a_month_without_tokens_are_told_once(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here.root / "HEARTBEAT.md").write_text("- hourly: look at the boat\n")
+    (task,), _ = beat.read(here)
+    assert claims.take(here, task, NOW.replace(minute=0))
+    for minutes in (20, 25):
+        with pytest.raises(Exception, match="there is no model to do it"):
+            list(beat.run(here, NOW + timedelta(minutes=minutes)))
+    died, refused = beats.load(here).untold
+    assert "broke off" in died.failed and "no model" in refused.failed
+
+
+def test_only_what_is_not_known_yet_is_written_down(here: Workspace) -> None:
+    with beats.changing(here) as known:
+        for session in ("s1", "s1", "s2"):
+            known.tell(News("2026-11-23T10:00", session))
+    assert [each.session for each in beats.load(here).untold] == ["s1", "s2"]
+
+
+def test_doctor_says_whether_anything_looks_and_what_was_last_told(here: Workspace) -> None:
+    class Options:
+        def place(self) -> Workspace:
+            return here
+
+    with pytest.raises(Remark, match="1 task; nothing on this machine looks for them"):
+        _heartbeat(Options())  # type: ignore[arg-type]
+    with beats.changing(here) as known:
+        known.looked = known.beat = datetime.now().isoformat(timespec="minutes")
+        known.fault = "the notification failed with 3: no bus"
+    with pytest.raises(Remark, match=r"1 task; last beat 20.*; the notification failed with 3"):
+        _heartbeat(Options())  # type: ignore[arg-type]

@@ -1,0 +1,146 @@
+"""Reminders: a line of HEARTBEAT.md, at a moment that is understood or refused."""
+
+from datetime import date, datetime, time, timedelta
+
+import pytest
+
+from assistant.app.chat import open_chat
+from assistant.app.wish import ChatWish
+from assistant.errors import UsageError
+from assistant.events import ToolFinished
+from assistant.heartbeat import beat
+from assistant.memory.writing.ledger import Ledger
+from assistant.messages import Reply, ToolCall
+from assistant.model.scripted import ScriptedModel
+from assistant.upkeep import outbox
+from assistant.upkeep.reminders import remind
+from assistant.workspace import template, trust
+from assistant.workspace.folder import Workspace
+
+NOW = datetime(2026, 11, 23, 9, 40, 30)
+"""A Monday."""
+
+
+@pytest.fixture
+def here(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A trusted workspace, in this process."""
+    place = template.create(tmp_path_factory.mktemp("place") / "here").workspace
+    trust.grant(place)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("words", "when", "text"),
+    [
+        ("in 20 minutes call the bank", "Mon 23 Nov, 10:00", "call the bank"),
+        ("tomorrow at 9 to call the bank", "Tue 24 Nov, 09:00", "call the bank"),
+        ("next Monday at 10: the report", "Mon 30 Nov, 10:00", "the report"),
+        ("at 17:00 the oven", "Mon 23 Nov, 17:00", "the oven"),
+        ("tonight at 9 the bins", "Mon 23 Nov, 21:00", "the bins"),
+        ("in three days at 9 pay", "Thu 26 Nov, 09:00", "pay"),
+        ("on 3 January at 8 call 112", "Sun 3 Jan 2027, 08:00", "call 112"),
+        ("2026-11-27T18:40 the train", "Fri 27 Nov, 18:40", "the train"),
+        ("morgen um 9 die Bank anrufen", "Tue 24 Nov, 09:00", "die Bank anrufen"),
+        ("every Friday at 9: the bins", "every Friday at 09:00", "the bins"),
+        ("weekdays 9:30 stand up", "Monday to Friday at 09:30", "stand up"),
+    ],
+)
+def test_a_reminder_is_one_line_at_the_moment_that_is_named(
+    here: Workspace, words: str, when: str, text: str
+) -> None:
+    done = remind(here, words, NOW)
+    assert (done.when, done.text) == (when, text)
+    line = (here.root / "HEARTBEAT.md").read_text("utf-8").split("\n")[done.line - 1]
+    assert line.startswith("- ") and line.endswith(f"remind me: {text}")
+    task = next(each for each in beat.read(here)[0] if each.line == done.line)
+    assert task.reminds and task.text == text
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("soon the bank", "soon"),
+        ("in a while the bank", "in"),
+        ("at 25:00 the bank", "at"),
+        ("at 9 the bank", "at 9"),  # it has passed
+        ("on 1 January 2020 the bank", "on 1 January 2020"),
+        ("tomorrow at 9 or 10 the bank", "or"),
+        ("tomorrow at 9 on Friday the bank", "on"),
+        ("tomorrow around 9 the bank", "around"),
+        ("next week the bank", "next"),
+        ("every other Friday: the bins", "every other Friday"),
+        ("yesterday at 9 the bank", "yesterday"),
+    ],
+)
+def test_what_is_not_understood_is_refused_and_nothing_written(
+    here: Workspace, words: str, named: str
+) -> None:
+    before = (here.root / "HEARTBEAT.md").read_text("utf-8")
+    with pytest.raises(UsageError, match=f"“{named}” is not understood"):
+        remind(here, words, NOW)
+    with pytest.raises(UsageError, match="has no text"):
+        remind(here, "tomorrow at 9", NOW)
+    assert (here.root / "HEARTBEAT.md").read_text("utf-8") == before
+
+
+def test_a_reminder_is_one_write_that_undo_takes_back(here: Workspace) -> None:
+    file = here.root / "HEARTBEAT.md"
+    file.write_bytes(b"# Heartbeat\r\n\r\n- daily at 9: look\r\n")
+    before = file.read_bytes()
+    remind(here, "tomorrow at 9", NOW, "the bank: call it")
+    remind(here, "tomorrow at 9", NOW, "the bins")
+    added = b"- on 2026-11-24 at 09:00 remind me: the bank: call it\r\n"
+    assert file.read_bytes().startswith(before.rstrip()) and added in file.read_bytes()
+    Ledger(here).undo()
+    assert file.read_bytes().endswith(added)
+    Ledger(here).undo()
+    assert file.read_bytes() == before
+
+
+def test_a_model_reminds_its_owner_once_and_is_told_what_was_understood(here: Workspace) -> None:
+    with open_chat(here, ChatWish(), no_daemon=True) as chat:
+        ask = Reply(tool_calls=(call("soonish", "c1"), call("tomorrow at 9", "c2")))
+        chat.conversation.model = ScriptedModel(ask, "I will.")
+        results = [e.content for e in chat.send("remind me") if isinstance(e, ToolFinished)]
+    assert "“soonish” is not understood" in results[0] and "in 20 minutes" in results[0]
+    due = datetime.combine(date.today() + timedelta(days=1), time(9))
+    assert f"{due:%a} {due.day} {due:%b}, 09:00: call the bank (HEARTBEAT.md:" in results[1]
+    assert "`assistant heartbeat install`" in results[1]
+    told = [each.said for day in (1, 2) for each in beat.run(here, due + timedelta(days=day))]
+    assert told == ["call the bank"]
+    with open_chat(here, ChatWish(purpose="event"), no_daemon=True) as chat:
+        assert "remind" not in [each.name for each in chat.conversation.toolbox.specs()]
+
+
+def call(when: str, name: str) -> ToolCall:
+    return ToolCall(name, "remind", {"when": when, "what": "call the bank"})
+
+
+def test_reminders_are_told_once_as_they_stand_and_without_a_model(here: Workspace) -> None:
+    remind(here, "in 20 minutes call the bank", NOW)
+    remind(here, "tomorrow at 9 pay the rent", NOW)
+    file = here.root / "HEARTBEAT.md"
+    file.write_text(file.read_text() + "- on 2026-11-23 at 10:00 remind me to water\n")
+    assert list(beat.run(here, NOW + timedelta(minutes=10))) == []
+    told = list(beat.run(here, NOW + timedelta(minutes=30)))
+    assert [(each.state, each.said, each.tokens) for each in told] == [
+        ("done", "call the bank", 0),
+        ("done", "water", 0),
+    ]
+    assert list(beat.run(here, NOW + timedelta(minutes=35))) == []
+    slept = list(beat.run(here, NOW + timedelta(days=3)))  # late, and yet once
+    assert [each.said for each in slept] == ["pay the rent"]
+    news = outbox.take(here)
+    assert len(news) == 3 and "call the bank (HEARTBEAT.md:" in news[0]
+
+
+def test_an_edited_task_is_not_done_again_for_a_time_that_has_passed(here: Workspace) -> None:
+    file = here.root / "HEARTBEAT.md"
+    file.write_text("- daily at 9: look\n")
+    ((_, due),) = beat.due(here, NOW)
+    assert due.hour == 9
+    file.write_text("- daily at 9: look closely\n- daily at 9:42: another\n")
+    later = [task.text for task, _ in beat.due(here, NOW + timedelta(minutes=5))]
+    assert later == ["another"]
+    tomorrow = [task.text for task, _ in beat.due(here, NOW + timedelta(days=1))]
+    assert sorted(tomorrow) == ["another", "look closely"]

@@ -1,0 +1,310 @@
+"""Two hundred ways in which people say when, half of them not to be understood: none is wrong."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from datetime import time as clock
+from pathlib import Path
+
+import pytest
+
+from assistant.errors import UsageError
+from assistant.memory.text.times.occasions import occasions
+from assistant.memory.text.times.schedule import Schedule
+from assistant.upkeep.reminders import remind
+from assistant.workspace import template
+from assistant.workspace.folder import Workspace
+
+NOW = datetime(2026, 11, 23, 9, 40)
+"""A Monday."""
+UNDERSTOOD = """\
+in five minutes = Mon 23 Nov, 09:45
+in 90 min = Mon 23 Nov, 11:10
+in half an hour = Mon 23 Nov, 10:10
+in a quarter of an hour = Mon 23 Nov, 09:55
+in an hour = Mon 23 Nov, 10:40
+in 3 hrs = Mon 23 Nov, 12:40
+in 36 hours = Tue 24 Nov, 21:40
+in ten days = Thu 3 Dec, 09:00
+in two weeks at 7:15 = Mon 7 Dec, 07:15
+in a fortnight = Mon 7 Dec, 09:00
+in a month at noon = Wed 23 Dec, 12:00
+in a year = Tue 23 Nov 2027, 09:00
+today at 18:00 = Mon 23 Nov, 18:00
+today at 6 pm = Mon 23 Nov, 18:00
+today at noon = Mon 23 Nov, 12:00
+this afternoon = Mon 23 Nov, 15:00
+this afternoon at 4 = Mon 23 Nov, 16:00
+tonight = Mon 23 Nov, 21:00
+tonight at 10 = Mon 23 Nov, 22:00
+tomorrow = Tue 24 Nov, 09:00
+tomorrow at 7:45 = Tue 24 Nov, 07:45
+tomorrow 7.45 = Tue 24 Nov, 07:45
+tomorrow morning = Tue 24 Nov, 08:00
+tomorrow afternoon at 2 = Tue 24 Nov, 14:00
+tomorrow evening = Tue 24 Nov, 18:00
+tomorrow night at 11 = Tue 24 Nov, 23:00
+at 8:15 in the evening = Mon 23 Nov, 20:15
+at 11am = Mon 23 Nov, 11:00
+at 5 p.m. = Mon 23 Nov, 17:00
+14:05 = Mon 23 Nov, 14:05
+at midnight tomorrow = Tue 24 Nov, 00:00
+Wednesday = Wed 25 Nov, 09:00
+on Wednesday at 13:30 = Wed 25 Nov, 13:30
+Thursday evening = Thu 26 Nov, 18:00
+next Friday = Fri 27 Nov, 09:00
+next Monday morning = Mon 30 Nov, 08:00
+Sat at 10 = Sat 28 Nov, 10:00
+on 1 December = Tue 1 Dec, 09:00
+on December 1st at 8 = Tue 1 Dec, 08:00
+1st of December at 8pm = Tue 1 Dec, 20:00
+24 Dec at 16:00 = Thu 24 Dec, 16:00
+on 2 Jan 2027 at 9:30 = Sat 2 Jan 2027, 09:30
+on 29 February at 10 = Tue 29 Feb 2028, 10:00
+2026-12-05 = Sat 5 Dec, 09:00
+2026-12-05 at 6:30 am = Sat 5 Dec, 06:30
+2026-12-05T06:30 = Sat 5 Dec, 06:30
+5.12.2026 = Sat 5 Dec, 09:00
+tomorrow at 9:00 UTC = Tue 24 Nov, 09:00
+2026-12-05 09:00 Asia/Tokyo = Sat 5 Dec, 00:00
+2026-12-05T09:00Z = Sat 5 Dec, 09:00
+heute um 18 Uhr = Mon 23 Nov, 18:00
+heute Abend um 7 = Mon 23 Nov, 19:00
+morgen = Tue 24 Nov, 09:00
+morgen Abend = Tue 24 Nov, 18:00
+übermorgen um 8 = Wed 25 Nov, 08:00
+in einer Stunde = Mon 23 Nov, 10:40
+in einer halben Stunde = Mon 23 Nov, 10:10
+in zehn Minuten = Mon 23 Nov, 09:50
+am Donnerstag um 14 Uhr = Thu 26 Nov, 14:00
+nächsten Dienstag = Tue 24 Nov, 09:00
+am 5. Dezember um 9 = Sat 5 Dec, 09:00
+am 05.12. um 9:15 Uhr = Sat 5 Dec, 09:15
+um 17 Uhr = Mon 23 Nov, 17:00
+every day at 7:20 = every day at 07:20
+each morning at 6:50 = every day at 06:50
+every evening at 9:15 = every day at 21:15
+every weekday at 8:05 = Monday to Friday at 08:05
+weekdays at 12:30 and 17:30 = Monday to Friday at 12:30 and 17:30
+Mon to Thu at 16:45 = every Monday, Tuesday, Wednesday and Thursday at 16:45
+every Sat and Sun at 10:30 = every Saturday and Sunday at 10:30
+Tuesdays and Fridays at 6 pm = every Tuesday and Friday at 18:00
+every Wednesday afternoon at 3 = every Wednesday at 15:00
+every hour between 10 and 16 = every hour between 10:00 and 16:00
+every 45 min on weekdays = every 45 minutes, Monday to Friday
+every three hours from 8 to 20 = every 3 hours between 08:00 and 20:00
+every 10th of the month at 8 = day 10 of every month at 08:00
+on the 5th and 20th of each month = days 5 and 20 of every month at 09:00
+every last Friday of the month at 15:00 = the last Friday of every month at 15:00
+every first Sunday at 10 = the first Sunday of every month at 10:00
+the third Thursday of each month at 18:30 = the third Thursday of every month at 18:30
+the last day of every month at 17 = the last day of every month at 17:00
+every year on 5 May = 5 May of every year at 09:00
+every 24 December at 15:00 = 24 December of every year at 15:00
+yearly on August 2nd at 10 = 2 August of every year at 10:00
+every other Monday from 2026-11-30 at 18 = every 2 weeks on Monday at 18:00, from 2026-11-30
+every 4 weeks on Friday from 4 December 2026 = every 4 weeks on Friday at 09:00, from 2026-12-04
+every 2 hours from 8am to 6pm = every 2 hours between 08:00 and 18:00
+weekdays except Monday at 8 = every Tuesday, Wednesday, Thursday and Friday at 08:00
+noon = Mon 23 Nov, 12:00
+every Friday at 9:00 America/New_York = every Friday at 09:00 America/New_York
+daily at 21:30 GMT = every day at 21:30 UTC
+jeden Dienstag um 18:15 Uhr = every Tuesday at 18:15
+jeden Tag um 7 = every day at 07:00
+dienstags und freitags um 18 Uhr = every Tuesday and Friday at 18:00
+werktags um 7:30 = Monday to Friday at 07:30
+jeden zweiten Montag ab 30. November 2026 = every 2 weeks on Monday at 09:00, from 2026-11-30
+am 15. jedes Monats um 8 = day 15 of every month at 08:00
+jeden letzten Freitag im Monat um 15 Uhr = the last Friday of every month at 15:00
+alle 90 Minuten = every 90 minutes
+jedes Jahr am 5. Mai = 5 May of every year at 09:00
+"""
+REFUSED = """\
+in drei Tagen um 9 Uhr 15
+morgen um halb
+this evening at half past
+soon
+later
+later today
+asap
+at some point
+when I am home
+when it stops raining
+before lunch
+after work
+after dinner tomorrow
+around noon
+at about five
+at lunch
+at dawn
+at sunset
+at teatime
+first thing tomorrow
+end of day
+by Friday
+until Friday
+before Friday
+sometime next week
+next week
+this week
+this weekend
+next month
+in a bit
+in a few minutes
+in a couple of hours
+in several days
+in zero minutes
+in minus 5 minutes
+in 1.5 hours
+in 2h30
+in two and a half hours
+in an hour and a half
+in an hour or so
+at nine-ish
+at 24:30
+at 9:61
+at 13 pm
+at half past nine
+at quarter to ten
+at ten past four
+yesterday
+yesterday at 10
+last Friday
+on 31 April
+on 30 February 2027
+2026-02-30
+2026-13-01
+on 2020-01-01
+on the 40th
+at 8:00
+this morning
+this morning at 8
+tomorrow at 9 or 10
+tomorrow at 9, maybe
+tomorrow or Wednesday
+tomorrow morning at 16:00
+tonight at 9 in the morning
+Wednesday or Thursday
+on Friday the 13th
+Friday week
+a week on Tuesday
+a week from now
+two days before Christmas
+at Christmas
+on my birthday
+on Easter Sunday
+at the weekend
+at 9 CET
+at 9:00 EST
+tomorrow at 9 Berlin time
+tomorrow at 9 Mars/Phobos
+every now and again
+every once in a while
+every few hours
+every couple of days
+every so many weeks
+every other day
+every second Friday
+every two weeks
+every 3 months
+every quarter
+every season
+every holiday
+every working hour
+every morning at 14:00
+every evening at 7 in the morning
+every Friday unless I am away
+every Friday until March
+every Monday in December
+every hour at night
+every full moon
+twice daily
+three times a day
+most Fridays
+Fridays mostly
+fortnightly on Friday
+demnächst
+gleich
+nachher
+in ein paar Minuten
+nächste Woche
+gestern um 9
+um halb acht
+um Viertel nach neun
+jeden zweiten Freitag
+alle paar Tage
+alle zwei Monate
+immer wenn es regnet
+mañana a las 9
+demain à 9h
+завтра в 9
+明日9時
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Workspace:
+    return template.create(tmp_path / "here").workspace
+
+
+@pytest.fixture(autouse=True)
+def own_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The time zone is as it was once a test is over."""
+    with monkeypatch.context():
+        yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("line", UNDERSTOOD.splitlines())
+def test_what_is_understood_is_what_was_meant(
+    here: Workspace, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, _, meant = line.partition(" = ")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    done = remind(here, words, NOW, "call the bank")
+    assert (done.when, done.text) == (meant, "call the bank")
+
+
+@pytest.mark.parametrize("words", REFUSED.splitlines())
+def test_what_is_not_understood_is_refused(here: Workspace, words: str) -> None:
+    before = (here.root / "HEARTBEAT.md").read_bytes()
+    with pytest.raises(UsageError, match="is not understood as a time"):
+        remind(here, words, NOW, "call the bank")
+    assert (here.root / "HEARTBEAT.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "habit",
+    [
+        "I walk the dog every morning",
+        "She practises the cello daily",
+        "We usually eat out on Fridays",
+        "He swims every day",
+        "Wir gehen jeden Sonntag spazieren",
+    ],
+)
+def test_a_habit_without_a_time_is_no_appointment(habit: str) -> None:
+    assert occasions(habit, "2026-11-23") == ()
+
+
+def test_no_hour_is_skipped_or_doubled_when_the_clocks_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    hourly = Schedule(every=timedelta(hours=1), times=())
+    daily = Schedule("FREQ=DAILY", (clock(2, 30),))
+    at, utc, wall = datetime(2026, 10, 25, 0, 30), list[int](), list[str]()
+    for _ in range(4):
+        at = hourly.following(at) or at
+        utc.append(at.astimezone(UTC).hour)
+        wall.append(f"{at:%H:%M}")
+    assert (utc, wall) == ([23, 0, 1, 2], ["01:00", "02:00", "02:00", "03:00"])
+    assert daily.following(datetime(2026, 10, 24, 12)) == datetime(2026, 10, 25, 2, 30)
+    assert daily.latest(datetime(2026, 10, 25, 12)) == datetime(2026, 10, 25, 2, 30)
+    for hour in (0, 1):  # both hours that are two o'clock on the wall
+        now = datetime.fromtimestamp(datetime(2026, 10, 25, hour, 5, tzinfo=UTC).timestamp())
+        due = hourly.latest(now)
+        assert due is not None and hourly.key(due) == f"20261025T0{hour}00Z"
