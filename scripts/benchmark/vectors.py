@@ -27,8 +27,6 @@ class FactEmbedder:
         self._rows = {fact.text: row for row, fact in enumerate(items)}
         self._vectors = np.load(kept)
         self.fingerprint = embedder.fingerprint
-        self.fingerprint_of = embedder.fingerprint_of
-        self.languages = embedder.languages
         self.dimension = embedder.dimension
         self.max_tokens = embedder.max_tokens
         self.notice = embedder.notice

@@ -1,15 +1,13 @@
-"""Any sentence-transformers model → a checked int8 ONNX graph in the user's cache.
+"""The default models' weights → checked int8 ONNX graphs in the user's cache.
 
-sentence-transformers defines the model and onnxruntime runs it: importing the former costs 7 s and
-a query through torch 12 ms; the compiled graph loads in 0.1 s and answers in 1 ms. Compilation
-(`export.py`) runs in a process of its own, and its memory goes with it.
+So no torch is needed, which takes 7 s to import: a graph loads in 0.1 s. Compilation (`export.py`)
+runs in a process of its own, and its memory goes with it.
 """
 
 import functools
 import hashlib
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -27,9 +25,11 @@ from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
-from assistant.memory.embedding.original import OFFLINE, SentenceTransformerEmbedder, missing
-from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.embedding.prompted import prompted, prompts_of
+from assistant.memory.embedding.polyglot import MappedEmbedder, PolyglotEmbedder
+from assistant.memory.embedding.sentence_transformer import (
+    SentenceTransformerEmbedder,
+    prompts_of,
+)
 from assistant.settings.memory import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -44,23 +44,20 @@ COMPILE_SECONDS = 600.0
 
 
 def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embedder:
-    """The embedding model of the settings, compiled first if it never was.
+    """The embedding model of the settings; the default is compiled first if it never was.
 
-    Without a compilation it imports neither torch nor sentence-transformers, and never uses the
-    network. Raises EmbedderError if the model is missing or damaged, or the cache not writable.
+    The default imports neither torch nor sentence-transformers. Nothing uses the network. Raises
+    EmbedderError if the model is missing or damaged, or the cache not writable.
     """
     source = directory_of(settings.model)
-    models = config.cache_dir() / "models"
-    directory, manifest = _ready(source, settings.model, models, progress)
-    prompts = prompts_of(source, settings)
-    if manifest.precision != "int8":
-        return SentenceTransformerEmbedder(source, manifest, prompts)
-    compiled = OnnxEmbedder(directory, manifest)
     if not _is_default(source):
-        return prompted(compiled, prompts)
-    others = e5.installed()
-    wide = functools.partial(_wide, others, models) if others else None
-    return prompted(PolyglotEmbedder(compiled, wide), prompts)
+        fingerprint = _fingerprint(source, settings.model)
+        return SentenceTransformerEmbedder(source, fingerprint, prompts_of(source, settings))
+    models = config.cache_dir() / "models"
+    english = OnnxEmbedder(*_ready(source, DEFAULT_MODEL, models, progress))
+    if wide := e5.installed():
+        return PolyglotEmbedder(english, functools.partial(_wide, wide, models))
+    return MappedEmbedder(english)
 
 
 def _wide(file: Path, models: Path) -> WideEncoder:
@@ -172,15 +169,11 @@ def _check_default(path: Path, found: str) -> None:
 
 def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
     """Compile in a child process, and put the result into place at once."""
-    own = "packed" if source.name == e5.PACKAGE else "original"
-    way = "weights" if _is_default(source) else own
-    if way == "original" and (absent := missing()):
-        raise absent
     for left in directory.parent.glob(f".{directory.name}.*"):  # of a compilation that was killed
         shutil.rmtree(left)
     building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     try:
-        _run_child([str(source), str(building), directory.name, way], progress)
+        _run_child([str(source), str(building), directory.name], progress)
         shutil.rmtree(directory, ignore_errors=True)
         building.rename(directory)
     finally:
@@ -189,9 +182,7 @@ def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
 
 def _run_child(arguments: list[str], progress: Progress) -> None:
     command = [sys.executable, "-W", "ignore", "-m", export.__name__, *arguments]
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | OFFLINE
-    )
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with child:
         assert child.stdout is not None and child.stderr is not None
         for line in child.stdout:

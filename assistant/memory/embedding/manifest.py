@@ -1,4 +1,4 @@
-"""What is known of a compiled model: kept beside it in the cache, and told by who runs it."""
+"""What is known of a compiled model, kept beside it in the cache."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -8,24 +8,19 @@ from typing import Any
 from assistant.disk import storage
 
 MANIFEST = "manifest.json"
-MANIFEST_VERSION = 3
+MANIFEST_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ModelManifest:
-    """What a directory of the compiled-model cache holds.
-
-    `precision` is int8, or float32 for a model that has to run through sentence-transformers;
-    that one has no files, and `notice` says why. `files` maps a name to its size and CRC-32.
-    """
+    """What a directory of the compiled-model cache holds; `files` maps a name to its size and
+    CRC-32."""
 
     fingerprint: str
-    precision: str
     dimension: int
     max_tokens: int
     inputs: tuple[str, ...]
     files: dict[str, tuple[int, int]]
-    notice: str = ""
     version: int = MANIFEST_VERSION
 
     def write(self, directory: Path) -> None:
@@ -50,31 +45,3 @@ def read_manifest(directory: Path) -> ModelManifest | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return manifest if intact else None
-
-
-class Described:
-    """What an embedder tells of its model, by the model's manifest."""
-
-    languages = frozenset[str]()
-
-    def __init__(self, manifest: ModelManifest) -> None:
-        self._manifest = manifest
-
-    @property
-    def fingerprint(self) -> str:
-        return self._manifest.fingerprint
-
-    def fingerprint_of(self, text: str) -> str:
-        return self.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._manifest.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._manifest.max_tokens
-
-    @property
-    def notice(self) -> str:
-        return self._manifest.notice

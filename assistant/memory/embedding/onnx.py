@@ -1,11 +1,12 @@
 """An embedding model on onnxruntime, from the cache of compiled models."""
 
+import functools
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession, RunOptions
     from tokenizers import Encoding, Tokenizer
 from assistant.memory.embedding.embedder import Vectors, normalized
-from assistant.memory.embedding.manifest import Described, ModelManifest
+from assistant.memory.embedding.manifest import ModelManifest
 
 GRAPH = "model.onnx"
 TABLES = "model.tables"
@@ -29,16 +30,18 @@ BATCH_TOKENS = 256
 MAX_THREADS = 4
 
 
-class OnnxEmbedder(Described):
+class OnnxEmbedder:
     """A compiled model on onnxruntime. Thread-safe."""
 
     def __init__(self, directory: Path, manifest: ModelManifest, graph: str = GRAPH) -> None:
-        super().__init__(manifest)
+        self.fingerprint = manifest.fingerprint
+        self.dimension = manifest.dimension
+        self.max_tokens = manifest.max_tokens
+        self._inputs = manifest.inputs
         self._session = open_session(directory / graph)
         self._giving_back = giving_back()
         self._tokenizer = _open_tokenizer(directory / TOKENIZER, manifest.max_tokens)
         self._special = self._tokenizer.num_special_tokens_to_add(False)
-        self._workers = ThreadPoolExecutor(min(_cores(), MAX_THREADS), "embedding")
 
     def count_tokens(self, text: str) -> int:
         encoding = self._tokenizer.encode(text)
@@ -50,7 +53,7 @@ class OnnxEmbedder(Described):
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             encodings = self._tokenizer.encode_batch(list(texts[start : start + TEXTS_AT_ONCE]))
             lots = list(batches([len(encoding) for encoding in encodings]))
-            found = self._run_all([[encodings[row] for row in rows] for rows in lots])
+            found = each_on_a_core(self._run, [[encodings[row] for row in rows] for rows in lots])
             for rows, result in zip(lots, found, strict=True):
                 vectors[[start + row for row in rows]] = result
             if len(lots) > 1:
@@ -60,15 +63,11 @@ class OnnxEmbedder(Described):
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
 
-    def _run_all(self, lots: list[list["Encoding"]]) -> Iterable[NDArray[np.float32]]:
-        """Each batch on one processor: its steps are too short to be shared out."""
-        return (self._workers.map if len(lots) > 1 else map)(self._run, lots)
-
     def _run(
         self, encodings: list["Encoding"], options: "RunOptions | None" = None
     ) -> NDArray[np.float32]:
         shape = (len(encodings), max(len(encoding) for encoding in encodings))
-        feeds = {name: np.zeros(shape, dtype=np.int64) for name in self._manifest.inputs}
+        feeds = {name: np.zeros(shape, dtype=np.int64) for name in self._inputs}
         for row, encoding in enumerate(encodings):
             feeds["input_ids"][row, : len(encoding)] = encoding.ids
             feeds["attention_mask"][row, : len(encoding)] = 1
@@ -89,11 +88,18 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _cores() -> int:
-    """The processors that this process may use, where the system tells."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+Lot = TypeVar("Lot")
+
+
+def each_on_a_core(run: Callable[[Lot], Vectors], lots: Sequence[Lot]) -> Iterable[Vectors]:
+    """Run each batch on one processor: its steps are too short to be shared out."""
+    return (_workers().map if len(lots) > 1 else map)(run, lots)
+
+
+@functools.cache
+def _workers() -> ThreadPoolExecutor:
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return ThreadPoolExecutor(min(cores, MAX_THREADS), "embedding")
 
 
 def open_session(path: Path) -> "InferenceSession":

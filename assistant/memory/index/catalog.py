@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from assistant.memory.embedding.embedder import FingerprintOf, Vectors
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index import vocabulary
 from assistant.memory.index.database import CatalogDamaged, Database
 from assistant.memory.index.layout import NOWHERE, PLACES, Chunks, Layout, Rows, rows_of
@@ -244,15 +244,13 @@ class Catalog:
                 (*stat, read_ns, name),
             )
 
-    def replace_sources(
-        self, updates: Sequence[SourceUpdate], fingerprint_of: FingerprintOf
-    ) -> None:
+    def replace_sources(self, updates: Sequence[SourceUpdate], fingerprint: str) -> None:
         """Make the rows of sources those of updates, whose vectors must be cached, at once.
 
         A chunk whose id is there already keeps its row.
         """
         with self.database.changing() as db:
-            writer = _Writer(db, self._tokenizer, fingerprint_of, diary=self._diary)
+            writer = _Writer(db, self._tokenizer, fingerprint, diary=self._diary)
             for update in updates:
                 writer.replace(update)
         self.outbox.recount()
@@ -260,7 +258,7 @@ class Catalog:
     def delete_source(self, name: str) -> None:
         """Remove a source and its chunks."""
         with self.database.changing() as db:
-            writer = _Writer(db, self._tokenizer, str)
+            writer = _Writer(db, self._tokenizer, "")
             writer.replace(SourceUpdate(name, Stat(0, 0, 0, 0), "", Chunks.of(())))
             db.execute("DELETE FROM sources WHERE name = ?", (name,))
         self.outbox.recount()
@@ -406,7 +404,7 @@ class _Writer:
         self,
         db: sqlite3.Connection,
         tokenizer: Tokenizer,
-        fingerprint_of: FingerprintOf,
+        fingerprint: str,
         *,
         diary: bool = False,
     ) -> None:
@@ -414,7 +412,7 @@ class _Writer:
         self._diary = diary
         self._words = PostingsWriter(db, "postings", tokenizer)
         self._headings = PostingsWriter(db, "heading_postings", tokenizer)
-        self._fingerprint_of = fingerprint_of
+        self._fingerprint = fingerprint
 
     def replace(self, update: SourceUpdate) -> None:
         """Make the rows of a source those of an update, whose vectors must be cached."""
@@ -456,7 +454,7 @@ class _Writer:
         found = {_listed(heading): int(id_) for id_, heading in rows} if wanted else {}
         new = sorted(wanted.difference(found))
         above = {heading: standing(name, heading) for heading in new}
-        keys = {path: vector_key(above[path], self._fingerprint_of) for path in new if above[path]}
+        keys = {path: vector_key(above[path], self._fingerprint) for path in new if above[path]}
         vectors = vector_ids(self._db, list(keys.values()))
         for heading in new:
             encoded = json.dumps(heading, ensure_ascii=False)
@@ -496,7 +494,7 @@ class _Writer:
         cached."""
         if not new:
             return {}
-        keys = [vector_key(chunk.plain, self._fingerprint_of) for chunk in new.values()]
+        keys = [vector_key(chunk.plain, self._fingerprint) for chunk in new.values()]
         vectors = vector_ids(self._db, keys)
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
         lengths = self._words.add(

@@ -396,7 +396,7 @@ class Synchronizer:
 
     def _parsed(self, file: _File, group: _Group, stop: Callable[[], bool]) -> _File:
         """A file with its chunks; those of its texts that are new go to the group."""
-        text, fingerprint_of = file.text.removeprefix("\ufeff"), self._embedder.fingerprint_of
+        text, fingerprint = file.text.removeprefix("\ufeff"), self._embedder.fingerprint
         pieces = []
         for piece in self._chunker.pieces(text, file.name):
             if stop():
@@ -406,13 +406,13 @@ class Synchronizer:
         headings = set()
         new = np.flatnonzero(chunks.among(self.store.catalog.packed(file.name)) == NOWHERE)
         for chunk in map(chunks.at, new.tolist()):
-            key = vector_key(chunk.plain, fingerprint_of)
+            key = vector_key(chunk.plain, fingerprint)
             group.texts[key] = chunk.plain
             group.documents.add(key)
             headings.add(chunk.heading)
         for heading in headings:
             if above := standing(file.name, heading):
-                group.texts.setdefault(vector_key(above, fingerprint_of), above)
+                group.texts.setdefault(vector_key(above, fingerprint), above)
         return replace(file, chunks=chunks)
 
     def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> list[_File]:
@@ -451,7 +451,7 @@ class Synchronizer:
     def _commit(self, files: list[_File]) -> None:
         """Write files, and see what is wrong with them."""
         updates = [file.update for file in files]
-        self.store.catalog.replace_sources(updates, self._embedder.fingerprint_of)
+        self.store.catalog.replace_sources(updates, self._embedder.fingerprint)
         for file in files:
             self._changes.append((file.name, file.text, file.digest))
             self._doubt(file)

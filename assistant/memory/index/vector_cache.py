@@ -13,7 +13,7 @@ import numpy as np
 
 from assistant import config
 from assistant.disk import storage
-from assistant.memory.embedding.embedder import FingerprintOf, Vectors
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
 
@@ -109,11 +109,9 @@ class VectorCache:
             return done.rowcount
 
 
-def vector_key(plain: str, fingerprint_of: FingerprintOf) -> bytes:
+def vector_key(plain: str, fingerprint: str) -> bytes:
     """The name of a cached vector: the embedded text and the model that reads it."""
-    return sha256(f"{fingerprint_of(plain)}\0{plain}".encode("utf-8", "surrogatepass")).digest()[
-        :16
-    ]
+    return sha256(f"{fingerprint}\0{plain}".encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def vector_ids(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, int]:

@@ -23,7 +23,7 @@ OPENING = 3
 same."""
 TWINS_APART = 20
 """Twins stand at most so many places apart."""
-WEAK, STRONG = 0.28, 0.38
+WEAK, STRONG = 0.2, 0.3
 """What the best must score for more than the least, and for the most; between the two the
 tokens grow evenly, so that none hangs on a third decimal."""
 LEAST_TOKENS, MOST_TOKENS = 60, 450

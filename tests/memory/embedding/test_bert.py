@@ -13,8 +13,8 @@ from assistant.errors import EmbedderError
 from assistant.memory.embedding import bert, compile, export
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, TOKENIZER, OnnxEmbedder
-from assistant.memory.embedding.original import SentenceTransformerEmbedder
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.embedding.sentence_transformer import Prompts, SentenceTransformerEmbedder
 
 TEXTS = (
     *export.PROBES,
@@ -46,8 +46,9 @@ sys.stdout.write(f"{found.fingerprint} {found.embed(['tea', 'coffee']).shape}")
 
 @pytest.fixture(scope="module")
 def original() -> SentenceTransformerEmbedder:
-    manifest = ModelManifest("original-float32", "float32", 384, 256, (), {})
-    return SentenceTransformerEmbedder(compile.directory_of(compile.DEFAULT_MODEL), manifest)
+    return SentenceTransformerEmbedder(
+        compile.directory_of(compile.DEFAULT_MODEL), "original", Prompts()
+    )
 
 
 def test_the_float_graph_gives_the_originals_vectors(
@@ -56,7 +57,7 @@ def test_the_float_graph_gives_the_originals_vectors(
     source = compile.directory_of(compile.DEFAULT_MODEL)
     dimension = bert.write(source, tmp_path / GRAPH)
     (tmp_path / TOKENIZER).write_bytes((source / TOKENIZER).read_bytes())
-    manifest = ModelManifest("float", "float32", dimension, 256, bert.INPUTS, {})
+    manifest = ModelManifest("float", dimension, 256, bert.INPUTS, {})
     cosines = np.sum(OnnxEmbedder(tmp_path, manifest).embed(TEXTS) * original.embed(TEXTS), axis=1)
     assert cosines.min() > 0.99999
 
@@ -90,7 +91,7 @@ def embed(*model: str) -> "subprocess.CompletedProcess[str]":
 
 def test_the_default_model_needs_no_torch(plain: None, embedder: PolyglotEmbedder) -> None:
     done = embed()
-    assert done.stdout == f"{embedder.fingerprint} (2, 384)", done.stderr
+    assert done.stdout == f"{embedder.fingerprint} (2, {embedder.dimension})", done.stderr
 
 
 def test_another_model_says_what_it_needs(plain: None, tmp_path: Path) -> None:

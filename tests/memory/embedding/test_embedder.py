@@ -13,8 +13,8 @@ from assistant.memory.embedding import manifest as manifests
 from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
 from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
-from assistant.memory.embedding.original import SentenceTransformerEmbedder
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.embedding.sentence_transformer import Prompts, SentenceTransformerEmbedder
 
 NAMES = ["hashing", "onnx", "sentence-transformers"]
 
@@ -22,8 +22,9 @@ NAMES = ["hashing", "onnx", "sentence-transformers"]
 @pytest.fixture(scope="module")
 def original() -> SentenceTransformerEmbedder:
     """The default model by sentence-transformers itself."""
-    manifest = ModelManifest("original-float32", "float32", 384, 256, (), {}, "slower")
-    return SentenceTransformerEmbedder(compile.directory_of(compile.DEFAULT_MODEL), manifest)
+    return SentenceTransformerEmbedder(
+        compile.directory_of(compile.DEFAULT_MODEL), "original", Prompts()
+    )
 
 
 @pytest.fixture(params=NAMES)
@@ -69,16 +70,11 @@ def test_tokens_are_counted_beyond_the_limit(each: Embedder) -> None:
     assert each.max_tokens == 256
 
 
-def test_a_fingerprint_and_no_line_breaks_in_the_notice(each: Embedder) -> None:
-    assert each.fingerprint
-    assert "\n" not in each.notice
-
-
 def test_the_compiled_model_is_close_to_the_original(
     embedder: PolyglotEmbedder, original: SentenceTransformerEmbedder
 ) -> None:
     texts = [f"The owner met person number {n} in the town of Lisbon." for n in range(20)]
-    cosines = np.sum(embedder.embed(texts) * original.embed(texts), axis=1)
+    cosines = np.sum(embedder.english.embed(texts) * original.embed(texts), axis=1)
     assert cosines.mean() > 0.98
     assert cosines.min() > 0.96
 
@@ -102,7 +98,7 @@ def test_a_batch_holds_a_bounded_number_of_tokens() -> None:
 
 def test_a_graph_that_is_none_names_the_cure(tmp_path: Path) -> None:
     (tmp_path / onnx.GRAPH).write_bytes(b"no graph")
-    manifest = ModelManifest("x", "int8", 384, 256, ("input_ids",), {})
+    manifest = ModelManifest("x", 384, 256, ("input_ids",), {})
     with pytest.raises(EmbedderError, match="cannot be loaded") as raised:
         OnnxEmbedder(tmp_path, manifest)
     assert "Delete" in raised.value.cure
@@ -113,7 +109,7 @@ def test_damage_to_a_cached_model_is_seen(tmp_path: Path, damage: str) -> None:
     weights = tmp_path / onnx.GRAPH
     weights.write_bytes(b"weights" * 1000)
     files = {onnx.GRAPH: checksum(weights)}
-    manifest = ModelManifest("x", "int8", 384, 256, ("input_ids",), files)
+    manifest = ModelManifest("x", 384, 256, ("input_ids",), files)
     manifest.write(tmp_path)
     assert manifests.read_manifest(tmp_path) == manifest
     match damage:

@@ -335,9 +335,6 @@ class Disturbed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._embedder, name)
 
-    def fingerprint_of(self, text: str) -> str:
-        return self.fingerprint
-
     def embed_questions(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
 

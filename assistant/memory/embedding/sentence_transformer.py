@@ -1,0 +1,112 @@
+"""Another model than the default, run by sentence-transformers as it is.
+
+Some want to be told what a text is: e5's "query: " before a question, "passage: " before what may
+answer it.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assistant.errors import EmbedderError
+from assistant.memory.embedding.embedder import Vectors
+from assistant.settings.memory import EmbeddingSettings
+
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+TOKENS = 512
+"""How many a model reads that does not say."""
+
+CONFIGURATION = "config_sentence_transformers.json"
+_DOCUMENT = ("document", "passage", "corpus")
+_E5 = re.compile(r"(?:^|[^a-z])e5(?:[^a-z]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What stands before a question, and before a text of memory."""
+
+    query: str = ""
+    document: str = ""
+
+
+def prompts_of(source: Path, settings: EmbeddingSettings) -> Prompts:
+    """What a model says in its own configuration; e5 by its name; what the owner set before all."""
+    known = Prompts("query: ", "passage: ") if _E5.search(Path(settings.model).name) else Prompts()
+    try:
+        raw = json.loads((source / CONFIGURATION).read_text(encoding="utf-8"))
+        told = {name: str(text) for name, text in (raw.get("prompts") or {}).items() if text}
+        default = told.get(raw.get("default_prompt_name") or "", "")
+    except (OSError, ValueError, AttributeError):
+        told, default = {}, ""
+    document = next((told[name] for name in _DOCUMENT if name in told), default)
+    query = told.get("query", default)
+    if query or document:
+        known = Prompts(query, document)
+    return Prompts(
+        known.query if settings.query_prefix is None else settings.query_prefix,
+        known.document if settings.document_prefix is None else settings.document_prefix,
+    )
+
+
+class SentenceTransformerEmbedder:
+    """A model of sentence-transformers, offline, on the CPU, no code of the model's own run.
+
+    Raises EmbedderError if sentence-transformers is not installed, or the model damaged.
+    """
+
+    def __init__(self, source: Path, fingerprint: str, prompts: Prompts) -> None:
+        if not importlib.util.find_spec("sentence_transformers"):
+            raise EmbedderError(
+                "any embedding model but the default needs sentence-transformers, which is not"
+                " installed",
+                "Install `assistant[models]`, or go back to it:"
+                " `assistant config set embedding.model ''`",
+            )
+        os.environ.update(OFFLINE)  # read when huggingface_hub is imported
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            self._model = SentenceTransformer(
+                str(source), device="cpu", local_files_only=True, trust_remote_code=False
+            ).eval()
+        except Exception as error:  # whatever its files are
+            raise EmbedderError(
+                f"the embedding model {source} cannot be loaded: {error}",
+                "Put the model's files there again, or choose another model",
+            ) from error
+        self._prompts = prompts
+        self._lock = threading.Lock()  # its tokenizer is for one thread at a time
+        document = prompts.document.encode()
+        digest = f"-{hashlib.sha256(document).hexdigest()[:8]}" if document else ""
+        self.fingerprint = fingerprint + digest
+        self.dimension = int(self._model.encode(["dimension"]).shape[1])
+        longest = max(prompts.query, prompts.document, key=len)
+        taken = self.count_tokens(longest) - self.count_tokens("")
+        self.max_tokens = int(self._model.max_seq_length or TOKENS) - taken
+
+    def count_tokens(self, text: str) -> int:
+        with self._lock:
+            return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts, self._prompts.document)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self._embed(texts, self._prompts.query)
+
+    def _embed(self, texts: Sequence[str], prompt: str) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        with self._lock:
+            vectors: Vectors = self._model.encode(
+                list(texts), prompt=prompt, normalize_embeddings=True, show_progress_bar=False
+            )
+        return vectors
