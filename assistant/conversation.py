@@ -51,7 +51,7 @@ from assistant.events import (
     TurnFinished,
     TurnStarted,
 )
-from assistant.memory.base import Recall
+from assistant.memory.base import Passage, Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Given, Message, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
@@ -308,6 +308,13 @@ class Conversation:
         yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.weak, texts)
         return recall
 
+    def _core(self, tokens: int) -> Sequence[Passage]:
+        """Memory's core; nothing while memory cannot be asked, which the turn's recall tells."""
+        try:
+            return self.memory.core(tokens)
+        except MemoryFailure:
+            return ()
+
     def _asked(self, text: str, stable: Sequence[Section]) -> Recall:
         shown = any(PROCEDURES_FILE in each.source.split(", ") for each in stable)
         window = self._window
@@ -330,7 +337,9 @@ class Conversation:
         quotes = not self.model.extracts  # as the offline responder does, from the briefing
         if shown and self.trusted and not quotes and self._window >= SMALL_WINDOW:
             most = min(self.whole, self._window // WHOLE_SHARE)
-            self._standing = standing(self.workspace, most, self.redactor.redact, self.hidden)
+            self._standing = standing(
+                self.workspace, most, self.redactor.redact, self.hidden, self._core
+            )
         return stable_sections(
             self.workspace,
             recipe=recipe,
@@ -353,7 +362,7 @@ class Conversation:
             now=now,
             place=self.workspace,
             model=self.model.name,
-            whole=self._standing.whole,
+            shown=self._standing.shown,
         )
         sections = redacted([*stable, *turn], self.redactor.redact)
         return Prompt(sections, self.settings.memory_at == "message")

@@ -25,7 +25,7 @@ from assistant.agent.recipe import (
 )
 from assistant.agent.standing import Standing
 from assistant.errors import StorageError
-from assistant.memory.base import Recall
+from assistant.memory.base import Passage, Recall
 from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
 from assistant.model.provider.outgoing import wire_tool
@@ -157,13 +157,16 @@ def turn_sections(
     now: datetime,
     place: Workspace,
     model: str = "",
-    whole: Collection[str] = (),
+    shown: Collection[str] = (),
 ) -> list[Section]:
-    """What changes with the turn. `recall` is None if memory could not be asked; files that stand
-    in the prompt `whole` are only cited."""
+    """What changes with the turn.
+
+    `recall` is None if memory could not be asked. What the prompt has `shown` already, by file or
+    by FILE:LINE, is only cited.
+    """
     sources = ", ".join(dict.fromkeys(each.source for each in recall.passages)) if recall else ""
     cited = f"memory: {sources}" if sources else "memory"
-    memory = Section(BEARING, memory_text(recall, whole), source=cited)
+    memory = Section(BEARING, memory_text(recall, shown), source=cited)
     environment = (
         f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
         f"The workspace is {one_line(str(place.root))}; the system is {platform.system()}, "
@@ -182,21 +185,26 @@ def notes_sections(working_memory: str) -> list[Section]:
     return [Section(NOTES, text, source="the session's notes")]
 
 
-def memory_text(recall: Recall | None, whole: Collection[str] = ()) -> str:
+def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:
     """The framing and the recalled passages between their tags; the places of those that stand in
     the prompt already, unless nothing stands out."""
     if recall is None:
         return UNAVAILABLE
-    shown = [each for each in recall.passages if each.source not in whole]
-    there = [each for each in recall.passages if each.source in whole and not recall.weak]
+    there: list[Passage] = []
+    new: list[Passage] = []
+    for passage in recall.passages:
+        known = passage.source in shown or passage.citation in shown
+        (there if known else new).append(passage)
+    if recall.weak:
+        there = []
     parts = []
     if there:
         cited = ", ".join(one_line(each.citation) for each in there[:MOST_CITED])
         parts.append(f"{CITED} {cited}.")
-    if shown:
-        procedures = any(passage.source == PROCEDURES_FILE for passage in shown)
+    if new:
+        procedures = any(passage.source == PROCEDURES_FILE for passage in new)
         framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
-        parts.append(f"{framing}\n\n{entries(shown)}")
+        parts.append(f"{framing}\n\n{entries(new)}")
         parts.append(WEAK if recall.weak else "")
     elif not there:
         parts.append(NOTHING_NEAR if recall.passages else NOTHING)

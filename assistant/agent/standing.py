@@ -5,12 +5,13 @@ message instead of repeating them.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from assistant.agent.passages import BULLET
 from assistant.errors import StorageError
+from assistant.memory.base import Passage
 from assistant.memory.text.annotations import is_core, recorded, without
 from assistant.memory.text.chunk import chunks_of
 from assistant.messages import estimate_tokens
@@ -37,14 +38,15 @@ _DATED = re.compile(r"(?:^|\s+--\s+)\d{4}-\d{2}-\d{2}$")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands in the prompt: its text, the files it is from, and those that are all there.
+    """What stands in the prompt: its text, the files it is from, and what a turn need not repeat:
+    whole files, or facts by FILE:LINE.
 
     `cut` tells the owner what is left out.
     """
 
     text: str = ""
     sources: tuple[str, ...] = ()
-    whole: frozenset[str] = frozenset()
+    shown: frozenset[str] = frozenset()
     cut: str = ""
 
 
@@ -61,16 +63,26 @@ class _Entry:
         text = BULLET.sub("", without(self.text).strip(), count=1)
         return f"- (:{self.line}{self.date and f', {self.date}'}) {quoted(text)}"
 
+    @property
+    def tokens(self) -> int:
+        return estimate_tokens(self.rendered)
+
+    @property
+    def place(self) -> str:
+        return f"{self.source}:{self.line}"
+
 
 def standing(
     place: Workspace,
     most: int,
     redact: Callable[[str], str],
     hidden: Callable[[str], bool],
+    core: Callable[[int], Sequence[Passage]],
 ) -> Standing:
     """All of memory if it takes at most so many tokens, else its core; nothing of the archive, nor
     of `hidden` files.
 
+    The core is what the owner has marked, and as much of `core` (`Memory.core`) as fits beside it.
     A file that cannot be read is left out: `memory status` names it.
     """
     sources = [
@@ -84,19 +96,29 @@ def standing(
         text = _text(ARCHIVED_FRAMING if archived else WHOLE_FRAMING, entries)
         if entries and estimate_tokens(text) <= most:
             return Standing(text, _sources(entries), frozenset(_sources(entries)))
-    found = [each for source in sources for each in _core(place, source, redact)]
-    taken, left = [], CORE_TOKENS
-    for each in found:
-        left -= estimate_tokens(each.rendered)
-        if left < 0:
-            break
-        taken.append(each)
+    marked = [each for source in sources for each in _marked(place, source, redact)]
+    taken = list(_fitting(marked, CORE_TOKENS))
+    left = CORE_TOKENS - sum(each.tokens for each in taken)
+    there = {each.place for each in taken}
+    others = (_of_passage(each, redact) for each in core(CORE_TOKENS) if not hidden(each.source))
+    taken += _fitting([each for each in others if each.place not in there], left)
     if not taken:
         return Standing()
-    cut = f"The core of memory has {len(found)} facts; the first {len(taken)} are in the prompt"
-    return Standing(
-        _text(CORE_FRAMING, taken), _sources(taken), cut=cut if len(taken) < len(found) else ""
-    )
+    taken.sort(key=lambda each: (each.source, each.line))
+    cut = ""
+    if (most := len([each for each in taken if each in marked])) < len(marked):
+        cut = f"{len(marked)} facts are marked as core; the first {most} are in the prompt"
+    places = frozenset(each.place for each in taken)
+    return Standing(_text(CORE_FRAMING, taken), _sources(taken), places, cut)
+
+
+def _fitting(entries: Iterable[_Entry], tokens: int) -> Iterator[_Entry]:
+    """The first entries that fit so many tokens."""
+    for each in entries:
+        tokens -= each.tokens
+        if tokens < 0:
+            return
+        yield each
 
 
 def _size(place: Workspace, sources: list[str]) -> int:
@@ -113,16 +135,24 @@ def _read(place: Workspace, source: str, redact: Callable[[str], str]) -> str:
         return ""
 
 
+def _heading(titles: Iterable[str]) -> str:
+    return " › ".join(filter(None, (_DATED.sub("", title) for title in titles)))
+
+
+def _of_passage(fact: Passage, redact: Callable[[str], str]) -> _Entry:
+    text, heading = redact(fact.text), redact(_heading(fact.heading))
+    return _Entry(fact.source, heading, fact.start_line, text, fact.date or "")
+
+
 def _entries(place: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
     """What a file says now."""
     for chunk in chunks_of(_read(place, source, redact), source):
         if chunk.status == "current":
-            titles = (_DATED.sub("", title) for title in chunk.heading)
-            heading = " › ".join(filter(None, titles))
+            heading = _heading(chunk.heading)
             yield _Entry(source, heading, chunk.start_line, chunk.text, chunk.date or "")
 
 
-def _core(place: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
+def _marked(place: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
     """The facts of a file that are marked so; a marked line is read, and no more of the file."""
     text = _read(place, source, redact)
     if not is_core(text):

@@ -193,6 +193,9 @@ class LocalMemory:
             answer = replace(answer, passages=own)
         return answer if query.within else self._library.beside(query, answer)
 
+    def core(self, tokens: int) -> tuple[Passage, ...]:
+        return self._read(lambda: tuple(map(self._dated, self._recaller.core(tokens))))
+
     def existing(self, texts: Sequence[str], k: int) -> Existing:
         def look(text: str) -> Iterator[Passage]:
             query = Query(text, k=k, without=PROCEDURE_FILES, within=FACTS)

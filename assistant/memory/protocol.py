@@ -35,6 +35,10 @@ class Memory(Protocol):
     def recall(self, query: Query) -> Recall:
         """The best passages for a query; fresh with the files as they are now."""
 
+    def core(self, tokens: int) -> tuple[Passage, ...]:
+        """The current facts that should shape any answer, the most telling first, as many as fit
+        so many tokens; no procedures and tasks."""
+
     def existing(self, texts: Sequence[str], k: int) -> Existing:
         """The `k` current facts nearest to each of these texts, and those that share a word with it
         that few hold; no procedures and tasks. And the headings a fact may be written under."""

@@ -64,6 +64,11 @@ class VisibleMemory:
         kept = [each for each in found.passages if not self._roots.denies("recall", each.source)]
         return replace(found, passages=tuple(kept), tokens=sum(each.tokens for each in kept))
 
+    def core(self, tokens: int) -> tuple[Passage, ...]:
+        """The facts of the other files that should shape any answer."""
+        found = self._memory.core(tokens)
+        return tuple(each for each in found if not self._roots.denies("recall", each.source))
+
     def existing(self, texts: Sequence[str], k: int) -> Existing:
         """The facts nearest to each of these texts in the other files, also in those `without`."""
         found = self._memory.existing(texts, k)

@@ -1,5 +1,6 @@
 """Memory that stands in every prompt: all of a small one, else its core."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,14 @@ def write(place: Workspace, name: str, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def shown(place: Workspace, most: int = MOST, hidden: str = "") -> Standing:
-    return standing(place, most, str, lambda source: source == hidden)
+def shown(
+    place: Workspace, most: int = MOST, hidden: str = "", facts: Sequence[Passage] = ()
+) -> Standing:
+    return standing(place, most, str, lambda source: source == hidden, lambda _: facts)
+
+
+def fact(source: str, line: int, text: str) -> Passage:
+    return Passage(f"{source}:{line}", text, text, source, line, line, 0, len(text))
 
 
 def test_a_small_memory_stands_whole_without_what_is_superseded_and_marks(
@@ -41,7 +48,7 @@ def test_a_small_memory_stands_whole_without_what_is_superseded_and_marks(
     assert "- (:7, 2026-05-08) The rent is 950 euros\n" in found.text
     assert "memory/people.md › People\n- (:3) Ada keeps bees\n" in found.text
     assert not [each for each in ("<!--", "900", "guests", "ask first") if each in found.text]
-    assert found.whole == {"MEMORY.md", "memory/people.md"}
+    assert found.shown == {"MEMORY.md", "memory/people.md"}
 
 
 def test_of_a_large_memory_the_core_stands_in_the_prompt(workspace: Workspace) -> None:
@@ -50,7 +57,7 @@ def test_of_a_large_memory_the_core_stands_in_the_prompt(workspace: Workspace) -
     found = shown(workspace)
     assert "- (:5) The door code is 4711.\n[/MEMORY]" in found.text
     assert "rent" not in found.text and "of many" not in found.text
-    assert (found.sources, found.whole) == (("MEMORY.md",), frozenset())
+    assert (found.sources, found.shown) == (("MEMORY.md",), {"MEMORY.md:5"})
     assert shown(workspace, most=0).text == found.text
 
 
@@ -59,7 +66,21 @@ def test_the_core_has_its_limit_and_what_is_left_out_is_told(workspace: Workspac
     write(workspace, "MEMORY.md", f"{facts}- ~~gone~~ <!-- core -->\n")
     found = shown(workspace, most=0)
     assert len(found.text) / 4 < CORE_TOKENS + 200
-    assert found.cut.startswith("The core of memory has 500 facts; the first ")
+    assert found.cut.startswith("500 facts are marked as core; the first ")
+
+
+def test_what_shapes_answers_stands_beside_what_is_marked(workspace: Workspace) -> None:
+    write(workspace, "MEMORY.md", MEMORY)
+    bo = fact("memory/bo.md", 3, "- Bo eats no gluten")
+    door = fact("MEMORY.md", 5, "- The door code is 4711. <!-- core -->")
+    many = [fact("memory/z.md", line, f"- fact {line} " + "z" * 80) for line in range(1, 200)]
+    found = shown(workspace, most=0, facts=[bo, door, *many])
+    assert found.text.count("4711") == 1
+    assert "memory/bo.md\n- (:3) Bo eats no gluten\n" in found.text
+    assert found.shown >= {"memory/bo.md:3", "MEMORY.md:5", "memory/z.md:1"}
+    assert "memory/z.md:100" not in found.shown
+    assert len(found.text) / 4 < CORE_TOKENS + 200
+    assert "Bo" not in shown(workspace, most=0, hidden="memory/bo.md", facts=[bo, door]).text
 
 
 def test_denied_files_and_secrets_are_left_out(workspace: Workspace) -> None:
@@ -68,7 +89,7 @@ def test_denied_files_and_secrets_are_left_out(workspace: Workspace) -> None:
     for most in (MOST, 0):
         assert "Diagnosis" not in shown(workspace, most, hidden="memory/private.md").text
         redacted = standing(workspace, most, lambda text: text.replace("4711", "[[secret:X]]"),
-                            lambda _: False)  # fmt: skip
+                            lambda _: False, lambda _: ())  # fmt: skip
         assert "4711" not in redacted.text
 
 
@@ -84,3 +105,4 @@ def test_what_stands_in_the_prompt_is_cited_in_a_turn(weak: bool) -> None:
     said = memory_text(Recall("q", 1, (there, note), weak=weak), {"MEMORY.md"})
     assert "The door code" not in said and "- (vault:a.md:1) A note" in said
     assert ("MEMORY.md:5" in said) is not weak
+    assert memory_text(Recall("q", 1, (there, note), weak=weak), {"MEMORY.md:5"}) == said

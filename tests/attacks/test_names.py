@@ -91,5 +91,5 @@ def test_in_a_memory_files_name_and_heading(attack: Attack, workspace: Workspace
 def test_in_memory_that_stands_whole(attack: Attack, workspace: Workspace) -> None:
     text = attack.against("MEMORY")
     (workspace.root / "MEMORY.md").write_text(f"# {text}\n\n- {text}\n", encoding="utf-8")
-    shown = standing(workspace, 100_000, str, lambda _: False).text
+    shown = standing(workspace, 100_000, str, lambda _: False, lambda _: ()).text
     assert orders([Message("system", f"# Your Memory\n\n{shown}")]) == []

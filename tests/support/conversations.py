@@ -75,6 +75,9 @@ class ListMemory:
         line = number + 1
         return Passage(f"f{number}", f"- {text}", text, "MEMORY.md", line, line, 0, len(text))
 
+    def core(self, tokens: int) -> tuple[Passage, ...]:
+        return ()
+
     def existing(self, texts: Sequence[str], k: int) -> Existing:
         found = [self.recall(Query(text, k=k)).passages for text in texts]
         return Existing(tuple({each.id: each for these in found for each in these}.values()))

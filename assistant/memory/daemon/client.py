@@ -90,6 +90,7 @@ class DaemonMemory:
         self._lock = threading.Lock()
 
     recall = _asks(operations.RECALL)
+    core = _asks(operations.CORE)
     existing = _asks(operations.EXISTING)
     remember = _asks(operations.REMEMBER)
     waiting = _asks(operations.WAITING)

@@ -91,6 +91,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes, name: str) -> Any:
 
 
 RECALL = Operation(Memory.recall, lambda memory: memory.recall)
+CORE = Operation(Memory.core, lambda memory: memory.core)
 EXISTING = Operation(Memory.existing, lambda memory: memory.existing)
 REMEMBER = Operation(Memory.remember, lambda memory: memory.remember)
 WAITING = Operation(Memory.waiting, lambda memory: memory.waiting)

@@ -19,6 +19,7 @@ from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search import lexical, ranking
+from assistant.memory.search.core import MOST, Core
 from assistant.memory.search.question import Question, read
 from assistant.memory.search.ranking import Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, bearing
@@ -78,6 +79,7 @@ class Recaller:
         self._weights = weights
         self._embedder = embedder
         self._view: View | None = None
+        self._core = Core(store, embedder)
 
     def recall(self, query: Query) -> Recall:
         """The best passages within the budget. Raises UsageError if `as_of` is no date."""
@@ -98,6 +100,10 @@ class Recaller:
             near_misses=_passages((others + asked.others)[:SHOWN_MISSES]) if query.why else (),
             weak=weak and query.turn and bool(taken),
         )
+
+    def core(self, tokens: int) -> list[Passage]:
+        """The current facts nearest to what shapes any answer, as many as fit."""
+        return fill(self._core.facts(), MOST, tokens)[0]
 
     def _limits(self, query: Query) -> tuple[int, int]:
         """The most passages and tokens."""
