@@ -1,7 +1,8 @@
 """When something is due: a rule of the calendar, an interval, or one day; and that in words. Pure.
 
 Due times of the calendar are those of the clock on the wall, so that a change of zone or of summer
-time makes none twice; those of an interval count from the epoch, alike on every machine.
+time makes none twice. Those of an interval within some hours count from the first of these hours;
+of any other interval from the epoch, alike on every machine.
 """
 
 import calendar
@@ -21,6 +22,7 @@ NINE = time(9)
 ANCHOR = datetime(2024, 1, 1)
 """Where a rule begins that says no day to begin on."""
 ORIGIN = datetime(1970, 1, 1)
+DAY = timedelta(days=1)
 REACH = timedelta(days=366 * 8)
 """No rule lets more time pass: 29 February comes round every eight years at the most."""
 
@@ -120,6 +122,9 @@ class Schedule:
     def _multiples(self, now: datetime, step: int) -> Iterator[datetime]:
         """The due times of an interval before (with now) or after now, the nearest first."""
         assert self.every
+        if self.end:
+            yield from self._in_hours(now, step)
+            return
         utc = now.astimezone(UTC).replace(tzinfo=None)
         count = (utc - ORIGIN) // self.every + (step > 0)
         for number in range(8 * 366 * 24 * 60):
@@ -127,16 +132,22 @@ class Schedule:
             local = datetime.fromtimestamp(due.replace(tzinfo=UTC).timestamp())  # with its fold
             if abs(local - now) > REACH:
                 return
-            if self._within(local):
+            if not self.weekdays or local.weekday() in self.weekdays:
                 yield local
 
-    def _within(self, local: datetime) -> bool:
-        if self.weekdays and local.weekday() not in self.weekdays:
-            return False
-        at, end = local.time(), self.end or time.max
-        if self.start <= end:
-            return self.start <= at <= end
-        return at >= self.start or at <= end
+    def _in_hours(self, now: datetime, step: int) -> Iterator[datetime]:
+        """The same, of an interval within hours; these may go over midnight."""
+        assert self.every and self.end
+        begin = datetime.combine(now, self.start) - step * timedelta(days=1)
+        length = (datetime.combine(now, self.end) - datetime.combine(now, self.start)) % DAY
+        offsets = [number * self.every for number in range(length // self.every + 1)]
+        for number in range(REACH.days):
+            for offset in offsets[::step]:
+                due = begin + step * number * DAY + offset
+                if self.weekdays and due.weekday() not in self.weekdays:
+                    continue
+                if due > now if step > 0 else due <= now:
+                    yield due
 
 
 _NAMES = dict(zip(CODES, calendar.day_name, strict=True))

@@ -1,6 +1,7 @@
 """Schedules in plain words: how they are understood, and when they are due."""
 
-from datetime import datetime
+import time
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -17,7 +18,7 @@ NOW = datetime(2026, 11, 21, 12, 10)
         ("every 30 minutes", "every 30 minutes", "11-21 12:00", "11-21 12:30"),
         ("Every half hour", "every 30 minutes", "11-21 12:00", "11-21 12:30"),
         ("every two hours between 9 and 18 on weekdays",
-         "every 2 hours between 09:00 and 18:00, Monday to Friday", "11-20 18:00", "11-23 10:00"),
+         "every 2 hours between 09:00 and 18:00, Monday to Friday", "11-20 17:00", "11-23 09:00"),
         ("hourly", "every hour", "11-21 12:00", "11-21 13:00"),
         ("weekdays at 9", "Monday to Friday at 09:00", "11-20 09:00", "11-23 09:00"),
         ("each Friday", "every Friday at 09:00", "11-20 09:00", "11-27 09:00"),
@@ -97,3 +98,31 @@ def test_parts_of_the_day_and_german_words_are_understood(words: str, understood
 )
 def test_what_says_no_rhythm_is_no_schedule(words: str) -> None:
     assert schedule(words) is None
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/St_Johns"])
+def test_an_interval_within_hours_counts_from_the_first_of_them(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for words, expected in (
+            ("every two hours between 9 and 18", "09:00 11:00 13:00 15:00 17:00 09:00"),
+            ("every 3 hours between 22 and 6", "22:00 01:00 04:00 22:00 01:00 04:00"),
+            ("every 40 minutes between 9 and 10", "09:00 09:40 09:00 09:40 09:00 09:40"),
+        ):
+            understood = schedule(words)
+            assert understood
+            made, due = understood[0], [datetime(2026, 11, 23, 8)]
+            for _ in range(6):
+                after = made.following(due[-1])
+                assert after
+                due.append(after)
+            del due[0]
+            assert " ".join(f"{each:%H:%M}" for each in due) == expected
+            assert [made.latest(each) for each in due] == due
+            assert made.latest(due[1] + timedelta(minutes=1)) == due[1]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
