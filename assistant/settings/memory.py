@@ -36,7 +36,7 @@ class EmbeddingSettings(Table):
 
     model: str = "all-MiniLM-L6-v2"
     """`all-MiniLM-L6-v2`, which is installed, or the path of a sentence-transformers model, which
-    needs the extra `assistant[models]`."""
+    needs the extra `models` (`scripts/environment models`)."""
 
     query_prefix: str | None = None
     """What the model wants before a question, as e5 wants `query: `. Unset: what its configuration

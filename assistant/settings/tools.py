@@ -44,7 +44,7 @@ class WebSettings(Table):
     """Its address: a SearXNG server's, or a proxy's."""
     browse: bool = False
     """Let the model open, read, click and type in pages, with `browse`. Needs the extra
-    `assistant[browse]` and a Chromium."""
+    `browse` (`scripts/environment browse`) and a Chromium."""
     browser: str | None = None
     """The Chromium to use. Unset: the system's."""
     allow_private: Texts = ()

@@ -67,8 +67,8 @@ class SentenceTransformerEmbedder:
             raise EmbedderError(
                 "any embedding model but the default needs sentence-transformers, which is not"
                 " installed",
-                "Install `assistant[models]`, or go back to it:"
-                " `assistant config set embedding.model ''`",
+                "Run `scripts/environment models` in the program's folder, or go back to the"
+                " default: `assistant config set embedding.model ''`",
             )
         os.environ.update(OFFLINE)  # read when huggingface_hub is imported
         from sentence_transformers import SentenceTransformer

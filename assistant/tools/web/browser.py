@@ -137,7 +137,9 @@ FILLED = re.compile(r"^(\s*- textbox\b.*\[ref=(\w+)\](?: \[\w+\])*): .*$", re.MU
 def missing(path: str | None) -> str:
     """Why there is no browser to be had; empty if there is."""
     if importlib.util.find_spec("playwright") is None:
-        return "Playwright is not installed: `pip install 'assistant[browse]'`"
+        return (
+            "Playwright is not installed: run `scripts/environment browse` in the program's folder"
+        )
     if not executable(path):
         return f"the system has no Chromium ({', '.join(NAMES)}): install it, or set `web.browser`"
     return ""

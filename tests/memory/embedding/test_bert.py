@@ -100,4 +100,4 @@ def test_another_model_says_what_it_needs(plain: None, tmp_path: Path) -> None:
     done = embed(str(tmp_path / "model"))
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"{EmbedderError.__module__}.EmbedderError: any embedding model but the")
-    assert "assistant[models]" in last
+    assert "scripts/environment models" in last
