@@ -11,7 +11,7 @@ from tomlkit.items import AoT
 
 from assistant import config
 from assistant.cli.help import meant
-from assistant.errors import UsageError
+from assistant.errors import ConfigError, UsageError
 from assistant.model import catalogue
 from assistant.settings import tree as settings
 from assistant.tools.rules import MAGIC
@@ -73,8 +73,8 @@ def value_at(values: Any, path: Path) -> Any:
 def changed(key: str, values: Sequence[str]) -> Changed:
     """The file with a setting at another value; an empty one takes it out.
 
-    Raises UsageError for an unknown setting; ConfigError for a file that is broken, a value that
-    cannot be, or a model of nobody's that litellm knows.
+    Raises UsageError for an unknown setting or a value that cannot be; ConfigError for a file that
+    is broken, or a model of nobody's that litellm knows.
     """
     path = path_of(key)
     config.read_file(config.config_file())  # names the line if it is broken
@@ -85,9 +85,11 @@ def changed(key: str, values: Sequence[str]) -> Changed:
         settings.validate(document.unwrap(), placed=False)
         return Changed(tomlkit.dumps(document), settings.shown_key(path), "unset")
     _put(document, path, values[0] if len(values) == 1 else list(values))
-    typed = settings.validate(document.unwrap(), placed=False).model_dump(
-        mode="json", exclude_none=True
-    )
+    try:
+        valid = settings.validate(document.unwrap(), placed=False)
+    except ConfigError as error:
+        raise UsageError(error.message, error.cure) from error
+    typed = valid.model_dump(mode="json", exclude_none=True)
     _put(document, path, value_at(typed, path))
     doubts = [doubt for model in _models(typed, path) for doubt in catalogue.doubts(*model)]
     if path[0] == "policy":

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     Field,
@@ -53,6 +54,13 @@ class IndexSettings(Table):
     """A Chroma server, `http://host:port`. Unset: Chroma inside the workspace."""
     api_key_env: str | None = None
     """The environment variable that holds the server's token."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
+            raise ValueError("an address, as http://localhost:8000")
+        return url
 
 
 class DaemonSettings(Table):

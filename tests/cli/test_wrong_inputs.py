@@ -94,6 +94,9 @@ WRONG = {
     "settings",
     "config set memory.k many": "the setting 'memory.k' cannot be 'many': it should be a whole "
     "number. Correct it with `assistant config set memory.k VALUE`",
+    "config set index.url localhost:8000": "the setting 'index.url' cannot be 'localhost:8000': it "
+    "should be an address, as http://localhost:8000. Correct it with `assistant config set "
+    "index.url VALUE`",
     "config set web.search google": "the setting 'web.search' cannot be 'google': it should be "
     "'tavily', 'brave' or 'searxng'. Correct it with `assistant config set web.search VALUE`",
     "config set model antropic/claude-x": "the model 'antropic/claude-x' has no provider that is "
