@@ -31,7 +31,7 @@ def embedder() -> Embedder:
     return compile.load(EmbeddingSettings())
 
 
-@pytest.mark.parametrize(("whole", "echoes"), [(0, 10), (MemorySettings().whole, 1)])
+@pytest.mark.parametrize(("whole", "echoes"), [(0, 5), (MemorySettings().whole, 1)])
 def test_a_sample_of_the_year_scores_nought(
     workspace: Workspace, embedder: Embedder, whole: int, echoes: int
 ) -> None:

@@ -66,5 +66,5 @@ def test_profiles_come_one_after_the_other(file: Path) -> None:
 
 
 def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
-    with pytest.raises(ConfigError):
+    with pytest.raises(UsageError, match="memory.k"):
         changed("memory.k", ["many"])

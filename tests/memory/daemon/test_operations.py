@@ -83,6 +83,7 @@ CHART = st.builds(
 REMEMBERED = st.builds(Remembered, text=TEXT, similar=PASSAGES)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recall": st.builds(Recall, query=TEXT, passages=PASSAGES, near_misses=PASSAGES),
+    "core": st.tuples(PASSAGE),
     "existing": st.builds(Existing, passages=PASSAGES, headings=st.tuples(TEXT)),
     "remember": st.tuples(REMEMBERED),
     "locate": st.builds(Located, passages=PASSAGES, exact=st.booleans()),
