@@ -15,9 +15,9 @@ from tests.support.provider import Pause, Provider, Raw, fails
 
 
 @pytest.fixture(autouse=True)
-def runtime(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place of its own for the process, which is ended afterwards."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("r", numbered=True)))
+def process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the process that serves other tests: another environment to import things in."""
+    monkeypatch.setenv("LITELLM_TEST", str(tmp_path))
 
 
 def waiting(place: Path, url: str) -> "subprocess.Popen[bytes]":

@@ -3,6 +3,7 @@
 Each time memory mends itself: the same ids, nothing missing, the owner told in one line.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -72,9 +73,11 @@ def inn(built: Inn) -> Iterator[Inn]:
 
 
 def end_daemon(workspace: Workspace) -> None:
+    """Kill it, and return once it is gone."""
     status = client.daemon_status(workspace)
     if status is not None:
         os.kill(status.pid, signal.SIGKILL)
+        lifecycle.claim(workspace).release()
 
 
 def ids(memory: Keeper) -> list[str]:
@@ -131,15 +134,14 @@ def test_a_damaged_file_changes_no_answer(
     path = inn.files(name)
     assert path.stat().st_size or name == "link_lists.bin"
     path.write_bytes(damage(path.read_bytes()) or b"x")
-    memory = client.connect(inn.workspace, {})
-    assert ids(memory) == inn.ids
-    silent = (name, state) in SILENT
-    notices = memory.status().notices if silent else told(memory)
-    assert notices or silent
-    assert all("\n" not in notice for notice in notices)
-    assert ids(memory) == inn.ids
-    assert memory.status().chunks == len(FACTS)
-    memory.close()
+    with contextlib.closing(client.connect(inn.workspace, {})) as memory:
+        assert ids(memory) == inn.ids
+        silent = (name, state) in SILENT
+        notices = memory.status().notices if silent else told(memory)
+        assert notices or silent
+        assert all("\n" not in notice for notice in notices)
+        assert ids(memory) == inn.ids
+        assert memory.status().chunks == len(FACTS)
 
 
 KILLED = """
@@ -164,9 +166,9 @@ while True:
 def test_an_owner_killed_while_chroma_works_leaves_nothing_wrong(inn: Inn, seconds: float) -> None:
     command = [sys.executable, "-c", KILLED, str(inn.workspace.root), str(seconds)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGALRM
-    memory = LocalMemory(inn.workspace, Settings(), HashingEmbedder())
-    assert ids(memory) == inn.ids
-    assert memory.status().chunks == len(FACTS)
-    memory.rebuild()
-    assert ids(memory) == inn.ids
-    memory.close()
+    opened = LocalMemory(inn.workspace, Settings(), HashingEmbedder())
+    with contextlib.closing(opened) as memory:
+        assert ids(memory) == inn.ids
+        assert memory.status().chunks == len(FACTS)
+        memory.rebuild()
+        assert ids(memory) == inn.ids

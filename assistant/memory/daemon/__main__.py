@@ -103,6 +103,7 @@ def _detach(log: Path) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold what memory holds
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= allowed < OPEN_FILES and (most < 0 or most >= OPEN_FILES):  # below 0: no limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, most))

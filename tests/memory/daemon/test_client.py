@@ -1,5 +1,6 @@
 """Memory over the daemon: the same contract, and all that comes between a client and its daemon."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -90,8 +91,9 @@ def test_progress_of_a_long_indexing_reaches_the_client(workspace: Workspace) ->
     (workspace.root / "MEMORY.md").write_text(lines, encoding="utf-8")
     told: list[tuple[str, int, int]] = []
     memory = client.connect(workspace, {}, lambda *progress: told.append(progress))
-    assert memory.status().chunks == 700
-    memory.close()
+    with contextlib.closing(memory):
+        while memory.status().chunks < 700:  # an answer does not wait for ever
+            pass
     assert told[-1] == ("Indexing MEMORY.md", 700, 700)
 
 
