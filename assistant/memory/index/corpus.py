@@ -94,14 +94,14 @@ def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat | None]]:
 def decoded(name: str, data: bytes) -> str:
     """The text of a file, with a stand-in for what cannot be read and without a conflict's marks.
 
-    Raises ValueError that says where, if it is no text at all.
+    Raises ValueError that says so, and where, if it is no text at all.
     """
     if b"\0" not in data and (text := _strictly(data)) is not None:
         return without_marks(text)
     doubtful = data.replace(b"\0", UNREADABLE.encode())
     text = doubtful.decode("utf-8", "replace")
     if text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
-        raise ValueError(_unreadable(data))
+        raise ValueError(f"is not UTF-8 text ({_unreadable(data)}). Save it as UTF-8")
     return without_marks(text)
 
 

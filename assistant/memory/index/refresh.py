@@ -57,8 +57,8 @@ and the digest of its bytes in hex. A file that is gone has no text."""
 Order = Callable[[list[str]], Iterable[str]]
 """In which order files are looked at."""
 Read = Callable[[str, bytes], str]
-"""The text to index of a file, by its name and bytes. Raises ValueError that says why there is
-none."""
+"""The text to index of a file, by its name and bytes. Raises ValueError that says what is wrong
+with the file if there is none: "is not UTF-8 text"."""
 Refine = Callable[[Iterable[Chunk], str, str], Iterable[Chunk]]
 """What is indexed of a file's chunks, by its name and text."""
 
@@ -342,7 +342,7 @@ class Synchronizer:
             self._fault(name, None, f"cannot be read ({error.strerror})")
             return None
         except ValueError as error:
-            self._fault(name, stat, f"is not UTF-8 text ({error}). Save it as UTF-8")
+            self._fault(name, stat, str(error))
             return None
         if known and known.sha256 == file.digest:
             now = time.time_ns()
@@ -514,9 +514,9 @@ class Synchronizer:
                     self._commit(group)
                     self._known = self.store.catalog.sources()
         except (OSError, ValueError) as error:
+            what = f"cannot be read ({error})" if isinstance(error, OSError) else str(error)
             with contextlib.suppress(OSError):
-                stat = stat_of(f"{self._corpus.root}/{name}")
-                self._fault(name, stat, f"cannot be indexed ({error})")
+                self._fault(name, stat_of(f"{self._corpus.root}/{name}"), what)
         except (
             AssistantError,
             Dropped,

@@ -1,4 +1,5 @@
-"""The owner's notes, recalled where they lie: a folder of markdown or an Obsidian vault.
+"""The owner's notes, recalled where they lie: a folder of markdown and documents, or an Obsidian
+vault.
 
 Nothing is ever written there. What is no note is left out: what Obsidian keeps for itself, what was
 thrown away, templates, canvases, and the copies that syncing leaves.
@@ -15,6 +16,7 @@ from typing import Any, Literal
 import regex
 from wcmatch import glob
 
+from assistant import documents
 from assistant.memory.index.corpus import decoded
 from assistant.memory.sources import obsidian
 from assistant.settings.memory import SourceSettings
@@ -22,6 +24,7 @@ from assistant.workspace.copies import original_of
 from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Survey, Workspace
 
 _FLAGS = glob.GLOBSTAR | glob.BRACE | glob.FORCEUNIX | glob.IGNORECASE
+ENDINGS = (".md", ".markdown", *documents.SUFFIXES)
 TEMPLATES = frozenset({"templates", "_templates"})
 """Folders whose notes are forms to fill in, where no vault names another."""
 NOWHERE = (0, 0)
@@ -93,7 +96,7 @@ class Notes:
         return found
 
     def _is_note(self, name: str) -> bool:
-        if not name.casefold().endswith((".md", ".markdown")) or original_of(name):
+        if not name.casefold().endswith(ENDINGS) or original_of(name):
             return False
         return self._is_included(name) and not self._is_excluded(name)
 
@@ -123,7 +126,12 @@ class Notes:
 
 
 def text(name: str, data: bytes) -> str:
-    """A note's text, its comments blank. Raises ValueError if it is none."""
+    """A note's text, its comments blank, or a document's. Raises ValueError if it has none."""
+    if documents.format_of(data):
+        try:
+            return documents.as_markdown(data)[1]
+        except ValueError as error:
+            raise ValueError(f"cannot be read: {error}") from error
     return obsidian.without_comments(decoded(name, data))
 
 

@@ -15,6 +15,7 @@ from typing import Annotated
 import regex
 from pydantic import Field
 
+from assistant import documents
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import PART, Plan, Tool, ToolResult
@@ -139,7 +140,8 @@ def reading_tools(roots: Roots) -> list[Tool]:
         start_line: Annotated[int, Field(ge=1, description="The first line, from 1.")] = 1,
         end_line: Annotated[int, Field(ge=0, description="The last line; 0 is the end.")] = 0,
     ) -> Plan:
-        """Read a text file, or some of its lines, exactly as they are."""
+        """Read a text file, or some of its lines, exactly as they are; of a PDF, DOCX, ODT or EPUB
+        its text."""
         return opening.reading(path, lambda place: _lines_of(place, start_line, end_line))
 
     def list_files(path: PathArgument = ".") -> Plan:
@@ -159,8 +161,19 @@ def decoded(data: bytes, shown: str) -> tuple[str, str]:
         return data.decode("utf-8", "replace"), "[Not UTF-8: what could not be read is shown as �.]"
 
 
+def _text_of(place: Place) -> tuple[str, str]:
+    """A file's text and a notice. Raises ToolError if it has none."""
+    data = place.read()
+    if not documents.format_of(data):
+        return decoded(data, place.shown)
+    try:
+        return documents.as_markdown(data)[1], "[The text of a document, as markdown.]"
+    except ValueError as error:
+        raise ToolError(f"{place.shown} cannot be read: {error}") from error
+
+
 def _lines_of(place: Place, start: int, end: int) -> ToolResult:
-    text, notice = decoded(place.read(), place.shown)
+    text, notice = _text_of(place)
     lines = list(io.StringIO(text))  # a line feed alone ends one
     if lines and start > len(lines):
         has = counted(len(lines), "line")

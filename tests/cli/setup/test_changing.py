@@ -6,7 +6,7 @@ import pytest
 
 from assistant import config
 from assistant.cli.config_file import changed, path_of, value_at
-from assistant.errors import ConfigError, UsageError
+from assistant.errors import UsageError
 
 THEIRS = "# mine\n[memory]\nk = 3  # enough\n"
 
@@ -66,5 +66,5 @@ def test_profiles_come_one_after_the_other(file: Path) -> None:
 
 
 def test_a_value_that_cannot_be_is_refused(file: Path) -> None:
-    with pytest.raises(UsageError, match="memory.k"):
+    with pytest.raises(UsageError, match=r"memory\.k"):
         changed("memory.k", ["many"])

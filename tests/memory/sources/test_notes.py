@@ -17,6 +17,7 @@ from assistant.memory.sources.notes import Notes
 from assistant.settings.memory import IndexSettings, SourceSettings
 from assistant.settings.tree import Settings, validate
 from assistant.workspace.folder import Survey, Workspace
+from tests.support.documents import docx, pdf
 
 Open = Callable[..., LocalMemory]
 
@@ -201,3 +202,19 @@ def test_facts_keep_half_of_a_recall_however_much_the_notes_hold() -> None:
 def test_a_source_that_cannot_be_is_refused(source: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         validate({"sources": [source]})
+
+
+def test_documents_are_notes(vault: Path, opened: Open) -> None:
+    (vault / "Lease.PDF").write_bytes(pdf("The rent of the flat is 900 euro"))
+    (vault / "Letter.docx").write_bytes(docx("The landlord is called Ines Vogel"))
+    (vault / "scan.pdf").write_bytes(pdf(""))
+    memory = opened()
+    assert found(memory, "what is the rent", "vault")[0] == "vault:Lease.PDF:3"
+    (lease,) = memory.recall(Query("rent of the flat", k=1, within="vault")).passages
+    assert lease.heading == ("Lease", "Page 1")
+    assert found(memory, "who is the landlord", "vault")[0] == "vault:Letter.docx:3"
+    (vault / "Lease.PDF").write_bytes(pdf("The rent of the flat is 950 euro"))
+    (lease,) = memory.recall(Query("rent of the flat", k=1, within="vault")).passages
+    assert "950" in lease.text
+    told = " ".join(memory.status().notices)
+    assert "scan.pdf cannot be read: it holds no text; it may be a scan" in told

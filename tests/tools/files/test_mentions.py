@@ -8,6 +8,7 @@ from assistant.errors import UsageError
 from assistant.settings.tools import PolicySettings
 from assistant.tools.files.mentions import Mentions
 from assistant.workspace.folder import Workspace
+from tests.support.documents import pdf
 
 
 @pytest.fixture
@@ -20,6 +21,8 @@ def mentions(tmp_path: Path) -> Mentions:
     (root / "secret" / "a.txt").write_text("hidden\n")
     (root / "cat.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
     (root / "blob.bin").write_bytes(b"a\0b")
+    (root / "lease.pdf").write_bytes(pdf("The rent is 900 euro"))
+    (root / "scan.pdf").write_bytes(pdf(""))
     (here / "main.py").write_text("print(1)\n")
     (tmp_path / "far" / "away.txt").write_text("far\n")
     return Mentions(Workspace(root), PolicySettings(deny=("*:secret/*",)), here)
@@ -32,6 +35,7 @@ def mentions(tmp_path: Path) -> Mentions:
         ("(@todo.md)", {"todo.md": "- tea\n"}),
         ('@"notes/my day.txt" and @main.py.', {"notes/my day.txt": "sunny\n", "main.py": ""}),
         ("what is in @notes/?", {"notes/": "my day.txt 6"}),
+        ("the rent in @lease.pdf?", {"lease.pdf": "## Page 1\n\nThe rent is 900 euro"}),
         ("@todo.md or @todo.md", {"todo.md": "- tea\n"}),
         ("write to mia@example.com, @mia knows \\@nothing.md", {}),
     ],

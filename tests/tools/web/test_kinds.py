@@ -11,6 +11,7 @@ from assistant.tools.toolbox import Toolbox
 from assistant.tools.web.addresses import Guard
 from assistant.tools.web.client import Page
 from assistant.tools.web.fetch import as_markdown, fetching_tool
+from tests.support.documents import pdf
 from tests.support.site import Site, page
 from tests.tools.conftest import calling
 
@@ -33,26 +34,6 @@ RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>Harbour news</t
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Log</title><entry><title>One</title>
 <link href="http://h.example/a"/><updated>2026-11-20T10:00:00Z</updated><summary>Said</summary>
 </entry></feed>"""
-
-
-def pdf(text: str) -> bytes:
-    """A document of one page that says this."""
-    drawn = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
-    parts = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
-        b"/Resources<</Font<</F1 5 0 R>>>>>>",
-        b"<</Length %d>>stream\n%s\nendstream" % (len(drawn), drawn),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    ]
-    data, places = b"%PDF-1.4\n", []
-    for number, part in enumerate(parts, 1):
-        places.append(len(data))
-        data += b"%d 0 obj%s endobj\n" % (number, part)
-    table = b"".join(b"%010d 00000 n \n" % each for each in places)
-    head = b"xref\n0 6\n0000000000 65535 f \n" + table
-    return data + head + b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % len(data)
 
 
 KINDS = {
@@ -83,7 +64,7 @@ KINDS = {
         page(ATOM, "application/atom+xml"),
         "# Log\n[URL] ## One http://h.example/a 2026-11-20T10:00:00Z Said",
     ),
-    "pdf": (page(pdf("Tide at 14:20"), "application/pdf"), "[URL] [page 1] Tide at 14:20"),
+    "pdf": (page(pdf("Tide at 14:20"), "application/pdf"), "[URL] ## Page 1 Tide at 14:20"),
     "csv": (page("day;turns\nFriday;14:20\n", "application/csv"), "[URL] day;turns Friday;14:20"),
     "yaml": (page("tides:\n  - 14:20\n", "application/octet-stream"), "[URL] tides: - 14:20"),
     "windows": (page("Käse 5 €".encode("cp1252"), "text/plain"), "[URL] Käse 5 €"),
