@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from assistant.secrets.redactor import Redactor
@@ -33,10 +33,11 @@ PAGE_BYTES = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The tools that reach out; `close` ends what they began."""
+    """The tools that reach out; `close` ends what they began, `notices` say what is not offered."""
 
     tools: tuple[Tool, ...]
     close: Callable[[], None]
+    notices: tuple[str, ...] = ()
 
 
 def outside(
@@ -82,29 +83,21 @@ def outside(
     return Outside(tools, ending.close)
 
 
-@dataclass(slots=True)
-class _Web:
-    """What of the web is offered; `notices` say why something is not. `close` ends a browser."""
-
-    tools: list[Tool] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-    close: Callable[[], None] = lambda: None
-
-
 def web_tools(
     settings: WebSettings, interrupt: threading.Event, rules: Rules | None = None
-) -> _Web:
+) -> Outside:
     """`web_search`, `fetch_url` and `browse`, as far as they are configured."""
-    found, guard = _Web(), Guard(settings.allow_private)
+    guard, browser = Guard(settings.allow_private), None
+    tools: list[Tool] = []
+    notices: list[str] = []
     if settings.search:
         own = urlsplit(settings.search_url or "").hostname  # named by the owner, wherever it is
-        found.tools.append(search.searching_tool(settings, Guard([own] if own else [])))
+        tools.append(search.searching_tool(settings, Guard([own] if own else [])))
     if settings.fetch:
-        found.tools.append(fetching_tool(guard, PAGE_SECONDS, PAGE_BYTES, rules))
+        tools.append(fetching_tool(guard, PAGE_SECONDS, PAGE_BYTES, rules))
     if settings.browse and (why := missing(settings.browser)):
-        found.notices.append(f"`browse` is not offered: {why}")
+        notices.append(f"`browse` is not offered: {why}")
     elif settings.browse:
         browser = Browser(settings.browser, guard, PAGE_SECONDS, interrupt)
-        found.tools.append(browsing_tool(browser))
-        found.close = browser.close
-    return found
+        tools.append(browsing_tool(browser))
+    return Outside(tuple(tools), browser.close if browser else lambda: None, tuple(notices))

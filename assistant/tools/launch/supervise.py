@@ -1,9 +1,7 @@
-"""Runs one command, watches over it, and ends with it or with whoever started this process.
+"""A process that runs one command or server, and ends with it or with whoever started this process.
 
-The plan is one line of JSON on standard input; after that, standard input stays open as long as
-the command is wanted. When it closes, because the assistant said so or is no more, everything that
-the command started is ended, also what has left its session: orphans fall to this process. The
-command's output goes to standard output; how it ended goes to standard error, as JSON.
+When standard input closes, because the assistant said so or is no more, everything that was started
+is ended, also what has left its session: orphans fall to this process.
 """
 
 import fcntl
@@ -11,6 +9,9 @@ import json
 import os
 import select
 import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,44 +19,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from assistant.tools.launch import namespaces
-from assistant.tools.launch.processes import below
-
-
-class Placeholders:
-    """The stand-ins of one command. `record` is the lock, and lists those that were made."""
-
-    def __init__(self, record: str, guards: list[tuple[str, str]]) -> None:
-        self._record = os.open(record, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._guards = guards
-
-    def hold(self) -> None:
-        """Put something empty, `file` or `directory`, wherever a guarded path is missing."""
-        fcntl.flock(self._record, fcntl.LOCK_SH)
-        for path, kind in self._guards:
-            if Path(path).parent.is_dir() and not os.path.lexists(path):
-                os.write(self._record, os.fsencode(path) + b"\0")
-                with suppress(OSError):  # where we may not create, no command may
-                    Path(path).mkdir() if kind == "directory" else Path(path).touch(exist_ok=False)
-
-    def release(self) -> None:
-        """Take the stand-ins away, if no other command needs them."""
-        try:
-            fcntl.flock(self._record, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        for path in reversed(os.pread(self._record, 1 << 20, 0).split(b"\0")):
-            if path:
-                _take_away(Path(os.fsdecode(path)))
-        os.ftruncate(self._record, 0)
-
-
-def _take_away(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir():
-            path.rmdir()
-        elif path.stat().st_size == 0:
-            path.unlink()
-
 
 NOT_CONFINED = 125
 GRACE = 1.0
@@ -66,13 +29,17 @@ SHARE = 50
 """A look may take one part in so many of the time."""
 
 
-def main() -> NoReturn:
-    """Serve the plan on standard input."""
+def run_command() -> NoReturn:
+    """Run the command of a plan: one line of JSON on standard input, which then stays open as long
+    as the command is wanted.
+
+    Its output goes to standard output; how it ended goes to standard error, as JSON.
+    """
     plan = json.loads(_line())
     os.set_inheritable(0, False)
-    if namespaces.LINUX:
-        namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
-    with _placeholders(plan), _signals() as woken:
+    _adopt_orphans()
+    with _placeholders(plan["record"], plan["guards"]):
+        woken = _signals()
         child = os.fork()
         if child == 0:
             _become(plan)
@@ -80,6 +47,11 @@ def main() -> NoReturn:
         ending = _Watch(plan, child, woken).to_end()
     os.write(2, json.dumps(ending).encode())
     os._exit(0)
+
+
+def _adopt_orphans() -> None:
+    if namespaces.LINUX:
+        namespaces.prctl(namespaces.PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _line() -> bytes:
@@ -94,27 +66,48 @@ def _line() -> bytes:
 
 
 @contextmanager
-def _placeholders(plan: dict[str, Any]) -> Iterator[None]:
-    if not plan["record"]:
+def _placeholders(record: str, guards: list[tuple[str, str]]) -> Iterator[None]:
+    """Something empty, `file` or `directory`, wherever a guarded path is missing.
+
+    The file `record` is the lock of all commands that share them, and lists those that were made;
+    the last command takes them away.
+    """
+    if not record:
         yield
         return
-    held = Placeholders(plan["record"], plan["guards"])
-    held.hold()
+    made = os.open(record, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    fcntl.flock(made, fcntl.LOCK_SH)
+    for path, kind in guards:
+        if Path(path).parent.is_dir() and not os.path.lexists(path):
+            os.write(made, os.fsencode(path) + b"\0")
+            with suppress(OSError):  # where we may not create, no command may
+                Path(path).mkdir() if kind == "directory" else Path(path).touch(exist_ok=False)
     try:
         yield
     finally:
-        held.release()
+        with suppress(BlockingIOError):  # another command needs them
+            fcntl.flock(made, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for name in filter(None, reversed(os.pread(made, 1 << 20, 0).split(b"\0"))):
+                _take_away(Path(os.fsdecode(name)))
+            os.ftruncate(made, 0)
 
 
-@contextmanager
-def _signals() -> Iterator[int]:
+def _take_away(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            path.rmdir()
+        elif path.stat().st_size == 0:
+            path.unlink()
+
+
+def _signals() -> int:
     """A descriptor that can be read once a child has ended, or this process is told to."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     for each in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(each, lambda *_: None)
-    yield woken
+    return woken
 
 
 def _become(plan: dict[str, Any]) -> NoReturn:
@@ -206,11 +199,7 @@ class _Watch:
         """Kill whatever is left, orphans too, until nothing is."""
         _signal(self._child, signal.SIGKILL)
         while self._reap():
-            for pid in below(os.getpid()) or (self._child,):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+            _signal_all(self._child, signal.SIGKILL)
             self._sleep(0.01)
 
     def _sleep(self, seconds: float) -> None:
@@ -232,7 +221,124 @@ class _Watch:
 
 
 def _signal(group: int, sign: int) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):  # gone, or not yet a group of its own
         os.killpg(group, sign)
-    except (ProcessLookupError, PermissionError):  # gone, or not yet a group of its own
-        return
+
+
+def _signal_all(child: int, sign: int) -> None:
+    """Signal all that this process has started; `child` alone where /proc does not tell."""
+    for pid in below(os.getpid()) or (child,):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, sign)
+
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PROC = Path("/proc")
+
+
+def below(ancestor: int) -> dict[int, int]:
+    """Each process under `ancestor`, and the bytes of memory that are its own."""
+    children: dict[int, list[int]] = {}
+    for path in PROC.glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            parent = (path / "stat").read_bytes().rpartition(b")")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(path.name))
+    found: dict[int, int] = {}
+    waiting = [ancestor]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            found[child] = 0
+            waiting.append(child)
+            with suppress(OSError):
+                _, resident, shared, *_ = (PROC / str(child) / "statm").read_bytes().split()
+                found[child] = (int(resident) - int(shared)) * PAGE
+    return found
+
+
+LINE = 8_000_000
+"""Bytes of one line that a server may say."""
+FLOOD = 64_000_000
+"""Bytes that it may say without having been told anything."""
+COMPLAINTS = 20_000
+"""Bytes of standard error that are passed on."""
+STOPPING = 0.5
+"""Seconds between closing its input, asking it to end, and killing it."""
+PIECE = 65_536
+
+
+def run_server() -> NoReturn:
+    """Run the server whose command is in the arguments, and pass on what it says and is told.
+
+    No line and no flood of it can so fill the assistant's memory.
+    """
+    _adopt_orphans()
+    try:
+        server = _Server(sys.argv[1:])
+    except OSError as error:
+        os.write(2, f"{sys.argv[1]}: {error.strerror}".encode())
+        os._exit(127)
+    server.serve()
+
+
+class _Server:
+    """A server and the three streams between it and the assistant."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._unasked = 0
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._input, self._output = self._process.stdin, self._process.stdout.fileno()
+        self._errors = self._process.stderr.fileno()
+
+    def serve(self) -> NoReturn:
+        """Pass on what is said until one side is through."""
+        for work in (self._hear, self._complain):
+            threading.Thread(target=work, daemon=True).start()
+        line = 0
+        while data := os.read(self._output, PIECE):
+            start, end = data.find(b"\n"), data.rfind(b"\n")
+            longest = line + (len(data) if start < 0 else start)
+            line = longest if end < 0 else len(data) - end - 1
+            self._unasked += len(data)
+            if longest > LINE or self._unasked > FLOOD:
+                self._end(f"\nended: it said more than {(LINE, FLOOD)[longest <= LINE]:,} bytes")
+            _write(1, data)
+        self._end()
+
+    def _hear(self) -> None:
+        """Tell the server what it is told; the end of that is its end."""
+        with suppress(OSError):  # the server may have closed its input
+            while data := os.read(0, PIECE):
+                self._unasked = 0
+                _write(self._input.fileno(), data)
+        self._input.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOPPING)
+        self._end()
+
+    def _complain(self) -> None:
+        left = COMPLAINTS
+        while data := os.read(self._errors, PIECE):
+            _write(2, data[:left])
+            left = max(0, left - len(data))
+
+    def _end(self, why: str = "") -> NoReturn:
+        """End the server and all that it has started, and this process."""
+        os.write(2, why.encode())
+        for sign in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):  # what was started meanwhile
+            _signal_all(self._process.pid, sign)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOPPING)
+        os._exit(self._process.returncode or 0)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -5,13 +5,11 @@ The protocol is the `mcp` library's, which is imported when the first server is.
 
 import json
 import logging
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -22,7 +20,7 @@ from assistant.disk import programs
 from assistant.errors import ToolError
 from assistant.quoting import neutralised, one_line
 from assistant.tools.base import ToolResult, awaited
-from assistant.tools.launch import accompany
+from assistant.tools.launch import starting
 from assistant.tools.mcp_client.pins import Definition
 from assistant.tools.mcp_client.servers import Server, filled
 
@@ -57,7 +55,7 @@ def _parts(content: Any) -> Iterator[str]:
                 yield f"[{each.type}: not shown]"
 
 
-COMPANION = [sys.executable, "-I", "-S", str(Path(accompany.__file__).resolve())]
+COMPANION = starting("run_server")
 PATIENCE = 10.0
 """Seconds that the end of a connection is waited for."""
 CLOSED = -32000

@@ -23,11 +23,10 @@ from assistant.settings.tools import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.commands import only_reads
 from assistant.tools.files.roots import Roots
-from assistant.tools.sandbox.bounds import Bounds
 from assistant.tools.sandbox.process import (
+    Bounds,
     Ending,
     Launch,
-    Limits,
     Process,
     available,
     confined,
@@ -37,8 +36,6 @@ from assistant.tools.schema import tool
 from assistant.tools.shell.confinement import bounds, guards, record
 from assistant.tools.shell.jobs import SHOWN_END, Jobs, Keeping, Output
 from assistant.workspace.checkpoints import MADE_BY_TOOLS, Checkpoints, too_much
-
-GIT_SECONDS = 5.0
 
 
 def interpreter(roots: tuple[Path, ...] = ()) -> str:
@@ -50,35 +47,26 @@ def environment(
     variables: Mapping[str, str], redactor: Redactor, roots: tuple[Path, ...] = ()
 ) -> dict[str, str]:
     """What of the environment a command is given, and who the owner is to git."""
-    harmless = {
-        name: value for name, value in variables.items() if programs.HARMLESS.fullmatch(name)
-    }
-    chosen = _identity(variables.get("HOME", ""), roots) | harmless
+    chosen = git_identity(variables.get("HOME", ""), roots)
+    chosen |= {name: each for name, each in variables.items() if programs.HARMLESS.fullmatch(name)}
     return {name: value for name, value in chosen.items() if redactor.redact(value) == value}
 
 
 @cache
-def _identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
-    """The owner's name and address as git knows them: a sandbox does not show its configuration.
-
-    Asked once for each home.
-    """
+def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
+    """The owner's name and address as git knows them: a sandbox does not show its configuration."""
     git = programs.find("git", roots)
     if not git or not home:
         return {}
-    try:
-        done = subprocess.run(
-            [git, "config", "--global", "--get-regexp", r"^user\.(name|email)$"],
-            cwd="/",
-            env={**programs.environment(roots), "HOME": home},
-            capture_output=True,
-            timeout=GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    told = (line.split(" ", 1) for line in done.stdout.decode("utf-8", "replace").splitlines())
-    known = {key.removeprefix("user.").upper(): value for key, value in told}
+    done = subprocess.run(
+        [git, "config", "--global", "--get-regexp", r"^user\.(name|email)$"],
+        cwd="/",
+        env={**programs.environment(roots), "HOME": home},
+        capture_output=True,
+        check=False,
+    )
+    pairs = (each.partition(" ") for each in done.stdout.decode("utf-8", "replace").splitlines())
+    known = {key.removeprefix("user.").upper(): value for key, _, value in pairs}
     return {f"GIT_{who}_{key}": known[key] for key in known for who in ("AUTHOR", "COMMITTER")}
 
 
@@ -194,11 +182,11 @@ class Shell:
 
     def _start(self, command: str, inside: bool, seconds: float | None) -> Process:
         memory = self.settings.memory_mb
-        limits = Limits(self.settings.processes, memory * MEGABYTE if memory else default_memory())
         launch = Launch(
             [interpreter(self.roots.directories), "-c", command],
             str(self.roots.workspace.root),
-            limits,
+            self.settings.processes,
+            memory * MEGABYTE if memory else default_memory(),
             environment(os.environ, self.redactor, self.roots.directories),
             seconds,
         )

@@ -15,7 +15,7 @@ from assistant.errors import ToolError
 from assistant.tools.files.roots import Roots
 from assistant.tools.places import EXECUTED_FILES
 from assistant.tools.rules import Named
-from assistant.tools.sandbox.bounds import Bounds, system
+from assistant.tools.sandbox.process import Bounds, system
 
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
 """Why a directory may not be listed without harm: a command cannot list it either."""

@@ -19,10 +19,7 @@ from assistant.errors import ToolError
 from assistant.tools.web.addresses import Guard, canonical
 
 AGENT = f"Mozilla/5.0 (compatible; assistant/{__version__})"
-FAULTS = (
-    *(httpx2.HTTPError, httpx2.InvalidURL),
-    *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
-)
+FAULTS = (httpx2.HTTPError, httpx2.InvalidURL)
 """What a request may raise."""
 
 
@@ -32,9 +29,8 @@ def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
 
     What goes wrong within is raised as ToolError.
     """
-    transport = _Transport(_Backend(guard, time.monotonic() + seconds))
     asking = httpx2.Client(
-        transport=transport,
+        transport=_Transport(_Backend(guard, time.monotonic() + seconds)),
         timeout=seconds,
         trust_env=False,
         follow_redirects=False,
@@ -44,58 +40,39 @@ def client(guard: Guard, seconds: float) -> Iterator[httpx2.Client]:
         with asking:
             yield asking
     except FAULTS as error:
-        raise ToolError(explained(error, seconds)) from error
+        raise ToolError(_explained(error, seconds)) from error
 
 
-def explained(error: Exception, seconds: float) -> str:
-    """What went wrong with a request."""
-    if isinstance(error, httpx2.TimeoutException | httpcore2.TimeoutException):
+def received(response: httpx2.Response, most: int, seconds: float) -> tuple[bytes, str]:
+    """The body, unpacked, up to so many bytes; and why it is not all, if it is not."""
+    data, short = bytearray(), ""
+    try:
+        for piece in response.iter_bytes():  # of 64 KB as they came: a bomb is seen in time
+            data += piece
+            if len(data) > most:
+                short = f"it is longer than {most:,} bytes, and was cut there"
+                break
+    except FAULTS as error:
+        if not data:
+            raise
+        short = f"it broke off after {len(data):,} bytes ({_explained(error, seconds)})"
+    return bytes(data[:most]), short
+
+
+def _explained(error: Exception, seconds: float) -> str:
+    if isinstance(error, httpx2.TimeoutException):
         return f"it took longer than {seconds:g} seconds"
     return f"the connection failed: {error or type(error).__name__}"
 
 
-class _Transport(httpx2.BaseTransport):
+class _Transport(httpx2.HTTPTransport):
     """Sends by a pool of connections that a backend of ours makes."""
 
     def __init__(self, backend: "_Backend") -> None:
-        self._pool = httpcore2.ConnectionPool(
-            ssl_context=httpx2.create_ssl_context(), network_backend=backend
-        )
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it; its body is read as it is asked for."""
-        url = httpcore2.URL(
-            scheme=request.url.raw_scheme,
-            host=request.url.raw_host,
-            port=request.url.port,
-            target=request.url.raw_path,
-        )
-        answer = self._pool.handle_request(
-            httpcore2.Request(
-                method=request.method,
-                url=url,
-                headers=request.headers.raw,
-                content=request.stream,
-                extensions=request.extensions,
-            )
-        )
-        body = _Body(answer)
-        return httpx2.Response(answer.status, headers=answer.headers, stream=body)
-
-    def close(self) -> None:
-        """Hang up."""
-        self._pool.close()
-
-
-class _Body(httpx2.SyncByteStream):
-    def __init__(self, answer: httpcore2.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()
+        trusted = httpx2.create_ssl_context()
+        super().__init__(verify=trusted)
+        assert isinstance(self._pool, httpcore2.ConnectionPool)  # it is this that is replaced
+        self._pool = httpcore2.ConnectionPool(ssl_context=trusted, network_backend=backend)
 
 
 class _Backend(httpcore2.NetworkBackend):
@@ -170,14 +147,6 @@ UNREADABLE = ("image/", "audio/", "video/", "font/", "application/zip", "applica
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What fetching a page may take: seconds in all, and bytes of the page, unpacked."""
-
-    seconds: float = 30.0
-    size: int = 5_000_000
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """What came of an address. `short` says why it is not all of the page, if it is not."""
 
@@ -188,40 +157,28 @@ class Page:
     short: str = ""
 
 
-def fetched(url: str, guard: Guard, limits: Limits, may: Callable[[str], None]) -> Page:
-    """The page at an address, through its redirects. Raises ToolError, as `may` does for an
-    address that the owner's rules do not let it go on to."""
-    with client(guard, limits.seconds) as web:
+def fetched(url: str, guard: Guard, seconds: float, size: int, may: Callable[[str], None]) -> Page:
+    """The page at an address, through its redirects, up to so many bytes, unpacked.
+
+    Raises ToolError, as `may` does for an address that the owner's rules do not let it go on to.
+    """
+    with client(guard, seconds) as web:
         for _ in range(REDIRECTS + 1):
-            request = web.build_request("GET", url, headers={"accept": "text/html, */*;q=0.5"})
-            response = web.send(request, stream=True)
-            try:
+            with web.stream("GET", url, headers={"accept": "text/html, */*;q=0.5"}) as response:
                 if not response.has_redirect_location:
-                    return _page(url, response, limits)
+                    kind = _kind(url, response)
+                    data, short = received(response, size, seconds)
+                    return Page(url, kind, response.charset_encoding or "", data, short)
                 url = canonical(str(httpx2.URL(url).join(response.headers["location"])))
                 may(url)
-            finally:
-                response.close()
     raise ToolError(f"the page redirects more than {REDIRECTS} times")
 
 
-def _page(url: str, response: httpx2.Response, limits: Limits) -> Page:
-    """The page, unpacked, up to the limit; and why it is not all, if it is not."""
+def _kind(url: str, response: httpx2.Response) -> str:
+    """Which kind of page it is. Raises ToolError for an error's, or one that cannot be read."""
     if response.status_code >= 400:
         raise ToolError(f"{url} answers {response.status_code} {response.reason_phrase}".rstrip())
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind.startswith(UNREADABLE):
         raise ToolError(f"{url} is {kind}, and not a page or text")
-    data, short = bytearray(), ""
-    try:
-        for piece in response.iter_bytes():  # of 64 KB as they came: a bomb is seen in time
-            data += piece
-            if len(data) > limits.size:
-                short = f"it is longer than {limits.size:,} bytes, and was cut there"
-                break
-    except FAULTS as error:
-        why = explained(error, limits.seconds)
-        if not data:
-            raise ToolError(why) from error
-        short = f"it broke off after {len(data):,} bytes ({why})"
-    return Page(url, kind, response.charset_encoding or "", bytes(data[: limits.size]), short)
+    return str(kind)

@@ -96,11 +96,11 @@ def searching_tool(settings: WebSettings, guard: Guard) -> Tool:
         """Search the web: titles, addresses and summaries. Read a page with `fetch_url`."""
         if lacks := lacking(settings):
             raise ToolError(lacks)
-        path, request = service.ask(query, type, count, os.environ.get(_variable(settings), ""))
+        path, request = service.ask(query, type, count, os.environ.get(service.key, ""))
         url = (settings.search_url or service.url).rstrip("/") + path
 
         def run() -> ToolResult:
-            found = _found(_asked(url, request, guard, SECONDS))[:count]
+            found = _found(_asked(url, request, guard))[:count]
             return ToolResult(_listed(found), compact=f"{len(found)} results")
 
         return Plan(run, Danger.MODERATE, (query,))
@@ -113,40 +113,28 @@ def lacking(settings: WebSettings) -> str:
     if settings.search is None:
         return ""
     service = SERVICES[settings.search]
-    if service.key and not os.environ.get(_variable(settings)):
-        return f"{settings.search} needs a key: the owner sets the variable {_variable(settings)}"
+    if service.key and not os.environ.get(service.key):
+        return f"{settings.search} needs a key: the owner sets the variable {service.key}"
     if not (settings.search_url or service.url):
         return "`web.search_url` is not set: the address of a SearXNG server"
     return ""
 
 
-def _variable(settings: WebSettings) -> str:
-    """The variable of the environment that holds the service's key; empty if it needs none."""
-    assert settings.search is not None
-    return SERVICES[settings.search].key
-
-
-def _asked(url: str, request: Json, guard: Guard, seconds: float) -> Any:
+def _asked(url: str, request: Json, guard: Guard) -> Any:
     """What the service answers, as JSON. Raises ToolError."""
-    from assistant.tools.web.client import client  # httpx2: only where the web is used
+    from assistant.tools.web.client import client, received  # httpx2: only where the web is used
 
-    with client(guard, seconds) as web:
-        sent = web.build_request("POST" if "json" in request else "GET", url, **request)
-        answer = web.send(sent, stream=True)
-        data = bytearray()
-        try:
-            for piece in answer.iter_bytes():
-                data += piece
-                if len(data) > ANSWER:
-                    raise ToolError("the search service answers without end")
-        finally:
-            answer.close()
-    if answer.status_code != 200:
-        raise ToolError(f"the search service answers {_status(answer.status_code)}")
+    method = "POST" if "json" in request else "GET"
+    with client(guard, SECONDS) as web, web.stream(method, url, **request) as answer:
+        if answer.status_code != 200:
+            raise ToolError(f"the search service answers {_status(answer.status_code)}")
+        data, short = received(answer, ANSWER, SECONDS)
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ToolError("the search service's answer is no JSON") from error
+        raise ToolError(
+            f"the search service's answer is no JSON{short and f': {short}'}"
+        ) from error
 
 
 def _status(code: int) -> str:

@@ -90,7 +90,7 @@ def test_a_page_is_opened_typed_into_clicked_and_read(site: Site, tmp_path: Path
 
 def test_without_a_browser_it_is_not_offered_and_the_reason_is_told() -> None:
     offered = web(WebSettings(browse=True, browser="no-such-browser"), threading.Event())
-    assert offered.tools == []
+    assert not offered.tools
     assert offered.notices[0].startswith("`browse` is not offered: ")
 
 

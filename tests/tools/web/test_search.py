@@ -87,7 +87,7 @@ def test_what_a_service_should_not_answer_is_told(given: bytes, told: str) -> No
 def test_nothing_is_offered_until_it_is_set_and_a_missing_key_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert web(WebSettings(), threading.Event()).tools == []
+    assert not web(WebSettings(), threading.Event()).tools
     monkeypatch.delenv("BRAVE_API_KEY")
     said = searching("brave", "")("web_search", query="x").content
     assert "the owner sets the variable BRAVE_API_KEY" in said
