@@ -44,7 +44,11 @@ class Inn:
         memory.rebuild()  # returns when Chroma holds everything
         path.write_text(f"{text}- {FACTS[-1]}\n", encoding="utf-8")
         self.ids = ids(memory)
+        daemon = client.daemon_status(self.workspace)
+        assert daemon is not None
+        os.kill(daemon.pid, signal.SIGSTOP)  # its files as a kill at this moment would leave them
         shutil.copytree(self.workspace.index, self.images["killed"])
+        os.kill(daemon.pid, signal.SIGCONT)
         memory.close()
         lifecycle.ask_to_yield(self.workspace)
         shutil.copytree(self.workspace.index, self.images["closed"])

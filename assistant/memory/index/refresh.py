@@ -39,9 +39,9 @@ from assistant.settings.memory import IndexSettings
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 5.0
-"""Seconds that an answer waits for another thread that brings the index up; for one that is writing
-a large file into it, none."""
+PATIENCE, EMPTY_PATIENCE = 5.0, 60.0
+"""Seconds that an answer waits for another thread that brings the index up, and while the index
+holds nothing yet; for one that is writing a large file into it, none."""
 LARGE = 256 << 10
 """Bytes by which a file has grown or shrunk from which on it is indexed in the background."""
 GROUP = 256
@@ -175,7 +175,8 @@ class Synchronizer:
 
     def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
         """Do the same; None if another thread is at it and does not come to an end."""
-        if not self._lock.acquire(timeout=0 if self._committing else PATIENCE):
+        patience = PATIENCE if self._known else EMPTY_PATIENCE
+        if not self._lock.acquire(timeout=0 if self._committing else patience):
             return None
         try:
             done = self._refreshed(progress, math.inf, list, lambda: False)

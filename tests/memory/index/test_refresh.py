@@ -9,7 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import pytest
 from assistant.errors import StorageError
 from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
+from assistant.memory.index import refresh
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.layout import Rows
 from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer
@@ -621,3 +624,42 @@ def test_the_index_is_private_and_has_a_size(workspace: Workspace, start: Open) 
     assert workspace.index.stat().st_mode & 0o077 == 0
     assert (workspace.index / "catalog.db").stat().st_mode & 0o077 == 0
     assert index.store.size() > 4096
+
+
+class Held(HashingEmbedder):
+    """Embeds once it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may, self.began = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.began.set()
+        assert self.may.wait(30)
+        return super().embed(texts)
+
+
+def test_nobody_is_answered_from_an_empty_index_while_another_fills_it(
+    start: Open, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it holds something, the answer comes from what it holds."""
+    monkeypatch.setattr(refresh, "PATIENCE", 0.0)
+    write(workspace, "- The spare key hangs in the shed.\n")
+    embedder = Held()
+    index = start(embedder)
+    with ThreadPoolExecutor() as threads:
+        filling = threads.submit(index.refresh)
+        assert embedder.began.wait(30)
+        asking = threads.submit(index.refresh_unless_busy)
+        assert not asking.done()
+        embedder.may.set()
+        assert filling.result().embedded == 1
+        assert asking.result() is not None
+        embedder.may.clear()
+        embedder.began.clear()
+        write(workspace, "- The spare key hangs in the shed.\n- The boiler is serviced in May.\n")
+        filling = threads.submit(index.refresh)
+        assert embedder.began.wait(30)
+        assert index.refresh_unless_busy() is None
+        embedder.may.set()
+        assert filling.result().embedded == 1
