@@ -13,7 +13,7 @@ from assistant.app.wish import ChatWish
 from assistant.conversation import Conversation
 from assistant.delegation.tool import delegating_tool
 from assistant.errors import ToolError
-from assistant.memory.base import Origin
+from assistant.memory.base import Origin, Passage
 from assistant.memory.protocol import Keeper
 from assistant.model import select
 from assistant.secrets.current import redactor
@@ -25,17 +25,16 @@ from assistant.skills import loading
 from assistant.skills.base import Skills
 from assistant.tools.ask import asking_tool
 from assistant.tools.base import Tool
+from assistant.tools.calendar import agenda_tool, reminding_tool
 from assistant.tools.files.roots import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.outside import outside
 from assistant.tools.policy import ApproveAll, DenyAll, Policy
-from assistant.tools.remind import reminding_tool
 from assistant.tools.rules import DENIED
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
-from assistant.upkeep import outbox
-from assistant.upkeep.agenda import first_of_the_day
+from assistant.upkeep import agenda, outbox
 from assistant.upkeep.reminders import remind
 from assistant.workspace.checkpoints import Checkpoints
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace
@@ -140,6 +139,7 @@ class Parts:
             *reach.tools,
             *scratch_tools(self.scratch),
             *(() if self.beats else (asking_tool(),)),
+            *((agenda_tool(self._agenda),) if self.trusted else ()),
             *((reminding_tool(self._remind),) if self.attended else ()),
             *skill_tools(self.skills),
         ]
@@ -152,6 +152,15 @@ class Parts:
             closing=reach.close,
             interrupt=interrupt,
         )
+
+    def _agenda(self, days: int) -> str:
+        """What is due within so many days, by the files that it may see."""
+
+        def may_see(passage: Passage) -> bool:
+            denies = self.roots.denies
+            return not denies("agenda", passage.source) and not denies("recall", passage.source)
+
+        return agenda.listed(self.kept, date.today(), days, may_see)
 
     def _remind(self, when: str, what: str) -> str:
         """Write a reminder down; what there is to say of it."""
@@ -173,7 +182,7 @@ class Parts:
         so nothing is told."""
         if not self.attended:
             return lambda _: [*self._news()]
-        return lambda day: [*self._news(), *first_of_the_day(self.place, self.kept, day)]
+        return lambda day: [*self._news(), *agenda.first_of_the_day(self.place, self.kept, day)]
 
     def _listener(self) -> Callable[[], None]:
         """What has somebody wait for the end of this session, to read it for facts."""

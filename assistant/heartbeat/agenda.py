@@ -4,14 +4,14 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING
 
-from assistant.upkeep.agenda import coming, fact, when
+from assistant.upkeep.agenda import listed
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
 
 TITLE = "The agenda"
-DAYS, MOST = 30, 60
-"""How far it looks ahead, and the most lines of it."""
+DAYS = 30
+"""How far it looks ahead."""
 ASKS = re.compile(
     r"\b(?:due|agenda|calendar|appointments?|upcoming|coming up|birthdays?|anniversar\w+|deadlines?"
     r"|expir\w+|today|tomorrow|(?:this|next|coming) (?:week|weekend|month)"
@@ -29,11 +29,8 @@ def given(chat: "Chat", task: str, today: date) -> dict[str, str]:
     if not ASKS.search(task):
         return {}
     roots = Roots(chat.place, (), chat.settings.policy)
-    found = coming(chat.memory, today, DAYS)
-    seen = [each for each in found if not roots.denies("recall", each.passage.source)]
-    lines = [
-        f"- {when(each, today)} {each.time}".rstrip() + f": {fact(each)} ({each.passage.citation})"
-        for each in seen[:MOST]
-    ]
-    more = [f"- and {len(seen) - MOST} more"] if len(seen) > MOST else []
-    return {TITLE: "\n".join([*lines, *more]) or f"Nothing is due within {DAYS} days."}
+    return {
+        TITLE: listed(
+            chat.memory, today, DAYS, lambda passage: not roots.denies("recall", passage.source)
+        )
+    }

@@ -1,20 +1,23 @@
 """What is due, in words: each day that memory speaks of, with the fact and its place."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
 from assistant.disk import storage
 from assistant.display import counted, shortened
 from assistant.errors import AssistantError
-from assistant.memory.base import Due
+from assistant.memory.base import Due, Passage
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.times.period import Period
+from assistant.quoting import one_line
 from assistant.workspace.folder import Workspace
 
 MOST_TOLD = 4
 """What is due today is named in one line so far; the rest is counted."""
 SHOWN = 90
 """Characters of a fact in that line."""
+MOST_LISTED = 60
+"""Lines of what a model is given."""
 
 
 def coming(memory: Keeper, today: date, days: int) -> tuple[Due, ...]:
@@ -32,6 +35,19 @@ def fact(due: Due) -> str:
     if due.years > 0:
         return f"{said} · {counted(due.years, 'year')}"
     return f"{said} · {due.rhythm}" if due.rule else said
+
+
+def listed(memory: Keeper, today: date, days: int, may_see: Callable[[Passage], bool]) -> str:
+    """What is due from today on, for so many days more, a line each: for a model."""
+    found = [each for each in coming(memory, today, days) if may_see(each.passage)]
+    lines = [
+        f"- {when(each, today)} {each.time}".rstrip()
+        + f": {one_line(fact(each))} ({one_line(each.passage.citation)})"
+        for each in found[:MOST_LISTED]
+    ]
+    if len(found) > MOST_LISTED:
+        lines.append(f"- and {len(found) - MOST_LISTED} more")
+    return "\n".join(lines) or f"Nothing is due within {counted(days, 'day')}."
 
 
 def when(due: Due, today: date) -> str:

@@ -30,13 +30,13 @@ def said(answer: Any) -> str:
 
 
 @MODES
-def test_six_small_tools_that_say_what_they_do(connect: Connect, mode: str) -> None:
+def test_seven_small_tools_that_say_what_they_do(connect: Connect, mode: str) -> None:
     async def scenario() -> None:
         async with connect(mode=mode) as client:
             tools = (await client.list_tools()).tools
         wire = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in tools]
         assert {each.name for each in tools} == {
-            "recall", "remember", "forget", "read", "context", "status",
+            "recall", "remember", "forget", "read", "context", "agenda", "status",
         }  # fmt: skip
         assert estimate_tokens(json.dumps(wire)) < MOST_TOKENS
         for each in tools:
@@ -65,6 +65,7 @@ def test_a_fact_waits_with_a_receipt_and_the_writers_name(
             gone = await client.call_tool("recall", {"query": "Ada moved to Porto"})
             assert "Porto" not in said(gone)
             assert "I am Mia" in said(await client.call_tool("context", {}))
+            assert said(await client.call_tool("agenda", {"days": 3})).endswith("within 3 days.")
             page = await client.call_tool("read", {"path": "MEMORY.md:3"})
             assert "with Ada" in said(page)
 
@@ -84,7 +85,7 @@ def test_trust_hangs_on_how_the_server_was_started_and_not_on_a_name(
             await client.call_tool("remember", {"fact": "Coffee at five"})
         async with connect(Terms(read_only=True)) as client:
             names = {each.name for each in (await client.list_tools()).tools}
-            assert names == {"recall", "read", "context", "status"}
+            assert names == {"recall", "read", "context", "agenda", "status"}
             (workspace.root / "AGENTS.md").write_text("# Procedures\n\n- When packing: a list\n")
             assert "facts: 2" in said(await client.call_tool("status"))
             refused = await client.call_tool("remember", {"fact": "Nothing"})

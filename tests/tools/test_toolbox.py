@@ -226,7 +226,7 @@ def test_the_documentation_lists_every_tool_and_no_other() -> None:
         *web(WebSettings(fetch=True, search="brave"), threading.Event()).tools,
         browsing_tool(cast(Browser, None)),
     ]
-    elsewhere = {"load_tools", "read_on", "delegate", "remind"}
+    elsewhere = {"load_tools", "read_on", "delegate", "agenda", "remind"}
     assert documented == {each.name for each in tools} | elsewhere
 
 

@@ -1,6 +1,7 @@
 """Reminders: a line of HEARTBEAT.md, at a moment that is understood or refused."""
 
 from datetime import date, datetime, time, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +111,32 @@ def test_a_model_reminds_its_owner_once_and_is_told_what_was_understood(here: Wo
     assert told == ["call the bank"]
     with open_chat(here, ChatWish(purpose="event"), no_daemon=True) as chat:
         assert "remind" not in [each.name for each in chat.conversation.toolbox.specs()]
+
+
+def test_a_model_is_told_what_is_due_but_for_files_that_are_closed_to_it(
+    here: Workspace, home: Path
+) -> None:
+    def agenda(days: int) -> str:
+        with open_chat(here, ChatWish(), no_daemon=True) as chat:
+            ask = Reply(tool_calls=(ToolCall("c1", "agenda", {"days": days}),))
+            chat.conversation.model = ScriptedModel(ask, "There.")
+            (result,) = [e for e in chat.send("what is due?") if isinstance(e, ToolFinished)]
+            return result.content
+
+    day = date.today() + timedelta(days=1)
+    (here.root / "memory").mkdir(exist_ok=True)
+    (here.root / "MEMORY.md").write_text(f"- The dentist is on {day:%-d %B %Y} at 9:30\n")
+    (here.root / "memory/work.md").write_text(
+        f"- The review\n  **is** on {day + timedelta(days=2):%-d %B %Y}\n"
+    )
+    assert agenda(0) == "Nothing is due within 0 days."
+    both = agenda(7).splitlines()
+    assert both[0].startswith("- tomorrow 09:30: The dentist is on ")
+    assert "(MEMORY.md:1)" in both[0] and "(memory/work.md:1)" in both[1]
+    config = home / ".config/assistant/config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[policy]\ndeny = ["recall:memory/work.md"]\n')
+    assert agenda(7).splitlines() == both[:1]
 
 
 def call(when: str, name: str) -> ToolCall:

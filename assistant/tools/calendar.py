@@ -1,4 +1,4 @@
-"""`remind`: the model writes down what its owner is to be told at a time."""
+"""`agenda` and `remind`: what is due, and what the owner is to be told at a time."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -7,6 +7,20 @@ from pydantic import Field
 
 from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.schema import tool
+
+DAYS = 30
+
+
+def agenda_tool(due: Callable[[int], str]) -> Tool:
+    """`agenda`; `due` lists what is due within so many days."""
+
+    def agenda(
+        days: Annotated[int, Field(ge=0, le=366, description="How far to look ahead.")] = DAYS,
+    ) -> ToolResult:
+        """List what is due: appointments, birthdays, deadlines, each day that memory speaks of."""
+        return ToolResult(due(days))
+
+    return tool(agenda, danger=Danger.SAFE)
 
 
 def reminding_tool(write: Callable[[str, str], str]) -> Tool:
