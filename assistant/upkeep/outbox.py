@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assistant.disk import programs
 from assistant.display import shortened
-from assistant.errors import AssistantError, StorageError
+from assistant.errors import AssistantError, StorageError, UsageError
 from assistant.secrets.current import redactor
 from assistant.session import beats
 from assistant.session.beats import News
@@ -33,6 +33,11 @@ LONGEST = 500
 SHOWN = 160
 """Characters of an answer that the next chat is told."""
 MOST_SHOWN = 5
+TEST = "This is a test: what the assistant has to tell you arrives here."
+NO_WAY = (
+    "Set `heartbeat.notify` to a command that reads a text on standard input, such as "
+    "`apprise ntfy://my-topic`, or install notify-send"
+)
 GONE = f"gone from {HEARTBEAT_FILE}"
 
 
@@ -55,6 +60,17 @@ def send(place: Workspace, command: str | None) -> str:
         if fault:
             return fault
     return ""
+
+
+def try_out(command: str | None) -> str:
+    """Send a test by the way that is set; the program that took it. Raises UsageError if there is
+    no way, or it failed."""
+    way = _way(TEST, command)
+    if way is None:
+        raise UsageError("there is no way to send you anything", NO_WAY)
+    if fault := _run(*way):
+        raise UsageError(fault, "See `heartbeat.notify` in the configuration")
+    return command or Path(way[0][0]).name
 
 
 def take(place: Workspace) -> list[str]:

@@ -34,10 +34,25 @@ def register(cli: typer.Typer) -> None:
     )(install)
 
 
-def run(context: typer.Context, as_json: AsJson = False) -> None:
+def run(
+    context: typer.Context,
+    test: Annotated[
+        bool, typer.Option("--test", help="Send a test notification, and do nothing else.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Do what is due now; calls no model if nothing is."""
     from assistant.heartbeat import beat
 
+    if test:
+        from assistant.upkeep import outbox
+
+        way = outbox.try_out(_settings().notify)
+        if as_json:
+            print_json({"sent": way})
+        else:
+            typer.echo(f"Sent: {spelled(way)}")
+        return
     place, failed, told = context.obj.place(), False, []
     _send(place)  # what no way had taken
     for done in beat.run(place, datetime.now(), no_daemon=context.obj.no_daemon):
