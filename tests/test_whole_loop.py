@@ -217,7 +217,9 @@ def kill_and_go_on(workspace: Workspace, seed: int) -> None:
     check_driven(workspace)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_a_conversation_killed_anywhere_goes_on(workspace: Workspace, seed: int) -> None:
     kill_and_go_on(workspace, seed)
 

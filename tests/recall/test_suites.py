@@ -16,7 +16,7 @@ from scripts.evaluation.suites import HALVES, Asked
 
 BY_NAME = {plan.name: plan for plan in PLANS}
 ONCE = list({plan.suite: plan for plan in PLANS if plan.suite != "smalltalk"}.values())
-QUICK = ("facts", "follow-ups", "procedures", "strings")
+QUICK = ("facts", "procedures", "strings")
 SLACK = 0.07
 """Another rounding of the vectors moves a few questions of a hundred across a threshold."""
 CASES = 0.988

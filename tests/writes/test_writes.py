@@ -22,8 +22,8 @@ LARGEST = 30_000
 """Bytes of MEMORY.md at the end of the year."""
 KEPT, WAITING = 0.98, 0.02
 """Of what an owner says, the share that is kept, and the most that may wait for them."""
-SAMPLED = ("lookup", "echo")
-"""The defences that each run goes without, one at a time."""
+SAMPLED = ("lookup",)
+"""The defence that each run goes without."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,10 @@ def embedder() -> Embedder:
     return compile.load(EmbeddingSettings())
 
 
-@pytest.mark.parametrize(("whole", "echoes"), [(0, 5), (MemorySettings().whole, 1)])
+@pytest.mark.parametrize(
+    ("whole", "echoes"),
+    [(0, 5), pytest.param(MemorySettings().whole, 1, marks=pytest.mark.slow)],
+)
 def test_a_sample_of_the_year_scores_nought(
     workspace: Workspace, embedder: Embedder, whole: int, echoes: int
 ) -> None:

@@ -94,7 +94,15 @@ def by_a_kill(tty: Tty) -> None:
     tty.child.kill(signal.SIGKILL)
 
 
-@pytest.mark.parametrize("end", [by_quit, by_end_of_input, by_closing_the_terminal, by_a_kill])
+@pytest.mark.parametrize(
+    "end",
+    [
+        by_quit,
+        pytest.param(by_end_of_input, marks=pytest.mark.slow),
+        pytest.param(by_closing_the_terminal, marks=pytest.mark.slow),
+        by_a_kill,
+    ],
+)
 def test_what_a_chat_said_is_in_memory_whichever_way_it_ended(
     place: Path, end: Callable[[Tty], None]
 ) -> None:

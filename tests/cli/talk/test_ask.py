@@ -153,7 +153,13 @@ def test_an_interrupted_turn_exits_130(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "is_set"), [(2_048, True), (3_072, True), (4_096, True), (4_096, False)]
+    ("window", "is_set"),
+    [
+        (2_048, True),
+        pytest.param(3_072, True, marks=pytest.mark.slow),
+        pytest.param(4_096, True, marks=pytest.mark.slow),
+        (4_096, False),
+    ],
 )
 def test_a_model_with_a_small_window_answers_every_turn(
     place: Path, window: int, is_set: bool, monkeypatch: pytest.MonkeyPatch

@@ -84,7 +84,7 @@ def test_wrapping_leaves_nothing_out(text: str) -> None:
     assert len(rows) == max(1, -(-len(text) * (2 if "日" in text else 1) // 20))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 24)])
+@pytest.mark.parametrize("size", [pytest.param((80, 24), marks=pytest.mark.slow), (40, 24)])
 def test_the_whole_command_is_on_the_screen_and_a_refusal_is_one(
     place: Path, provider: Provider, run: Run, size: tuple[int, int]
 ) -> None:

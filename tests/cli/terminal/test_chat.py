@@ -10,7 +10,8 @@ from tests.cli.conftest import ASSISTANT
 from tests.cli.tty import Tty
 from tests.support.provider import Pause, Provider, Raw, chunk, openai, sse
 
-SIZES = [(80, 24), (100, 30), (40, 24)]
+SLOW = pytest.mark.slow
+SIZES = [pytest.param((80, 24), marks=SLOW), pytest.param((100, 30), marks=SLOW), (40, 24)]
 LIST = (
     "Sixty things:\n\n" + "".join(f"- thing {number}\n" for number in range(60)) + "\nThat is all."
 )
@@ -226,7 +227,9 @@ def test_ctrl_z_suspends_the_chat_and_fg_brings_it_back(place: Path) -> None:
         tty.wait(lambda tty: tty.text.endswith("$"))
 
 
-@pytest.mark.parametrize("size", [(60, 24), (100, 30), (80, 12)])
+@pytest.mark.parametrize(
+    "size", [pytest.param((60, 24), marks=SLOW), pytest.param((100, 30), marks=SLOW), (80, 12)]
+)
 def test_a_resize_leaves_no_line_doubled(
     place: Path, provider: Provider, size: tuple[int, int]
 ) -> None:

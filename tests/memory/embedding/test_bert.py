@@ -51,6 +51,7 @@ def original() -> SentenceTransformerEmbedder:
     )
 
 
+@pytest.mark.slow
 def test_the_float_graph_gives_the_originals_vectors(
     tmp_path: Path, original: SentenceTransformerEmbedder
 ) -> None:

@@ -54,7 +54,10 @@ def opened(root: Path) -> Synchronizer:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in (1, 2, 3))])
 def test_edit_by_edit_is_as_at_once(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     forms = (*LINES, *PLAIN * 20) if seed % 2 else PLAIN
