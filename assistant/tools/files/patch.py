@@ -233,7 +233,7 @@ def _trim(hunk: Hunk, surplus: int) -> None:
 def _expected(hunk: Hunk, moved: int) -> int:
     """Where the header says the hunk starts, from 0; after line `start` if it only adds."""
     assert hunk.start is not None
-    return max(hunk.start - (1 if hunk.old else 0), 0) + moved
+    return max(hunk.start - (1 if hunk.old else 0) + moved, 0)
 
 
 def _find(lines: list[str], hunk: Hunk, at: int, moved: int, name: str) -> int:

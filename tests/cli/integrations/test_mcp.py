@@ -83,7 +83,7 @@ def test_it_answers_and_loads_no_model(place: Path) -> None:
     first, second = answers.pop(1), answers.pop(2)
     assert first["result"]["serverInfo"]["name"] == "assistant"
     assert str(place) in first["result"]["instructions"]
-    assert len(second["result"]["tools"]) == 6
+    assert len(second["result"]["tools"]) == 7
     assert [each for each in answers.values() if each["result"]["isError"]] == []
     heavy = {"litellm", "chromadb", "onnxruntime", "torch", "prompt_toolkit"}
     assert not heavy & set(done.stderr.split())
@@ -106,7 +106,7 @@ def test_the_tools_are_listed_before_the_protocol_is_imported(place: Path) -> No
     )
     answers = {each["id"]: each["result"] for each in map(json.loads, done.stdout.splitlines())}
     assert set(answers) == {1, "tools/list", "resources/list", "prompts/list", "ping"}
-    assert len(answers["tools/list"]["tools"]) == 6 and answers["resources/list"]["resources"]
+    assert len(answers["tools/list"]["tools"]) == 7 and answers["resources/list"]["resources"]
     loaded = set(done.stderr.split())
     assert "assistant" in loaded and not loaded & {"mcp", "mcp_types", "pydantic", "anyio", "typer"}
 

@@ -3,7 +3,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assistant.disk import storage
@@ -150,6 +150,7 @@ PIECES = st.sampled_from(FRAGMENTS.split("|"))
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join), TEXT)
+@example("diff --git a/x b/y\n@@ -9999999999 +1 @@\n@@ -9999999999 +1 @@\n--- a/x\n", "")
 def test_any_text_is_parsed_or_refused(patch: str, text: str) -> None:
     try:
         for each in parse(patch):
