@@ -139,7 +139,7 @@ class Parts:
             *reach.tools,
             *scratch_tools(self.scratch),
             *(() if self.beats else (asking_tool(),)),
-            *((agenda_tool(self._agenda),) if self.trusted else ()),
+            *((agenda_tool(self._agenda, agenda.DAYS),) if self.trusted else ()),
             *((reminding_tool(self._remind),) if self.attended else ()),
             *skill_tools(self.skills),
         ]

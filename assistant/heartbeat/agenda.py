@@ -4,14 +4,12 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING
 
-from assistant.upkeep.agenda import listed
+from assistant.upkeep.agenda import DAYS, listed
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
 
 TITLE = "The agenda"
-DAYS = 30
-"""How far it looks ahead."""
 ASKS = re.compile(
     r"\b(?:due|agenda|calendar|appointments?|upcoming|coming up|birthdays?|anniversar\w+|deadlines?"
     r"|expir\w+|today|tomorrow|(?:this|next|coming) (?:week|weekend|month)"

@@ -41,7 +41,7 @@ from assistant.integrations.shelf import QUERY_LENGTH, SCHEME, Shelf, label, lin
 from assistant.memory.base import Fact, Origin, Passage, Query
 from assistant.memory.protocol import Keeper
 from assistant.quoting import neutralised, quoted
-from assistant.upkeep.agenda import listed
+from assistant.upkeep.agenda import DAYS, listed
 from assistant.workspace import project
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
@@ -196,7 +196,7 @@ class MemoryTools:
 
     def agenda(
         self,
-        days: Annotated[int, Field(ge=0, le=366, description="How far to look ahead.")] = 30,
+        days: Annotated[int, Field(ge=0, le=366, description="How far to look ahead.")] = DAYS,
     ) -> str:
         """What is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         shelf = self.shelf

@@ -8,14 +8,13 @@ from pydantic import Field
 from assistant.tools.base import Danger, Tool, ToolResult
 from assistant.tools.schema import tool
 
-DAYS = 30
 
-
-def agenda_tool(due: Callable[[int], str]) -> Tool:
-    """`agenda`; `due` lists what is due within so many days."""
+def agenda_tool(due: Callable[[int], str], days: int) -> Tool:
+    """`agenda`; `due` lists what is due within a number of days, `days` if none is named."""
+    ahead = days
 
     def agenda(
-        days: Annotated[int, Field(ge=0, le=366, description="How far to look ahead.")] = DAYS,
+        days: Annotated[int, Field(ge=0, le=366, description="How far to look ahead.")] = ahead,
     ) -> ToolResult:
         """List what is due: appointments, birthdays, deadlines, each day that memory speaks of."""
         return ToolResult(due(days))

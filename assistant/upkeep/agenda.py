@@ -16,8 +16,10 @@ MOST_TOLD = 4
 """What is due today is named in one line so far; the rest is counted."""
 SHOWN = 90
 """Characters of a fact in that line."""
+DAYS = 30
+"""How far a model is told ahead."""
 MOST_LISTED = 60
-"""Lines of what a model is given."""
+"""Lines of what it is given."""
 
 
 def coming(memory: Keeper, today: date, days: int) -> tuple[Due, ...]:
@@ -38,15 +40,16 @@ def fact(due: Due) -> str:
 
 
 def listed(memory: Keeper, today: date, days: int, may_see: Callable[[Passage], bool]) -> str:
-    """What is due from today on, for so many days more, a line each: for a model."""
+    """What is due from today on, for so many days more: for a model, a line each, as passages are
+    cited to it."""
     found = [each for each in coming(memory, today, days) if may_see(each.passage)]
     lines = [
-        f"- {when(each, today)} {each.time}".rstrip()
-        + f": {one_line(fact(each))} ({one_line(each.passage.citation)})"
+        f"{one_line(each.passage.citation)} ({f'{when(each, today)} {each.time}'.strip()}): "
+        f"{one_line(fact(each))}"
         for each in found[:MOST_LISTED]
     ]
     if len(found) > MOST_LISTED:
-        lines.append(f"- and {len(found) - MOST_LISTED} more")
+        lines.append(f"and {len(found) - MOST_LISTED} more")
     return "\n".join(lines) or f"Nothing is due within {counted(days, 'day')}."
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assistant.disk import programs
 from assistant.display import shortened
-from assistant.errors import AssistantError, StorageError, UsageError
+from assistant.errors import AssistantError, ConfigError, StorageError
 from assistant.secrets.current import redactor
 from assistant.session import beats
 from assistant.session.beats import News
@@ -63,13 +63,13 @@ def send(place: Workspace, command: str | None) -> str:
 
 
 def try_out(command: str | None) -> str:
-    """Send a test by the way that is set; the program that took it. Raises UsageError if there is
+    """Send a test by the way that is set; the program that took it. Raises ConfigError if there is
     no way, or it failed."""
     way = _way(TEST, command)
     if way is None:
-        raise UsageError("there is no way to send you anything", NO_WAY)
+        raise ConfigError("there is no way to send you anything", NO_WAY)
     if fault := _run(*way):
-        raise UsageError(fault, "See `heartbeat.notify` in the configuration")
+        raise ConfigError(fault, "See `heartbeat.notify` in the configuration")
     return command or Path(way[0][0]).name
 
 

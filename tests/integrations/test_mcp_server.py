@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.integrations.conftest import Connect
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 MOST_TOKENS = 1_500
+DENTIST = f"- The dentist is on {date.today() + timedelta(days=1):%-d %B %Y} at 9:30\n"
 
 
 def said(answer: Any) -> str:
@@ -50,8 +52,11 @@ def test_seven_small_tools_that_say_what_they_do(connect: Connect, mode: str) ->
 
 @MODES
 def test_a_fact_waits_with_a_receipt_and_the_writers_name(
-    connect: Connect, memory: LocalMemory, mode: str
+    connect: Connect, workspace: Workspace, memory: LocalMemory, mode: str
 ) -> None:
+    with (workspace.root / "MEMORY.md").open("a") as file:
+        file.write(DENTIST)
+
     async def scenario() -> None:
         async with connect(mode=mode) as client:
             found = await client.call_tool("recall", {"query": "who has the key?", "k": 3})
@@ -65,7 +70,8 @@ def test_a_fact_waits_with_a_receipt_and_the_writers_name(
             gone = await client.call_tool("recall", {"query": "Ada moved to Porto"})
             assert "Porto" not in said(gone)
             assert "I am Mia" in said(await client.call_tool("context", {}))
-            assert said(await client.call_tool("agenda", {"days": 3})).endswith("within 3 days.")
+            due = said(await client.call_tool("agenda", {"days": 3}))
+            assert "MEMORY.md:4 (tomorrow 09:30): The dentist is on" in due
             page = await client.call_tool("read", {"path": "MEMORY.md:3"})
             assert "with Ada" in said(page)
 
@@ -260,11 +266,15 @@ def test_what_the_owner_denies_or_hides_is_not_shown(
     settings.parent.mkdir(parents=True)
     settings.write_text('[policy]\ndeny = ["recall:MEMORY.md", "read_file:MEMORY.md"]\n')
     monkeypatch.setenv("HOUSE_TOKEN", "blue-heron-77-otto")
+    with (workspace.root / "MEMORY.md").open("a") as file:
+        file.write(DENTIST)
     (workspace.root / "USER.md").write_text("# About me\n\n- My token is blue-heron-77-otto\n")
 
     async def scenario() -> None:
         async with connect() as client:
             assert "Ada" not in said(await client.call_tool("recall", {"query": "spare key"}))
+            due = said(await client.call_tool("agenda", {"days": 3}))
+            assert "dentist" not in due and "due within 3 days" in due
             assert (await client.call_tool("read", {"path": "MEMORY.md"})).is_error
             uris = [str(each.uri) for each in (await client.list_resources()).resources]
             assert uris == ["memory://USER.md"]

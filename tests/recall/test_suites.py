@@ -56,7 +56,7 @@ def test_distractors_are_the_same_each_time_and_answer_nothing() -> None:
     assert [text for plan in PLANS for text in texts(every(plan)) if text in whole] == []
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", [*QUICK, pytest.param("follow-ups", marks=pytest.mark.slow)])
 def test_recall_is_no_worse_than_recorded(name: str, embedder: PolyglotEmbedder) -> None:
     plan, before = BY_NAME[name], report.recorded()[name]
     with opened(plan.files(), embedder) as room:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.cli.doctor import Remark, _heartbeat
-from assistant.errors import UsageError
+from assistant.errors import ConfigError
 from assistant.heartbeat import beat, claims
 from assistant.heartbeat.beat import says_nothing
 from assistant.session import beats
@@ -125,12 +125,12 @@ def test_a_way_can_be_tried_out_and_says_what_is_wrong_with_it(
     phone = tmp_path / "phone"
     assert outbox.try_out(f"cat > {phone}") == f"cat > {phone}"
     assert phone.read_text() == outbox.TEST
-    with pytest.raises(UsageError, match="failed with 3: no such topic"):
+    with pytest.raises(ConfigError, match="failed with 3: no such topic"):
         outbox.try_out("echo no such topic >&2; exit 3")
-    with pytest.raises(UsageError, match="no way to send"):
+    with pytest.raises(ConfigError, match="no way to send"):
         outbox.try_out("")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="no way to send"):
+    with pytest.raises(ConfigError, match="no way to send"):
         outbox.try_out(None)
     program = tmp_path / "notify-send"
     program.write_text(f'#!/bin/sh\necho "$3" > {phone}\n')

@@ -131,8 +131,8 @@ def test_a_model_is_told_what_is_due_but_for_files_that_are_closed_to_it(
     )
     assert agenda(0) == "Nothing is due within 0 days."
     both = agenda(7).splitlines()
-    assert both[0].startswith("- tomorrow 09:30: The dentist is on ")
-    assert "(MEMORY.md:1)" in both[0] and "(memory/work.md:1)" in both[1]
+    assert both[0].startswith("MEMORY.md:1 (tomorrow 09:30): The dentist is on ")
+    assert both[1].startswith("memory/work.md:1 (") and len(both) == 2
     config = home / ".config/assistant/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[policy]\ndeny = ["recall:memory/work.md"]\n')

@@ -69,7 +69,7 @@ CITED_AS = ("entries", "entry", "sources", "source", "ids")
 NAMED_AS = ("which", "known", "handle", "replaces", "supersedes")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CITED = re.compile(r"^\S+:\d+ \([^)]*\): |^  \| ")
-"""What stands before a passage in the result of the recall tool."""
+"""What stands before a passage in the results of `recall` and `agenda`."""
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 EXTRACT = """\
@@ -365,13 +365,13 @@ def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
 
 
 def shown_facts(entries: Iterable[Entry]) -> set[str]:
-    """The folded text of every passage that recall has put into this session's prompts."""
+    """The folded text of every passage that memory has put into this session's prompts."""
     shown = set()
     for entry in entries:
         match entry:
             case RecalledEntry(passages=passages):
                 shown |= {folded(passage.text) for passage in passages}
-            case ToolResultEntry(tool="recall", content=content):
+            case ToolResultEntry(tool="recall" | "agenda", content=content):
                 lines = (_CITED.sub("", line) for line in content.split("\n"))
                 shown |= {folded(line) for line in lines}
     return shown - {""}

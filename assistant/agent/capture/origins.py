@@ -29,7 +29,7 @@ from assistant.session.entries import (
 )
 from assistant.session.history import Turn
 
-MEMORY_TOOLS = frozenset({"recall", "remember"})
+MEMORY_TOOLS = frozenset({"recall", "agenda", "remember"})
 """Tools whose results are memory's own words."""
 INWARD = MEMORY_TOOLS | {"note"}
 """Tools whose results hold nothing from outside."""

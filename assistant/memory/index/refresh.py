@@ -152,6 +152,8 @@ class Synchronizer:
         self._faults = Faults()
         self._trouble = ""
         self._known = self.store.catalog.sources()
+        self._empty = not self._known
+        """Whether nothing has been indexed yet."""
         self._changes: deque[tuple[str, str, str]] = deque()
 
     def refresh(
@@ -175,7 +177,7 @@ class Synchronizer:
 
     def refresh_unless_busy(self, progress: Progress = no_progress) -> Refreshed | None:
         """Do the same; None if another thread is at it and does not come to an end."""
-        patience = PATIENCE if self._known else EMPTY_PATIENCE
+        patience = EMPTY_PATIENCE if self._empty else PATIENCE
         if not self._lock.acquire(timeout=0 if self._committing else patience):
             return None
         try:
@@ -220,7 +222,7 @@ class Synchronizer:
                 self.store.catalog.clear()
             except CatalogDamaged:
                 self.recover()
-            self._known = self.store.catalog.sources()
+            self._known, self._empty = self.store.catalog.sources(), True
             self._faults.clear()
             with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
                 self.store.dense.refill()
@@ -452,6 +454,7 @@ class Synchronizer:
     def _commit(self, files: list[_File]) -> None:
         """Write files, and see what is wrong with them."""
         updates = [file.update for file in files]
+        self._empty = False
         self.store.catalog.replace_sources(updates, self._embedder.fingerprint)
         for file in files:
             self._changes.append((file.name, file.text, file.digest))
@@ -469,6 +472,7 @@ class Synchronizer:
         self._whole = False
         self.store.reopen(notice, discard=discard)
         self._known = self.store.catalog.sources()
+        self._empty = not self._known
 
     def _embedded(self) -> int:
         return self.store.catalog.vectors.embedded

@@ -357,9 +357,11 @@ def test_what_the_model_writes_after_a_tool_has_answered_is_the_tools() -> None:
     own_words = Origin("assistant", "s", ("e1", "e2"))
     assert origin_in_turn("Ada is in Rome", "s", [asked]) == own_words
     assert origin_in_turn("Anything", "s", TURNS).kind == "tool"
-    known = replace(looked.entries[2], tool="recall")  # type: ignore[call-arg]
-    own = Turn((*looked.entries[:2], known, looked.entries[3]))
-    assert origin_in_turn("Anything", "s", [own]) == Origin("assistant", "s", ("e3", "e4", "e6"))
+    for memorys in ("recall", "agenda"):
+        known = replace(looked.entries[2], tool=memorys)  # type: ignore[call-arg]
+        own = Turn((*looked.entries[:2], known, looked.entries[3]))
+        words = Origin("assistant", "s", ("e3", "e4", "e6"))
+        assert origin_in_turn("Anything", "s", [own]) == words
 
 
 THANKS = Turn((UserEntry("Thanks! I like tea.", id="e7"), AssistantEntry("Gladly.", id="e8")))

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -632,8 +633,12 @@ class Held(HashingEmbedder):
     def __init__(self) -> None:
         super().__init__()
         self.may, self.began = threading.Event(), threading.Event()
+        self.at_once = 0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.at_once:
+            self.at_once -= 1
+            return super().embed(texts)
         self.began.set()
         assert self.may.wait(30)
         return super().embed(texts)
@@ -663,3 +668,23 @@ def test_nobody_is_answered_from_an_empty_index_while_another_fills_it(
         assert index.refresh_unless_busy() is None
         embedder.may.set()
         assert filling.result().embedded == 1
+
+
+def test_an_index_of_which_some_files_are_there_is_asked_at_once(
+    start: Open, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh, "PATIENCE", 0.0)
+    for name in ("a", "b", "c"):
+        write(workspace, "".join(f"- {name} {n}\n" for n in range(GROUP)), f"memory/{name}.md")
+    embedder = Held()
+    embedder.at_once = 1
+    index = start(embedder)
+    with ThreadPoolExecutor() as threads:
+        filling = threads.submit(index.refresh)
+        assert embedder.began.wait(30)
+        while not index.store.catalog.count():
+            assert not filling.done()
+            time.sleep(0.01)
+        assert index.refresh_unless_busy() is None
+        embedder.may.set()
+        assert filling.result().embedded == 3 * GROUP
