@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+Purpose = Literal["", "heartbeat", "event"]
+"""What a session is for: a talk, a task of the heartbeat, or an event."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChatWish:
@@ -23,4 +26,4 @@ class ChatWish:
     yes: bool = False
     directories: Sequence[Path] = ()
     news: bool = False
-    purpose: Literal["", "heartbeat", "event"] = ""
+    purpose: Purpose = ""

@@ -3,30 +3,25 @@
 Nothing that knows a model is loaded before a task is due and its time was taken.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from assistant.disk import locking, storage
-from assistant.errors import AssistantError, ConfigError, WorkspaceError
+from assistant.errors import WorkspaceError
 from assistant.heartbeat import claims
 from assistant.heartbeat.claims import State
-from assistant.session import beats, keeping
+from assistant.heartbeat.unattended import allowed, attempt
+from assistant.session import beats
 from assistant.session.beats import News
-from assistant.session.entries import AssistantEntry
 from assistant.upkeep.tasks import Task, Unread, tasks
 from assistant.workspace import trust
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
-    from assistant.settings.tree import Settings
-
-
-SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
-"""Replies that say nothing, without punctuation."""
+    from assistant.events import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +89,9 @@ def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator
                 if claims.take(place, task, when, "done"):
                     yield beat
         for task, when in [each for each in ready if not each[0].reminds]:
-            chosen = _allowed(place, when)
+            most = allowed(place).heartbeat.tokens
             if claims.take(place, task, when):
-                beat = _tell(place, _done(place, task, when, chosen, no_daemon))
+                beat = _tell(place, _done(place, task, when, most, no_daemon))
                 if beat.state != "waiting":
                     claims.settle(place, task, when, beat.state)
                 yield beat
@@ -104,91 +99,18 @@ def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator
             claims.prune(place)
 
 
-def _allowed(place: Workspace, when: datetime) -> "Settings":
-    """The settings, if there are a model and tokens left. Raises ConfigError, told once."""
-    from assistant import config
-    from assistant.model import select
-    from assistant.settings import tree as settings  # once something is due
-
-    recipe = place.recipe
-    chosen = settings.validate(config.load(recipe=recipe), recipe)
-    most = chosen.heartbeat.monthly_tokens
-    if not select.create(chosen).extracts:
-        error = ConfigError(
-            "a task is due, and there is no model to do it",
-            "Connect one: `assistant config set model NAME`",
-        )
-    elif beats.load(place).spent >= most:
-        error = ConfigError(
-            f"the heartbeat has used this month's {most:,} tokens",
-            "Raise heartbeat.monthly_tokens, or wait for the next month",
-        )
-    else:
-        return chosen
-    with beats.changing(place) as known:
-        if known.refused != str(error):
-            known.refused = str(error)
-            known.tell(News(f"{when:%Y-%m-%dT%H:%M}", failed=str(error)))
-    raise error
-
-
-def _done(
-    place: Workspace, task: Task, when: datetime, chosen: "Settings", no_daemon: bool
-) -> Beat:
-    """Carry out a task whose time was taken.
-
-    Where the model answered nothing, nothing was done: the time is given back, to be tried again
-    until the next one comes. Whatever else goes wrong is said, and not tried again.
-    """
-    from assistant.app.chat import open_chat
-    from assistant.app.wish import ChatWish
-
-    wish = ChatWish(purpose="heartbeat")
-    try:
-        with open_chat(place, wish, no_daemon=no_daemon) as chat:
-            beat = _held(chat, task, when, chosen.heartbeat.tokens)
-    except AssistantError as error:
-        beat = Beat(task, when, "failed", str(error))
-    if beat.state == "waiting":
-        keeping.delete(place.sessions, beat.session)
-        claims.release(place, task, when)
-        return replace(beat, session="")
-    return beat
-
-
-def _held(chat: "Chat", task: Task, when: datetime, most: int) -> Beat:
-    """The turn of a task, stopped once it has cost what a beat may."""
-    from assistant import events
+def _done(place: Workspace, task: Task, when: datetime, most: int, no_daemon: bool) -> Beat:
+    """Carry out a task whose time was taken; it is given back if it is to be tried again."""
     from assistant.heartbeat import agenda
 
-    talk, said, failed = chat.conversation, "", ""
-    try:
-        for event in talk.send(task.text, agenda.given(chat, task.text, date.today())):
-            match event:
-                case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
-                    talk.interruption.cancel()
-                    failed = f"stopped: it had cost {_cost(chat):,} of {most:,} tokens"
-                case events.TurnFinished(reply):
-                    said = reply
-                case events.TurnFailed(message, cure):
-                    failed = f"{message}. {cure}".rstrip()
-    finally:
-        with beats.changing(chat.place) as known:
-            known.spend(_cost(chat))
-    state: State = "failed" if failed else "silent" if says_nothing(said) else "done"
-    if failed and not any(isinstance(each, AssistantEntry) for each in talk.transcript.entries):
-        state, failed = "waiting", f"{failed} (it is tried again)"
-    return Beat(task, when, state, failed or said, _cost(chat), talk.transcript.session)
+    def ask(chat: "Chat") -> "Iterator[Event]":
+        return chat.send(task.text, agenda.given(chat, task.text, date.today()))
 
-
-def _cost(chat: "Chat") -> int:
-    used = chat.conversation.usage
-    return used.input_tokens + used.output_tokens
-
-
-def says_nothing(reply: str) -> bool:
-    """Whether the whole of a reply says that there is nothing to tell."""
-    return " ".join(re.sub(r"[\W_]+", " ", reply).split()).casefold() in SILENCE
+    came = attempt(place, "heartbeat", ask, most, no_daemon=no_daemon)
+    if came.state == "waiting":
+        claims.release(place, task, when)
+        return Beat(task, when, "waiting", came.said, came.tokens)
+    return Beat(task, when, came.state, came.said, came.tokens, came.session)
 
 
 def _tell(place: Workspace, beat: Beat) -> Beat:

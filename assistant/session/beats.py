@@ -16,12 +16,13 @@ from assistant.workspace.folder import Workspace
 @dataclass(slots=True)
 class News:
     """What the owner is told: when it was due, and its session, what went wrong, or the key of a
-    reminder; `sent` once a notification has taken it."""
+    reminder; `source` of an event; `sent` once a notification has taken it."""
 
     due: str
     session: str = ""
     failed: str = ""
     task: str = ""
+    source: str = ""
     sent: bool = field(default=False, compare=False)
 
 

@@ -88,7 +88,7 @@ def take(place: Workspace) -> list[str]:
 def _line(place: Workspace, news: News) -> str:
     text = _text(place, news)
     text = text if news.failed else shortened(text, SHOWN)
-    said = f"heartbeat, {news.due.replace('T', ' ')}: {text}"
+    said = f"{news.source or 'heartbeat'}, {news.due.replace('T', ' ')}: {text}"
     return f"{said} · `assistant sessions show {news.session[-3:]}`" if news.session else said
 
 

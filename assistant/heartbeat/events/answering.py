@@ -1,18 +1,23 @@
-"""An event answered as a turn, in a session of its own."""
+"""The events of the queue answered, each as a turn in a session of its own."""
 
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.errors import StorageError, TurnError, WorkspaceError
-from assistant.heartbeat.events.incoming import Incoming, instructions
+from assistant.errors import WorkspaceError
+from assistant.heartbeat.events import queue
+from assistant.heartbeat.events.incoming import instructions
+from assistant.heartbeat.events.queue import Queued
+from assistant.heartbeat.unattended import Outcome, allowed, attempt
+from assistant.session import beats
+from assistant.session.beats import News
 from assistant.session.entries import TitleEntry
 from assistant.workspace import trust
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from assistant.app.chat import Chat
     from assistant.events import Event
 
@@ -22,12 +27,13 @@ SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was answered, in which session, and what it cost; whether the owner had said how."""
+    """What came of an event; whether the owner had said how to answer it, and what went wrong as the
+    answer was passed on."""
 
-    text: str
-    session: str
-    tokens: int
+    queued: Queued
+    came: Outcome
     instructed: bool
+    fault: str = ""
 
 
 def check(place: Workspace) -> None:
@@ -39,48 +45,82 @@ def check(place: Workspace) -> None:
         )
 
 
-def answer(place: Workspace, event: Incoming, *, no_daemon: bool = False) -> Answered:
-    """Answer an event. Raises TurnError if the turn fails, and what opening it raises."""
-    from assistant.app.chat import open_chat
-    from assistant.app.wish import ChatWish
+def answered(place: Workspace, *, own: str = "", no_daemon: bool = False) -> Iterator[Answered]:
+    """Answer what waits, oldest first, until nothing does or no model answers; nothing if another
+    process is at it.
 
+    The owner is told what is passed on to no command, but for the event `own`. Raises ConfigError if
+    there is no model or no tokens are left: what waits goes on waiting.
+    """
+    check(place)
+    while any(queue.waiting(place)):  # one may come between the last look and the lock's end
+        work = queue.begin_work(place)
+        if work is None:
+            return
+        with work:
+            for each in queue.broken(place):
+                _tell(place, each, failed="broke off, and is not answered again")
+            for each in queue.waiting(place):
+                most = allowed(place).heartbeat.tokens
+                done = _answered(place, each, most, no_daemon=no_daemon)
+                if each.name != own:
+                    _report(place, done)
+                yield done
+                if done.came.state == "waiting":
+                    return
+
+
+def _answered(place: Workspace, queued: Queued, most: int, *, no_daemon: bool) -> Answered:
+    event = queued.event
     told = instructions(_procedures(place), event.source)
-    with open_chat(place, ChatWish(purpose="event"), no_daemon=no_daemon) as chat:
+
+    def ask(chat: "Chat") -> "Iterator[Event]":
         talk = chat.conversation
         talk.transcript.append(TitleEntry(talk.redactor.redact(event.title)))
-        turn = talk.send(event.message(told), {f"An event from {event.source}": event.shown})
-        return _ended(chat, turn, bool(told))
+        return talk.send(event.message(told), {f"An event from {event.source}": event.shown})
+
+    queue.begin(place, queued)
+    came, fault = attempt(place, "event", ask, most, no_daemon=no_daemon), ""
+    if came.state == "waiting":
+        if not queue.try_again(place, queued):
+            came = replace(came, state="failed", said=f"{came.said}, for the last time")
+    else:
+        if queued.reply_to and came.state != "failed":
+            fault = _passed_on(queued.reply_to, came.said)
+        queue.end(place, queued)
+    return Answered(queued, came, bool(told), fault)
 
 
-def reply(command: str, text: str) -> None:
-    """Run the owner's command with the answer on standard input. Raises StorageError."""
+def _passed_on(command: str, text: str) -> str:
+    """Run the owner's command with the answer on standard input; what went wrong."""
     try:
         done = subprocess.run(
             ["sh", "-c", command], input=text, text=True, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise StorageError(f"the answer could not be passed on: {error}", "Check it") from error
-    if done.returncode:
-        raise StorageError(
-            f"the answer was given, and `{command}` failed with {done.returncode}",
-            "Check the command; the answer stands above",
-        )
+        return f"the answer could not be passed on: {error}"
+    return f"`{command}` failed with {done.returncode}" if done.returncode else ""
 
 
-def _ended(chat: "Chat", turn: "Iterator[Event]", instructed: bool) -> Answered:
-    from assistant import events
+def _report(place: Workspace, done: Answered) -> None:
+    """Have the owner told, once, of what nobody was shown."""
+    queued, came = done.queued, done.came
+    match came.state:
+        case "failed":
+            _tell(place, queued, failed=came.said)
+        case "waiting" if not queued.tries:
+            _tell(place, queued, failed=came.said)
+        case "done" if done.fault:
+            _tell(place, queued, came.session, failed=done.fault)
+        case "done" if not queued.reply_to:
+            _tell(place, queued, came.session)
 
-    talk, said = chat.conversation, ""
-    for event in turn:
-        match event:
-            case events.TurnFinished(text):
-                said = text
-            case events.TurnFailed(message, cure):
-                raise TurnError(message, cure)
-    used = talk.usage
-    return Answered(
-        said, talk.transcript.session, used.input_tokens + used.output_tokens, instructed
-    )
+
+def _tell(place: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
+    when = datetime.fromtimestamp(queued.arrived).isoformat(timespec="minutes")
+    about = f"{queued.event.title}: {failed}" if failed else ""
+    with beats.changing(place) as known:
+        known.tell(News(when, session, about, source=queued.source))
 
 
 def _procedures(place: Workspace) -> str:

@@ -1,7 +1,7 @@
 """An event from outside: one JSON object, and what its owner has said of its source. Pure.
 
 Whatever it carries is data. The owner's instructions for a source are a section of AGENTS.md whose
-heading names it, or what stands there behind a mark `[Instructions]`.
+heading is its name (`Mail`, `Events: mail`), or what stands there behind a mark `[Instructions]`.
 """
 
 import json
@@ -110,9 +110,9 @@ def instructions(procedures: str, source: str) -> str:
     for mark in _MARK.finditer(procedures):
         if (mark["source"] or "").casefold() == source.casefold():
             return _until_end(procedures, mark.end())
-    word = re.compile(rf"(?<![\w-]){re.escape(source)}(?![\w-])", re.IGNORECASE)
+    named = re.compile(rf"(?:events?(?:\s+from|:)?\s+)?{re.escape(source)}\W*", re.IGNORECASE)
     for heading in _HEADING.finditer(procedures):
-        if not word.search(heading["title"]):
+        if not named.fullmatch(heading["title"]):
             continue
         level = len(heading["level"])
         after = (

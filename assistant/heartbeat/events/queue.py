@@ -1,97 +1,151 @@
-"""Events that come at once are answered one after the other, in the order in which they began.
+"""The events of a workspace that wait to be answered, oldest first.
 
-Each waiting process holds a ticket, a locked file named by when its process was started; the kernel
-drops the lock of one that dies, and whoever meets such a ticket takes it away.
+`.assistant/events/` has one file an event, written before its sender is told that it was taken. It is
+renamed when it is begun, so that one that breaks off is told and not answered twice; it goes once it
+is answered.
 """
 
+import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
+from assistant.heartbeat.events.incoming import Incoming
+from assistant.session import notebook
 from assistant.workspace.folder import Workspace
 
-PAUSE = 0.02
-"""Seconds between two looks at who is next."""
-LONGEST_START = 3.0
-"""Seconds that somebody who began earlier is waited for, at most."""
-TURN = "turn.lock"
+WAITING, BEGUN, FAILED = ".json", ".begun", ".failed"
+"""How the files of events end."""
+KEPT_IDS = 1_000
+"""Ids of events, the latest, that are not taken a second time."""
+LONGEST_PAUSE = 60.0
+"""Minutes between two tries, at most; they double from one."""
+GIVEN_UP = 24 * 3600.0
+"""Seconds from its arrival on in which an event is tried again."""
 
 
-class Ticket:
-    """A place in the queue of a workspace, for a `with`."""
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """An event in the queue: the command that takes its answer, how often it was tried, and the
+    time (seconds since 1970) before which it is not tried again."""
 
-    def __init__(self, place: Workspace) -> None:
-        self._folder = storage.private_directory(
-            storage.private_directory(place.private) / "events"
-        )
-        began = _began()
-        self._path = self._folder / f"{began or time.time_ns():020d}-{os.getpid():010d}.lock"
-        self._lock = _taken(self._path)
-        self._settled = time.monotonic() + (_since(began) if began else 0.0)
+    name: str
+    source: str
+    data: dict[str, Any]
+    reply_to: str | None = None
+    tries: int = 0
+    after: float = 0.0
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait until it is this one's turn, and have it to the end of the `with`.
+    @property
+    def event(self) -> Incoming:
+        """What came in."""
+        return Incoming(self.source, self.data)
 
-        Who was started before this one, and has no ticket yet, has as long again to come for it as
-        this one took.
-        """
-        while True:
-            waits = time.monotonic() < self._settled or self._is_behind()
-            held = None if waits else locking.try_lock(self._folder / TURN)
-            if held is None:
-                time.sleep(PAUSE)
-                continue
-            with held:
-                if not self._is_behind():  # nobody came in between
-                    yield
-                    return
-
-    def __enter__(self) -> "Ticket":
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._path.unlink(missing_ok=True)
-        self._lock.release()
-
-    def _is_behind(self) -> bool:
-        """Whether somebody with an earlier ticket waits; tickets of the dead are taken away."""
-        for path in self._folder.glob("*-*.lock"):
-            if path.name >= self._path.name:
-                continue
-            dead = locking.try_lock(path)
-            if dead is None:
-                return True
-            with dead:
-                path.unlink(missing_ok=True)
-        return False
+    @property
+    def arrived(self) -> float:
+        """When it was taken, in seconds since 1970."""
+        return int(self.name[:20]) / 1e9
 
 
-def _taken(path: Path) -> Lock:
-    """The ticket's lock; somebody may just be looking whether its holder is dead."""
+@dataclass(slots=True)
+class Taken:
+    """Digests of the ids of events that were taken, oldest first."""
+
+    ids: list[str] = field(default_factory=list)
+
+
+def directory(place: Workspace) -> Path:
+    """Where the queue is."""
+    return storage.private_directory(storage.private_directory(place.private) / "events")
+
+
+def put(place: Workspace, event: Incoming, *, id: str = "", reply_to: str | None = None) -> str:
+    """Take an event; its name in the queue, or "" if one of this source and id was taken before.
+
+    Raises StorageError if it cannot be written down.
+    """
+    folder = directory(place)
+    digest = sha256(f"{event.source}\0{id}".encode()).hexdigest()[:16]
+    with notebook.changing(folder / "taken", Taken) as known:
+        if id and digest in known.ids:
+            return ""
+        name = f"{time.time_ns():020d}-{os.getpid()}"
+        _write(folder, Queued(name, event.source, event.data, reply_to))
+        if id:
+            known.ids = [*known.ids, digest][-KEPT_IDS:]
+    return name
+
+
+def begin_work(place: Workspace) -> Lock | None:
+    """The right to answer, for a `with`; None if another process has it."""
+    return locking.try_lock(directory(place) / "work.lock")
+
+
+def waiting(place: Workspace) -> Iterator[Queued]:
+    """The events that may be answered now, oldest first, as the queue changes meanwhile."""
+    folder, met = place.private / "events", ""
     while True:
-        held = locking.try_lock(path)
-        if held is not None and held.stands():
-            return held
-        if held is not None:
-            held.release()
-        time.sleep(0.001)
+        names = sorted(path.stem for path in folder.glob(f"*{WAITING}") if path.stem > met)
+        if not names:
+            return
+        met = names[0]
+        queued = _read(folder / f"{met}{WAITING}")
+        if queued and queued.after <= time.time():
+            yield queued
 
 
-def _began() -> int:
-    """When this process was started, in a unit that all processes share; 0 if nobody knows."""
+def begin(place: Workspace, queued: Queued) -> None:
+    """Note that it is being answered."""
+    _rename(place, queued, WAITING, BEGUN)
+
+
+def end(place: Workspace, queued: Queued) -> None:
+    """Take it out of the queue."""
+    (directory(place) / f"{queued.name}{BEGUN}").unlink(missing_ok=True)
+
+
+def try_again(place: Workspace, queued: Queued) -> bool:
+    """Put one back that nothing was done for; False if it has been tried for too long, and is
+    put aside."""
+    now = time.time()
+    if now - queued.arrived > GIVEN_UP:
+        _rename(place, queued, BEGUN, FAILED)
+        return False
+    minutes = min(2.0**queued.tries, LONGEST_PAUSE)
+    _write(directory(place), replace(queued, tries=queued.tries + 1, after=now + 60 * minutes))
+    end(place, queued)
+    return True
+
+
+def broken(place: Workspace) -> Iterator[Queued]:
+    """The events that were begun by a process that died, each once; for whoever may answer."""
+    for path in sorted(directory(place).glob(f"*{BEGUN}")):
+        queued = _read(path)
+        path.replace(path.with_suffix(FAILED))
+        if queued:
+            yield queued
+
+
+def _rename(place: Workspace, queued: Queued, old: str, new: str) -> None:
+    path = directory(place) / f"{queued.name}{old}"
+    with storage.reported("renamed", path):
+        path.replace(path.with_suffix(new))
+    storage.sync_directory(path.parent)
+
+
+def _write(folder: Path, queued: Queued) -> None:
+    storage.replace(folder / f"{queued.name}{WAITING}", json.dumps(asdict(queued)).encode())
+
+
+def _read(path: Path) -> Queued | None:
+    """What a file of the queue holds; None if it is gone or damaged."""
     try:
-        stat = Path("/proc/self/stat").read_text("utf-8")
-        return int(stat.rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def _since(began: int) -> float:
-    """The seconds since then."""
-    up = time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else 0.0
-    return min(max(up - began / os.sysconf("SC_CLK_TCK"), 0.0), LONGEST_START)
+        return Queued(**json.loads(storage.read(path)))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None

@@ -75,7 +75,7 @@ def test_what_is_due_is_done_once_and_told(
     first = next(each for each in bodies if "who has the spare key" in each)
     assert "spare key is with" in first and "# This Turn" in first
     quiet = next(each for each in bodies if "quiet task" in each)
-    assert f"- tomorrow: The boiler is looked at on {tomorrow} (MEMORY.md:" in quiet
+    assert f" (tomorrow): The boiler is looked at on {tomorrow}" in quiet
     for other in ("dance", "quiet task", "User Profile", "The agenda"):
         assert other not in first
     memory = (place / "MEMORY.md").read_text("utf-8")
