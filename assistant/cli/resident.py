@@ -1,10 +1,10 @@
 """Handing a command over to a process that has everything imported already.
 
-Importing a provider's library takes 3 s of CPU, each time. So the first `ask` or `event` starts a
-process that imports it and stays for a while (`worker.py`); for each of them that process makes a
-copy of itself, which is given this one's arguments, environment, directory and terminal, and does
-all of it. This process waits, passes signals on, and exits as the copy did. Wherever that cannot
-be, the command is carried out here, as ever.
+Importing a provider's library takes 3 s of CPU, each time. So the first `ask` starts a process that
+imports it and stays for a while (`worker.py`); for each `ask` that process makes a copy of itself,
+which is given this one's arguments, environment, directory and terminal, and does all of it. This
+process waits, passes signals on, and exits as the copy did. Wherever that cannot be, the command is
+carried out here, as ever.
 """
 
 import contextlib
@@ -40,8 +40,6 @@ START_SECONDS = 60.0
 
 arguments: Sequence[str] | None = None
 """What the command line said, where a process of its own is at the command; None elsewhere."""
-is_copy = False
-"""Whether this process is a copy, which does a command for the process that was called."""
 
 
 def place() -> Path:
@@ -62,26 +60,14 @@ def wanted(raw: Mapping[str, Any], model: str | None) -> bool:
     return on and bool(model or chosen.get("name") or raw.get("profiles"))
 
 
-def carried_out(model: str | None = None, given: int = 0) -> int | None:
-    """The exit code of this process's command, done elsewhere; None if it has to be done here.
-
-    `given` is the descriptor of its standard input.
-    """
+def carried_out(model: str | None = None) -> int | None:
+    """The exit code of this process's command, done elsewhere; None if it has to be done here."""
     with contextlib.suppress(OSError, AssistantError, ValueError):
         connection = _connected(model)
         if connection is not None and arguments is not None:
             with connection:
-                return _handed_over(connection, arguments, given)
+                return _handed_over(connection, arguments)
     return None
-
-
-def warm_up() -> bool:
-    """Have the process import all it needs, if it is wanted and not there; whether it is there."""
-    with contextlib.suppress(OSError, AssistantError, ValueError):
-        if connection := _connected(None):
-            connection.close()
-            return True
-    return False
 
 
 def stop() -> bool:
@@ -128,7 +114,7 @@ def _started(raw: Mapping[str, Any]) -> socket.socket | None:
         return sockets.connect(place()) if ready.read(1) else None
 
 
-def _handed_over(connection: socket.socket, words: Sequence[str], given: int) -> int | None:
+def _handed_over(connection: socket.socket, words: Sequence[str]) -> int | None:
     """Give the command away and wait for its end; None if it was not begun."""
     umask = os.umask(0)
     os.umask(umask)
@@ -136,7 +122,7 @@ def _handed_over(connection: socket.socket, words: Sequence[str], given: int) ->
     data = json.dumps(order).encode()
     here = os.open(".", os.O_RDONLY)
     try:
-        socket.send_fds(connection, [len(data).to_bytes(LENGTH, "big")], [here, given, 1, 2])
+        socket.send_fds(connection, [len(data).to_bytes(LENGTH, "big")], [here, 0, 1, 2])
     finally:
         os.close(here)
     connection.sendall(data)

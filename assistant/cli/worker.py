@@ -172,7 +172,7 @@ def _outlive_nobody(connection: socket.socket) -> None:
 def _run() -> int:
     from assistant.cli.main import run
 
-    resident.arguments, resident.is_copy = None, True
+    resident.arguments = None
     try:
         run(handed_over=True)
     except SystemExit as ended:

@@ -1,24 +1,30 @@
-"""`event`: something that happened outside, answered as a turn."""
+"""`event` and `listen`: what happened outside, answered as a turn."""
 
-import importlib
 import sys
-import tempfile
+import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli import resident
+from assistant.cli.commands.heartbeat import send_news
 from assistant.cli.help import TOOLS, examples
-from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, print_json
+from assistant.cli.options import AsJson, at_terminal, input_bytes, print_json
 from assistant.display import counted, spelled
-from assistant.errors import UsageError
+from assistant.errors import AssistantError, UsageError
 
 if TYPE_CHECKING:
+    from assistant.heartbeat.events.answering import Answered
     from assistant.heartbeat.events.incoming import Incoming
+
+PAUSE = 1.0
+"""Seconds between two looks at the folder."""
+REST = 30.0
+"""Seconds between two looks at the queue for what has to be tried again."""
 
 
 def register(cli: typer.Typer) -> None:
-    """Add the command to the tree."""
+    """Add the commands to the tree."""
     cli.command(
         rich_help_panel=TOOLS,
         epilog=examples(
@@ -26,6 +32,13 @@ def register(cli: typer.Typer) -> None:
             "cat event.json | assistant event --source mail --reply-to 'tee answer.txt'",
         ),
     )(event)
+    cli.command(
+        rich_help_panel=TOOLS,
+        epilog=examples(
+            "assistant listen --folder ~/events",
+            "assistant listen --port 8722",
+        ),
+    )(listen)
 
 
 def event(
@@ -37,67 +50,122 @@ def event(
         str | None,
         typer.Option("--reply-to", metavar="COMMAND", help="Pipe the answer into this command."),
     ] = None,
+    id: Annotated[
+        str, typer.Option("--id", metavar="ID", help="Take an event of this id once.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer an event: a JSON object on standard input, handled as AGENTS.md says.
 
-    Its content is untrusted data. Events are answered in order.
+    Its content is untrusted data. While another process answers events, it waits in the queue.
     """
-    from assistant.heartbeat.events.answering import check
+    from assistant.heartbeat.events import queue
+    from assistant.heartbeat.events.answering import answered, check
     from assistant.heartbeat.events.incoming import MOST_BYTES, incoming
 
     place = context.obj.place()
     check(place)
     if at_terminal():
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
-    given = input_bytes(MOST_BYTES + 1)
-    came = incoming(source, given)
-    if resident.is_copy:  # whoever called has its turn
-        _answer(context.obj, came, reply_to, as_json)
+    came = incoming(source, input_bytes(MOST_BYTES + 1))
+    own = queue.put(place, came, id=id, reply_to=reply_to)
+    done = None
+    for each in answered(place, own=own, no_daemon=context.obj.no_daemon) if own else ():
+        if each.queued.name == own:
+            done = each
+    if done:
+        _show(done, as_json)
+    elif as_json:
+        print_json({"source": source, "state": "queued" if own else "known"})
+    elif own:
+        typer.echo("Queued: another process is answering events, and goes on with this.", err=True)
     else:
-        raise typer.Exit(_in_turn(context.obj, came, given, reply_to, as_json))
+        typer.echo(f"An event {id} from {source} was taken before.", err=True)
 
 
-def _in_turn(
-    options: Globals, came: "Incoming", given: bytes, reply_to: str | None, as_json: bool
-) -> int:
-    """Answer it once those before it are answered; what is slow to load, is loaded meanwhile."""
-    from assistant.heartbeat.events.queue import Ticket
+def listen(
+    context: typer.Context,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", metavar="DIR", help="Take the files of DIR/SOURCE/ as events."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=1, max=65535, help="Take HTTP requests of this machine."),
+    ] = None,
+) -> None:
+    """Answer events as they come, until Ctrl-C."""
+    from assistant.heartbeat.events import listening, queue
+    from assistant.heartbeat.events.answering import check
 
-    alone = options.no_daemon or options.debug
-    with Ticket(options.place()) as ticket, tempfile.TemporaryFile() as data:
-        data.write(given)
-        data.seek(0)
-        if alone or not resident.warm_up():
-            importlib.import_module("assistant.app.chat")
-        with ticket.turn():
-            done = None if alone else resident.carried_out(given=data.fileno())
-            if done is not None:
-                return done
-            _answer(options, came, reply_to, as_json)
-            return 0
+    place = context.obj.place()
+    check(place)
+    if folder is None and port is None:
+        raise UsageError("there is nothing to listen to", "Give --folder, --port, or both")
+    if folder and not folder.is_dir():
+        raise UsageError(f"{folder} is no folder", f"mkdir -p {folder}/mail")
+    came = threading.Event()
+
+    def put(event: "Incoming", id: str = "") -> None:
+        queue.put(place, event, id=id)
+        came.set()
+
+    if port is not None:
+        secret, where = listening.token(place)
+        door = listening.Door(port, secret, put)
+        threading.Thread(target=door.serve_forever, daemon=True).start()
+        typer.echo(f"POST http://{listening.HERE}:{port}/SOURCE, with the token in {where}")
+    if folder:
+        typer.echo(f"Files in {folder.absolute()}/SOURCE/")
+    sys.stdout.flush()
+    while True:
+        for fault in listening.taken(folder, put) if folder else ():
+            typer.echo(f"note: {spelled(fault)}", err=True)
+        _answer(context)
+        came.wait(PAUSE if folder else REST)
+        came.clear()
 
 
-def _answer(options: Globals, came: "Incoming", reply_to: str | None, as_json: bool) -> None:
-    """Answer an event, print that, and pass it on."""
-    from assistant.heartbeat.events.answering import answer, reply
+def _answer(context: typer.Context) -> None:
+    """Answer what waits; that it cannot be answered is said once."""
+    from assistant.heartbeat.events.answering import answered
 
-    answered = answer(options.place(), came, no_daemon=options.no_daemon)
+    place = context.obj.place()
+    try:
+        for each in answered(place, no_daemon=context.obj.no_daemon):
+            told = f"{each.came.state} · session {each.came.session} · "
+            cost = counted(each.came.tokens, "token")
+            typer.echo(spelled(f"{each.queued.event.title}: {told}{cost}"))
+            sys.stdout.flush()
+    except AssistantError as error:
+        if context.meta.get("fault") != str(error):
+            typer.echo(f"note: {spelled(str(error))}; what comes in waits", err=True)
+        context.meta["fault"] = str(error)
+    else:
+        context.meta.pop("fault", None)
+    send_news(place)
+
+
+def _show(done: "Answered", as_json: bool) -> None:
+    """Print an answer; exit with 1 if there is none, or it was not passed on."""
+    came, source = done.came, done.queued.source
+    fault = came.said if came.state in ("failed", "waiting") else done.fault
     if as_json:
         print_json(
             {
-                "source": came.source,
-                "answer": answered.text,
-                "session": answered.session,
-                "tokens": answered.tokens,
-                "instructed": answered.instructed,
+                "source": source,
+                "state": came.state,
+                "answer": came.said,
+                "session": came.session,
+                "tokens": came.tokens,
+                "instructed": done.instructed,
             }
         )
-    else:
-        typer.echo(spelled(answered.text))
-        told = "" if answered.instructed else f"; AGENTS.md has no section for {came.source}"
-        cost = counted(answered.tokens, "token")
-        typer.echo(f"session {answered.session} · {cost}{told}", err=True)
-    sys.stdout.flush()
-    if reply_to:
-        reply(reply_to, answered.text)
+    elif came.state in ("done", "silent"):
+        typer.echo(spelled(came.said))
+        told = "" if done.instructed else f"; AGENTS.md has no section for {source}"
+        cost = counted(came.tokens, "token")
+        typer.echo(f"session {came.session} · {cost}{told}", err=True)
+    if fault:
+        typer.echo(f"assistant: {spelled(fault)}", err=True)
+        raise typer.Exit(1)

@@ -41,8 +41,9 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Do what is due now; calls no model if nothing is."""
+    """Do what is due now, and answer events that wait; calls no model if nothing is."""
     from assistant.heartbeat import beat
+    from assistant.heartbeat.events.answering import answered
 
     if test:
         from assistant.upkeep import outbox
@@ -54,13 +55,16 @@ def run(
             typer.echo(f"Sent: {spelled(way)}")
         return
     place, failed, told = context.obj.place(), False, []
-    _send(place)  # what no way had taken
+    send_news(place)  # what no way had taken
     for done in beat.run(place, datetime.now(), no_daemon=context.obj.no_daemon):
         failed = failed or done.state in ("failed", "waiting")
         told.append(_told(done))
         if not as_json:
             _show(done)
-        _send(place)
+        send_news(place)
+    for event in answered(place, no_daemon=context.obj.no_daemon):
+        typer.echo(f"{event.queued.event.title}: {event.came.state}", err=True)
+        send_news(place)
     if as_json:
         print_json(told)
     if failed:
@@ -174,8 +178,8 @@ def _show(done: "Beat") -> None:
             typer.echo(f"{head}: nothing to say{cost}", err=True)
 
 
-def _send(place: "Workspace") -> None:
-    """Send what waits in the outbox."""
+def send_news(place: "Workspace") -> None:
+    """Send what waits in the outbox; say what went wrong."""
     from assistant.session import beats
     from assistant.upkeep import outbox
 

@@ -27,8 +27,8 @@ SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came of an event; whether the owner had said how to answer it, and what went wrong as the
-    answer was passed on."""
+    """What came of an event; whether the owner had said how to answer it, and why the answer could
+    not be passed on."""
 
     queued: Queued
     came: Outcome
@@ -49,8 +49,8 @@ def answered(place: Workspace, *, own: str = "", no_daemon: bool = False) -> Ite
     """Answer what waits, oldest first, until nothing does or no model answers; nothing if another
     process is at it.
 
-    The owner is told what is passed on to no command, but for the event `own`. Raises ConfigError if
-    there is no model or no tokens are left: what waits goes on waiting.
+    The owner is told what is passed on to no command, but for the event `own`. Raises ConfigError
+    if there is no model or no tokens are left: what waits goes on waiting.
     """
     check(place)
     while any(queue.waiting(place)):  # one may come between the last look and the lock's end

@@ -1,8 +1,8 @@
 """The events of a workspace that wait to be answered, oldest first.
 
-`.assistant/events/` has one file an event, written before its sender is told that it was taken. It is
-renamed when it is begun, so that one that breaks off is told and not answered twice; it goes once it
-is answered.
+`.assistant/events/` has one file an event, written before its sender is told that it was taken. It
+is renamed when it is begun, so that one that breaks off is told and not answered twice, and removed
+once it is answered.
 """
 
 import json

@@ -2,16 +2,18 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
+import httpx
 import pytest
 
-from assistant.cli import resident
 from assistant.heartbeat.events.incoming import incoming, instructions
-from assistant.memory.daemon import sockets
 from tests.cli.conftest import ASSISTANT, Run
-from tests.support.provider import Provider
+from tests.support.provider import Provider, fails
 
 AGENTS = """\
 # Procedures
@@ -31,6 +33,13 @@ Notes for me.
 
 - Say who wrote.
 """
+
+
+QUEUED = "Queued: another process is answering events, and goes on with this.\n"
+
+
+def waiting(place: Path) -> list[Path]:
+    return list((place / ".assistant" / "events").glob("*.json"))
 
 
 def begun(place: Path, url: str, *words: str) -> "subprocess.Popen[str]":
@@ -64,25 +73,148 @@ def test_an_event_is_answered_as_its_owner_said_and_passed_on(place: Path, tmp_p
     assert '"origin":"event"' in session.read_text("utf-8")
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_many_at_once_are_answered_in_order(place: Path, run: Run, count: int) -> None:
+def put(place: Path, url: str, event: dict[str, object], *words: str) -> tuple[int, str, str]:
+    asked = begun(place, url, "--source", "ci", *words)
+    shown, beside = asked.communicate(json.dumps(event), timeout=120)
+    return asked.returncode, shown, beside
+
+
+def asked_for(provider: Provider) -> list[str]:
+    """The events that a provider was shown, in order."""
+    bodies = [str(each.body["messages"][-1]["content"]) for each in provider.requests]
+    return [each.partition('"text": "')[2].partition('"')[0] for each in bodies]
+
+
+def test_one_process_answers_those_that_come_meanwhile_in_order(
+    place: Path, run: Run, tmp_path: Path
+) -> None:
+    go_on, passed = threading.Event(), tmp_path / "passed"
+    with Provider(lambda _: "First." if go_on.wait(60) else "", "Second.", "Third.") as provider:
+        first = begun(place, provider.url, "--source", "ci")
+        assert first.stdin
+        first.stdin.write('{"text": "one"}')
+        first.stdin.close()
+        first.stdin = None
+        assert provider.wait_for(lambda each: len(each.requests) == 1, 60)
+        queued = put(place, provider.url, {"text": "two"})
+        told = put(place, provider.url, {"text": "three"}, "--reply-to", f"cat > {passed}")
+        go_on.set()
+        shown, _ = first.communicate(timeout=120)
+        asked = asked_for(provider)
+    assert queued == told == (0, "", QUEUED)
+    assert shown == "First.\n" and passed.read_text() == "Third."
+    assert asked == ["one", "two", "three"]
+    assert not waiting(place)
+    news = run("ask", "hello").stderr
+    assert "ci, " in news and "Second." in news and "First." not in news and "Third." not in news
+
+
+def test_one_that_no_model_answers_waits_and_is_tried_again_by_the_heartbeat(
+    place: Path, run: Run
+) -> None:
+    with Provider(fails(401), "It is mended.") as provider:
+        code, _, beside = put(place, provider.url, {"text": "one"})
+        assert code == 1 and "(it is tried again)" in beside
+        assert put(place, provider.url, {"text": "two"})[1] == "It is mended.\n"
+        (left,) = waiting(place)
+        held = json.loads(left.read_text()) | {"after": 0}
+        left.write_text(json.dumps(held))
+        provider.enqueue("Late.")
+        model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
+        command = [ASSISTANT, "-w", place, "heartbeat", "run"]
+        subprocess.run(command, env=os.environ | model, check=True, stdin=subprocess.DEVNULL)
+        assert asked_for(provider) == ["one", "two", "one"]
+    assert not waiting(place) and "Late." in run("ask", "hello").stderr
+
+
+def test_one_that_broke_off_is_told_and_not_answered_twice(place: Path, run: Run) -> None:
+    with Provider(lambda _: (threading.Event().wait(60) and "") or "", "Two.") as provider:
+        killed = begun(place, provider.url, "--source", "ci")
+        assert killed.stdin
+        killed.stdin.write('{"text": "one"}')
+        killed.stdin.close()
+        killed.stdin = None
+        assert provider.wait_for(lambda each: len(each.requests) == 1, 60)
+        killed.kill()
+        killed.communicate()
+        assert put(place, provider.url, {"text": "two"})[1] == "Two.\n"
+        assert asked_for(provider) == ["one", "two"]
+    assert "one: broke off, and is not answered again" in run("ask", "hello").stderr
+
+
+def test_an_id_is_taken_once(place: Path) -> None:
+    with Provider("One.", "Two.") as provider:
+        assert put(place, provider.url, {"text": "one"}, "--id", "7")[1] == "One.\n"
+        again = put(place, provider.url, {"text": "one"}, "--id", "7")
+        assert again == (0, "", "An event 7 from ci was taken before.\n")
+        assert put(place, provider.url, {"text": "two"}, "--id", "8")[1] == "Two.\n"
+
+
+MAIL = b"""From: Bo <bo@example.org>\r\nSubject: Keys\r\nMIME-Version: 1.0\r
+Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r
+VGhlIGtleSBpcyB3aXRoIEFkYS4=\r\n"""
+
+
+def listening(place: Path, url: str, port: int, folder: Path) -> "subprocess.Popen[str]":
+    model = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": url}
+    words = ["listen", "--port", str(port), "--folder", folder]
+    command = [ASSISTANT, "-w", place, *words]
+    begun = subprocess.Popen(command, env=os.environ | model, stdout=subprocess.PIPE, text=True)
+    assert begun.stdout and "/SOURCE, with the token in " in begun.stdout.readline()
+    return begun
+
+
+def posted(place: Path, port: int, event: bytes, token: str = "", id: str = "") -> int:
+    token = token or (place / ".assistant" / "events" / "token").read_text()
+    headers = {"Authorization": f"Bearer {token}", **({"Idempotency-Key": id} if id else {})}
+    sent = httpx.post(f"http://127.0.0.1:{port}/ci", content=event, headers=headers)
+    return sent.status_code
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_files_and_requests_are_answered_as_they_come(
+    place: Path, run: Run, tmp_path: Path
+) -> None:
+    folder, port = tmp_path / "in", free_port()
+    (folder / "mail").mkdir(parents=True)
+    files = {"1.eml": MAIL, "2.json": b'{"text": "dropped"}', "3.json": b"[]", "4.bin": b"\xff"}
+    for name, data in files.items():
+        (folder / "mail" / name).write_bytes(data)
+    (folder / "mail" / "5.json").symlink_to(place / "SOUL.md")
     with Provider(respond=lambda _: "Noted.") as provider:
-        asked = []
+        at_it = listening(place, provider.url, port, folder)
+        assert [posted(place, port, b'{"text": "sent"}', id="a") for _ in range(2)] == [202, 202]
+        assert posted(place, port, b'{"text": "forged"}', token="guessed") == 401
+        assert posted(place, port, b"[]") == 400
+        assert provider.wait_for(lambda each: len(each.requests) == 3, 90)
+        bodies = [str(each.body["messages"][-1]["content"]) for each in provider.requests]
+        at_it.send_signal(signal.SIGINT)
+        at_it.communicate(timeout=60)
+    assert any("The key is with Ada." in each and "Subject" not in each for each in bodies)
+    assert sorted(asked_for(provider)) == ["The key is with Ada.", "dropped", "sent"]
+    left = sorted(path.name for path in (folder / "mail").iterdir())
+    assert left == ["3.json.refused", "4.bin.refused", "5.json"]
+    assert "mail, " in run("ask", "hello").stderr
+
+
+@pytest.mark.slow
+def test_hundreds_at_once_are_answered_by_one_process(place: Path, tmp_path: Path) -> None:
+    port, count = free_port(), 500
+    with Provider(respond=lambda _: "Noted.") as provider:
+        at_it = listening(place, provider.url, port, tmp_path)
         for number in range(count):
-            asked.append(begun(place, provider.url, "--source", "ci"))
-            writer = asked[-1].stdin
-            assert writer is not None
-            writer.write(json.dumps({"number": number}))
-            writer.close()
-            asked[-1].stdin = None
-        ended = [each.communicate(timeout=150) for each in asked]
-        bodies = [each.body["messages"][-1]["content"] for each in provider.requests]
-    assert [shown for shown, _ in ended] == ["Noted.\n"] * count
-    order = [next(n for n in range(count) if f'"number": {n}\n' in each) for each in bodies]
-    assert order == list(range(count))
-    assert sockets.answers(resident.place()), "each imported the provider's library for itself"
-    titles = [each["title"] for each in json.loads(run("sessions", "list", "--json").stdout)]
-    assert sorted(titles) == [f'ci: {{"number": {n}}}' for n in range(count)]
+            assert posted(place, port, json.dumps({"text": str(number)}).encode()) == 202
+        assert provider.wait_for(lambda each: len(each.requests) == count, 900)
+        assert asked_for(provider) == list(map(str, range(count)))
+        status = Path(f"/proc/{at_it.pid}/status").read_text()
+        at_it.terminate()
+        at_it.communicate(timeout=60)
+    assert int(status.partition("VmHWM:")[2].split()[0]) < 300_000
 
 
 def test_what_is_no_event_is_refused(place: Path) -> None:
@@ -108,6 +240,7 @@ def test_the_instructions_of_a_source() -> None:
     assert instructions(AGENTS, "github") == "- Name the repository, in one line."
     assert instructions(AGENTS, "mail") == "- Say who wrote."
     assert instructions(AGENTS, "git") == instructions("", "x") == ""
+    assert instructions("## Plan of the mail order shop\n- Buy.", "mail") == ""
     named = "[Instructions: ci]\nSay if it failed.\n[/Instructions]\nmore"
     assert instructions(named, "CI") == "Say if it failed."
     assert incoming("ci", b'{"a": "\\ud83d\\ude00"}').data == {"a": "😀"}
