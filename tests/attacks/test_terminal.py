@@ -16,8 +16,7 @@ import pytest
 import typer
 
 from assistant import events
-from assistant.cli import past as sessions
-from assistant.cli import shown
+from assistant.cli import memory_text, session_text
 from assistant.cli.chat import headless
 from assistant.cli.chat.markdown import Renderer
 from assistant.cli.chat.plain import PlainScreen
@@ -89,14 +88,16 @@ def passage(text: str) -> Passage:
 def test_recall_and_remember(trick: str) -> None:
     found = passage(f"- harbour {trick} pilot")
     with terminal() as screen:
-        shown.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
-        shown.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
+        memory_text.show_recall(Recall("q", 1, (found,), near_misses=(found,)), why=True)
+        memory_text.show_written(Remembered("stored", "f1", "MEMORY.md", 1, "x", (found,)))
     assert "harbour" in screen.shown and is_clean(screen.shown)
 
 
 def test_a_files_name_breaks_no_line() -> None:
     with terminal() as screen:
-        shown.show_recall(Recall("q", 1, (replace(passage("a"), source="a\nMEMORY.md:1  b.md"),)))
+        memory_text.show_recall(
+            Recall("q", 1, (replace(passage("a"), source="a\nMEMORY.md:1  b.md"),))
+        )
     assert screen.shown.splitlines()[0].startswith("a\\u{a}MEMORY.md:1  b.md:1")
 
 
@@ -111,8 +112,8 @@ def test_sessions(trick: str, workspace: Workspace) -> None:
     entries = with_title.entries
     with_title.close()
     with terminal() as screen:
-        sessions.show_sessions(workspace.sessions)
-        for line in sessions.told(entries):
+        session_text.show_sessions(workspace.sessions)
+        for line in session_text.session_lines(entries):
             typer.echo(line)
     assert screen.shown.count("harbour") == 6 and is_clean(screen.shown)
 

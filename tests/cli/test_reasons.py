@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.cli.shown import reasons
+from assistant.cli.memory_text import reasons
 
 ADA, MAY = "The spare key is with Ada, next door", "On 3 May I met Lena in Porto"
 

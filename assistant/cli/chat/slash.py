@@ -22,8 +22,8 @@ from assistant.cli.commands.agenda import DAYS, show
 from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
-from assistant.cli.past import facts, show_sessions, taken
-from assistant.cli.shown import one_line, show_recall, show_recorded, show_written
+from assistant.cli.memory_text import one_line, show_recall, show_recorded, show_written
+from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
@@ -152,7 +152,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     lines = []
     for each in turns:
         lines.append(f"Taken back: “{one_line(each.turn.request)}”")
-        lines += taken(take_back(host.chat.place, host.chat.memory, each))
+        lines += undo_lines(take_back(host.chat.place, host.chat.memory, each))
     typer.echo(spelled("\n".join(lines)))
     host.given["What the owner has undone"] = "\n".join(lines)
 
@@ -312,7 +312,7 @@ def _picked(host: Host) -> str:
     others = [each for each in listing.sessions(host.chat.place.sessions) if each.id != own]
     if not others:
         raise UsageError("there is no other session", "Go on with this one")
-    choices = [Choice(each.id, spelled(each.title), facts(each)) for each in others]
+    choices = [Choice(each.id, spelled(each.title), session_facts(each)) for each in others]
     taken = host.screen.pick("Which session?", choices)
     return taken.name if taken else ""
 

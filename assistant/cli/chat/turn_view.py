@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assistant import events
-from assistant.cli.calls import call, tree, work
 from assistant.cli.chat.markdown import finished_blocks, newest
 from assistant.cli.chat.palette import BAD, FAINT, GOOD, WARNING, faint, said, styled
 from assistant.cli.chat.screen import Screen
+from assistant.cli.session_text import branches, call_text, entry_text, result_text
 from assistant.display import counted, outcome, spelled
 from assistant.events import Event, State
 from assistant.messages import ToolCall
@@ -107,7 +107,7 @@ class TurnView:
             case events.ToolStarted():
                 self.flush()
                 self._running[event.call_id] = event.arguments, time.monotonic()
-                self._screen.does(spelled(call(event.tool, event.arguments)))
+                self._screen.does(spelled(call_text(event.tool, event.arguments)))
             case events.ToolPrinted(text=text):
                 self._screen.draw(thought=spelled(text))
             case events.ToolFinished():
@@ -167,7 +167,7 @@ class TurnView:
         if event.call_id in self._refused:  # the line on the owner's decision says it
             return
         took = time.monotonic() - began
-        done = work(event.tool, arguments, event.compact, event.content, error=event.error)
+        done = result_text(event.tool, arguments, event.compact, event.content, event.error)
         first, *rest = spelled(event.compact if event.diff else done).split("\n")
         first += f" · {took:.0f} s" if took >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
@@ -199,7 +199,7 @@ def _branches(subtasks: Sequence[events.SubtaskMoved]) -> str:
         + (f" · {each.doing}" if each.doing else "")
         for each in subtasks
     ]
-    shown = "\n".join(tree([spelled(line).replace("`", "'") for line in lines]))
+    shown = "\n".join(branches([spelled(line).replace("`", "'") for line in lines]))
     return f"```\n{shown}\n```"
 
 
@@ -214,7 +214,5 @@ def show_past(entries: Sequence[Entry], screen: Screen) -> None:
                 calls |= {call.id: call for call in asked}
                 if text.strip():
                     screen.put(screen.render(spelled(text)))
-            case ToolResultEntry(call_id=id, tool=tool, compact=compact, error=error):
-                arguments = calls[id].arguments if id in calls else {}
-                line = work(tool, arguments, compact, entry.content, error=error)
-                screen.put(faint(f"{'✗' if error else '·'} {line}"), "line")
+            case ToolResultEntry():
+                screen.put(entry_text(entry, calls), "line")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.help import MEMORY, examples
+from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, print_json
-from assistant.cli.shown import one_line
 from assistant.display import counted
 from assistant.errors import UsageError
 from assistant.workspace.folder import Workspace, read_text

@@ -9,6 +9,14 @@ from typing import Annotated
 import typer
 
 from assistant.cli.help import DAILY, examples
+from assistant.cli.memory_text import (
+    one_line,
+    passage_json,
+    recall_json,
+    show_recall,
+    show_written,
+    written_json,
+)
 from assistant.cli.options import (
     ALL,
     AsJson,
@@ -23,14 +31,6 @@ from assistant.cli.options import (
     print_json,
     reads_lines,
     say,
-)
-from assistant.cli.shown import (
-    one_line,
-    passage_json,
-    recall_json,
-    show_recall,
-    show_written,
-    written_json,
 )
 from assistant.display import counted, spelled
 from assistant.errors import LedgerError, UsageError

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.help import MEMORY, examples, group
+from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.cli.progress import ProgressLine
-from assistant.cli.shown import one_line
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError

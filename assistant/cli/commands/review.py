@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.memory import memory_commands, sentences
+from assistant.cli.memory_text import one_line, show_written
 from assistant.cli.options import AsJson, print_json
-from assistant.cli.shown import one_line, show_written
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError
 from assistant.memory.base import Fact, Held, JournalEntry, Pair

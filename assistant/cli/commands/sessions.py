@@ -27,7 +27,7 @@ def register(cli: typer.Typer) -> None:
 @session_commands.command("list")
 def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
     """List past conversations, newest first, with their cost."""
-    from assistant.cli.past import show_sessions  # transcripts: behind `--help`
+    from assistant.cli.session_text import show_sessions  # transcripts: behind `--help`
     from assistant.session import listing
 
     place = context.obj.place()
@@ -52,7 +52,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a conversation; with --json its entries, one a line."""
-    from assistant.cli.past import told
+    from assistant.cli.session_text import session_lines
     from assistant.session import codec, listing, transcript
 
     said = transcript.read(context.obj.place().sessions, session)
@@ -62,7 +62,7 @@ def show(
     elif as_markdown:
         typer.echo(spelled(listing.markdown(said)), nl=False)
     else:
-        for line in told(said, thoughts=thoughts):
+        for line in session_lines(said, thoughts=thoughts):
             typer.echo(line)
 
 
@@ -106,7 +106,7 @@ def undo(
 ) -> None:
     """Undo what the last turn of the latest chat changed: files and facts."""
     from assistant.app.undo import changed_by, take_back  # transcripts: behind `--help`
-    from assistant.cli.past import taken
+    from assistant.cli.session_text import undo_lines
     from assistant.session import listing, transcript
 
     place = context.obj.place()
@@ -123,4 +123,4 @@ def undo(
         for changed in (*last.files, *(fact.text for fact in last.facts)):
             typer.echo(spelled(f"  {changed}"), err=True)
         if confirmed("Undo this?", yes=yes):
-            typer.echo(spelled("\n".join(taken(take_back(place, memory, last)))))
+            typer.echo(spelled("\n".join(undo_lines(take_back(place, memory, last)))))

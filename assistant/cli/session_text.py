@@ -1,0 +1,158 @@
+"""Sessions as a person reads them: the list, what was said in one, a tool's call as one line."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assistant import events
+from assistant.app.undo import TakenBack
+from assistant.display import counted, local_time, outcome, shortened, spelled
+from assistant.messages import ToolCall
+from assistant.session import entries, listing
+from assistant.session.entries import Entry
+from assistant.session.listing import SessionSummary
+
+ARGUMENT = 60
+"""Characters shown of each argument."""
+REMEMBERED = {
+    "stored": "remembered",
+    "exists": "already known",
+    "superseded": "remembered, in place of an older fact,",
+    "waiting": "waits for your review:",
+}
+SUBTASK = re.compile(r"^## \d+\. (.* — (?:done|failed|stopped) \(session .*\))$", re.MULTILINE)
+"""What stands over each reply in the result of `delegate`."""
+
+
+def show_sessions(directory: Path) -> None:
+    """The sessions, newest first, a line each."""
+    sessions = listing.sessions(directory)
+    if not sessions:
+        typer.echo("No sessions yet.", err=True)
+    for each in sessions:
+        facts = typer.style(session_facts(each), dim=True)
+        typer.echo(f"{spelled(each.id)}  {facts}  {each.title}")
+
+
+def session_facts(session: SessionSummary) -> str:
+    """When a session was last used, how long it is, what it cost, how it was left."""
+    if session.fault:
+        return spelled(session.fault)
+    tokens = session.usage.input_tokens + session.usage.output_tokens
+    facts = [
+        local_time(session.updated),
+        counted(session.turns, "turn"),
+        counted(tokens, "token"),
+    ]
+    if session.usage.cost is not None:
+        facts.append(f"${session.usage.cost:.4f}")
+    if session.origin:
+        facts.append(f"in {spelled(session.origin)}")
+    if session.left:
+        facts.append(listing.LEFT[session.left].removeprefix("was "))
+    return " · ".join(facts)
+
+
+def undo_lines(back: TakenBack) -> Iterator[str]:
+    """What an undo has put back, and what it has left, a line each."""
+    yield from (f"  {path} is as it was before" for path in back.files)
+    yield from (f"  {path} is gone again" for path in back.removed)
+    yield from (f"  forgotten again: {fact}" for fact in back.facts)
+    yield from (f"  left as it is: {what}" for what in back.left)
+
+
+def session_lines(session: Iterable[Entry], *, thoughts: bool = False) -> Iterator[str]:
+    """What was said and done in a session, with the model's reasoning if `thoughts`."""
+    calls: dict[str, ToolCall] = {}
+    for entry in session:
+        if isinstance(entry, entries.AssistantEntry):
+            calls |= {call.id: call for call in entry.tool_calls}
+            if thoughts and entry.reasoning.strip():
+                yield typer.style(spelled(entry.reasoning.strip()), dim=True, italic=True)
+        if line := entry_text(entry, calls):
+            yield line
+
+
+def entry_text(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
+    """An entry as a person reads it; empty for what only the program needs."""
+    match entry:
+        case entries.UserEntry(text=text):
+            return spelled(f"› {text}")
+        case entries.AssistantEntry(text=text):
+            return spelled(text)
+        case entries.QuestionEntry(question=question, options=options):
+            return spelled(" · ".join([f"? {question}", *options]))
+        case _:
+            text = _beside(entry, calls)
+            return typer.style(spelled(text), dim=True) if text else ""
+
+
+def _beside(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
+    """What neither the owner nor the assistant said."""
+    match entry:
+        case entries.ApprovalEntry(call_id=id, decision=decision, reason=reason) if decision:
+            call = calls.get(id)
+            what = " ".join([call.name, *map(str, call.arguments.values())]) if call else id
+            return outcome(what, decision, reason)
+        case entries.ToolResultEntry(tool=tool, compact=compact, content=content, error=error):
+            arguments = calls[entry.call_id].arguments if entry.call_id in calls else {}
+            return (
+                f"{'✗' if error else '·'} {result_text(tool, arguments, compact, content, error)}"
+            )
+        case entries.AttachmentEntry(title=title, text=text):
+            return f"({title})\n{text}"
+        case entries.SkillEntry(name=name, path=path):
+            return f"(skill {name}, {path})"
+        case entries.CompactionEntry(summary=summary):
+            return f"(summary of what came before)\n{summary}"
+        case entries.NoticeEntry(text=text):
+            return f"note: {text}"
+        case entries.ReminderEntry(text=text):
+            return f"(the model was told: {text})"
+        case entries.RetryEntry(model=model, reason=reason, delay=delay, attempt=attempt):
+            return events.Retrying(model, reason, delay, attempt).said
+        case entries.InterruptedEntry(text=text):
+            return f"({text})"
+        case entries.TitleEntry(text=text):
+            return f"(named: {text})"
+        case _:
+            return ""
+
+
+def result_text(
+    tool: str, arguments: Mapping[str, Any], compact: str, content: str, error: bool
+) -> str:
+    """What a call did, in one line; a plan and subtasks with a line for each below."""
+    if tool == "plan" and not error:
+        return f"plan: {compact}\n{content}"
+    if tool == "remember" and not error:
+        status, _, position = compact.partition(" ")
+        fact = _short(arguments.get("fact", ""))
+        return f'{REMEMBERED.get(status, status)} "{fact}" {position}'.rstrip()
+    if tool == "delegate" and (heads := SUBTASK.findall(content)):
+        return "\n".join([f"delegate: {compact}", *branches(heads)])
+    if tool == "ask" and not error:
+        return f"you answered: {compact}"
+    call = call_text(tool, arguments)
+    return f"{call} → {compact}" if compact else call
+
+
+def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
+    """A call: the tool, its first argument bare, the others named."""
+    first, *rest = [*arguments.items()] or [("", "")]
+    named = " ".join(f"{name}={_short(value)}" for name, value in rest)
+    return " ".join(part for part in (f"{tool}:", _short(first[1]), named) if part).rstrip(":")
+
+
+def branches(lines: Sequence[str]) -> list[str]:
+    """The lines as the branches of a tree."""
+    return [f"{'└' if line is lines[-1] else '├'} {line}" for line in lines]
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shortened(" ".join(text.split()), ARGUMENT)
