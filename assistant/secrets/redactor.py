@@ -2,7 +2,7 @@
 
 That happens before anything is sent, indexed or logged. A stand-in is put back only in the
 arguments of a tool, as it runs. Known are the values the owner registered, the values of
-environment variables whose names say so, and what looks like a secret (`detection.py`).
+environment variables whose names say so, and what looks like a secret (`detector.py`).
 """
 
 import base64
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
-from assistant.secrets.detection.detector import Detector
+from assistant.secrets.detector import Detector
 from assistant.secrets.stand_ins import SHORTEST, STAND_IN, stand_in_of, stand_ins
 
 HEX_ESCAPE = re.compile("%[0-9A-F]{2}")

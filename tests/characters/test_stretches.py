@@ -9,7 +9,7 @@ import pytest
 
 from assistant.characters.stretches import STRETCH, stretches
 from assistant.memory.text.chunk import cuts
-from assistant.secrets.detection.detector import Detector
+from assistant.secrets.detector import Detector
 
 WORDS = "one two, "
 TEXTS = {

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from assistant.secrets.detection.detector import Detector
-from assistant.secrets.detection.forms import FORMS
-from assistant.secrets.detection.grades import grade
-from assistant.secrets.detection.names import PHRASES, STEMS, claim
+from assistant.secrets.assignments import PHRASES, STEMS, claim
+from assistant.secrets.detector import FORMS, Detector
+from assistant.secrets.grades import grade
 
 SIZE = 40_000
 """Characters of the shorter text."""

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from assistant import config
 from assistant.disk import programs, storage
 from assistant.errors import StorageError
-from assistant.secrets.detection.names import Claim, claim
+from assistant.secrets.assignments import Claim, claim
 from assistant.settings import tree
 from assistant.settings.tools import ServerSettings
 from assistant.workspace import trust

@@ -1,15 +1,230 @@
 """Values that stand behind a name: `DB_PASS=…`, `"apiKey": "…"`, `the password is …`. Pure.
 
+A name is taken apart into words, as identifiers are built. The last noun decides, as in English
+and German compounds: a `password_hint` is a hint, an `api_key` is a key. What stands before it may
+vouch for it (`api`, `signing`) or disown it (`cache`, `public`). The words are in `words.txt`.
+
 Every pattern is bounded and begins where a name was found, so that a text costs what its length
 and its names cost, whatever it says.
 """
 
 import re
+from collections.abc import Sequence
 from enum import IntEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
 
-from assistant.secrets.detection.grades import Grade, grade, is_digest
-from assistant.secrets.detection.names import WORDS, Claim, claim
-from assistant.secrets.detection.values import Value, read, whole_end
+from assistant.secrets.grades import Grade, grade, is_digest
+
+
+def _lists() -> dict[str, tuple[str, ...]]:
+    text = Path(__file__).with_name("words.txt").read_text(encoding="utf-8")
+    parts = re.split(r"^\[(.+)\]$", re.sub("(?m)^#.*$", "", text), flags=re.MULTILINE)
+    return {
+        title: tuple(word.replace("_", " ") for word in words.split())
+        for title, words in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+WORDS = _lists()
+"""Each list by its title, in lower case."""
+
+
+class Claim(IntEnum):
+    """How strongly a name says that its value is a secret."""
+
+    NONE = 0
+    WEAK = 1
+    """A key of any kind: only what cannot be anything else is taken for a secret."""
+    KEY = 2
+    """A token, or the key to something."""
+    PASSWORD = 3
+    """Whatever the value looks like."""
+
+
+_NOUNS = {
+    **dict.fromkeys(WORDS["weak"], Claim.WEAK),
+    **dict.fromkeys(WORDS["keys"], Claim.KEY),
+    **dict.fromkeys(WORDS["passwords"], Claim.PASSWORD),
+}
+_ENDINGS = {
+    **dict.fromkeys(("password", "passwd", "passphrase", "passwort", "kennwort"), Claim.PASSWORD),
+    **dict.fromkeys(("pwd", "pw"), Claim.PASSWORD),
+    **dict.fromkeys(("secret", "token", "apikey", "accesskey", "secretkey"), Claim.KEY),
+}
+"""Ends of words that were written together: `rootpassword`, `authtoken`."""
+_JOINED = re.compile(
+    r"(?!(?:.*by|buy|.*com|sur|tres|over|under|(?:low|high|band|all)|(?:one|two|multi|single|first)|"
+    r"keep|last|boarding|day|season|game|fast|ski|bus|rail|free|back)pass$)[a-z]{2,20}pass$"
+)
+"""`dbpass`, `remotepass`; a bypass, a compass and a ski pass hold no secret."""
+_VOUCHING = frozenset(WORDS["vouching"] + WORDS["vendors"])
+_DISOWNING = frozenset(WORDS["disowning"])
+_TAILS = frozenset(WORDS["tails"])
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PARTS = re.compile(r"[^\W_]+")
+PHRASES = {
+    **dict.fromkeys(WORDS["password phrases"], Claim.PASSWORD),
+    **dict.fromkeys(WORDS["key phrases"], Claim.KEY),
+}
+"""Nouns that are never a part of a name, in languages without capitals or spaces."""
+
+
+@lru_cache(4096)
+def claim(name: str) -> Claim:
+    """What the name says of its value."""
+    parts = (part.lower().rstrip("0123456789") for part in _PARTS.findall(_HUMPS.sub(" ", name)))
+    words = [part for part in parts if part]
+    while words and words[-1] in _TAILS and not _noun(words[-1]):
+        words.pop()
+    if not words:
+        return Claim.NONE
+    noun, before = _noun(words[-1]), words[:-1]
+    if _is_disowned(noun, words[-1], before):
+        return Claim.NONE
+    if noun is Claim.WEAK and not _VOUCHING.isdisjoint(before[-2:]):
+        return Claim.KEY
+    return noun
+
+
+def _noun(word: str) -> Claim:
+    """What one word says, as a noun at the end of a name."""
+    if found := _NOUNS.get(word):
+        return found
+    if _JOINED.match(word):
+        return Claim.PASSWORD
+    return next((said for end, said in _ENDINGS.items() if word.endswith(end)), Claim.NONE)
+
+
+def _is_disowned(noun: Claim, word: str, before: Sequence[str]) -> bool:
+    """Whether the word before says that it opens nothing; of passwords that is true of passes."""
+    if word == "passe" and not {"mot", "mots", "palavra", "code"}.intersection(before):
+        return True
+    passes = (noun is not Claim.PASSWORD and word != "salt") or word in ("pass", "passe")
+    return passes and bool(before) and before[-1] in _DISOWNING
+
+
+def _stems() -> dict[str, bool]:
+    """What the nouns contain, none within another; whether it must be a word by itself."""
+    whole = frozenset(WORDS["whole"])
+    stems: dict[str, bool] = {}
+    for word in sorted({*_NOUNS, *_ENDINGS, "pass"}, key=len):
+        if not any(stem in word for stem, alone in stems.items() if not alone):
+            stems[word] = word in whole
+    return stems
+
+
+STEMS = _stems()
+"""What is looked for in a text, in lower case, and whether it must be a word by itself."""
+
+
+LONGEST = 2_048
+"""Characters of a value that are taken."""
+JUDGED = 128
+"""Characters of a value by which it is judged."""
+_OPENING = re.compile(r"[bBrRuUfFL@$&]{0,2}(\\{0,3}[\"'`]|\*\*|[“„«‘「『])")
+_CLOSING_QUOTES = {"“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
+_BARE = r"[^\s\"'`<>“”„«»「」，。；、）】"
+_HEAD = re.compile(rf"{_BARE}=]{{1,{JUDGED}}}=*")
+_WHOLE = re.compile(rf"{_BARE}]{{1,{LONGEST}}}")
+_ASCII_HEAD = re.compile(rf"[!#-&(-;=?-_a-~]{{1,{JUDGED}}}")
+_GROUPED = re.compile(
+    r"(?:[a-z]{4} ){3}[a-z]{4}(?!\w)|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{2,4}(?!\w)"
+    r"|(?:[a-z2-7]{4} ){3,15}[a-z2-7]{2,4}(?!\w)"
+)
+_NEXT = re.compile(r"[;&,|](?=[\w .%-]{1,40}[=:])|\\[nr]")
+"""Where the next pair of a list begins, or the next line of a string in code."""
+_VALUE_END = re.compile(r"[.!?~*_]{0,3}[ \t]*(?:\Z|[\r\n\"'`,;)}\]|#<\\&*]|//|--|-[A-Za-z])")
+_TRAILING_ESCAPES = re.compile(r"(?:\\{1,2}[nrt])+$")
+_CLOSED = re.compile(r"[)\]}](?=[)\]};,.=&|?:]|$)")
+_TRAILING = ".,;:"
+_MARKUP = ("**", "~~", "__")
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+
+class Value(NamedTuple):
+    """A value, where it stands, and how."""
+
+    start: int
+    text: str
+    quoted: bool
+    alone: bool
+    """Nothing follows it on its line but what closes or comments."""
+
+    @property
+    def end(self) -> int:
+        """The position after its last character."""
+        return self.start + len(self.text)
+
+
+def read(text: str, at: int, *, ascii_only: bool = False) -> Value | None:
+    """The value that begins here, or as much of it as it is judged by; None if none does.
+
+    `ascii_only` is for scripts without spaces, where the sentence goes on behind the value.
+    """
+    opened = _OPENING.match(text, at)
+    if opened and (value := _quoted(text, opened)):
+        return value
+    at = opened.end() if opened else at
+    grouped = _GROUPED.match(text, at)
+    found = grouped or (_ASCII_HEAD if ascii_only else _HEAD).match(text, at)
+    if not found:
+        return None
+    said = found[0] if grouped else _trimmed(found[0])
+    if not said:
+        return None
+    return Value(at, said, False, _VALUE_END.match(text, at + len(said)) is not None)
+
+
+def whole_end(text: str, value: Value) -> int:
+    """Where a value ends of which `read` may have given the beginning alone."""
+    if value.quoted or " " in value.text or text[value.end : value.end + 1].isspace():
+        return value.end
+    rest = _WHOLE.match(text, value.start)
+    return max(value.end, value.start + len(_trimmed(rest[0]))) if rest else value.end
+
+
+def _quoted(text: str, opened: re.Match[str]) -> Value | None:
+    mark = opened[1]
+    closing, start = _CLOSING_QUOTES.get(mark, mark), opened.end()
+    end = text.find(closing, start, start + LONGEST)
+    while end > start and len(mark) == 1 and text[end - 1] == "\\":  # an escaped quotation mark
+        end = text.find(closing, end + 1, start + LONGEST)
+    said = text[start:end] if end > start else ""
+    if not said.strip() or "\n" in said or (mark == "`" and " " in said):
+        return None  # nothing, several lines, or a command to be run
+    said = _TRAILING_ESCAPES.sub("", said)
+    return Value(start, said, mark != "`", True) if said else None
+
+
+def _trimmed(said: str) -> str:
+    """Without the next pair of a list, and without what closes the sentence or the brackets."""
+    if cut := _NEXT.search(said):
+        said = said[: cut.start()]
+    said = _inside(said)
+    while said:
+        last = said[-1]
+        if said.endswith(_MARKUP):
+            said = said[:-2]
+        elif last in _TRAILING or (last in _BRACKETS and _unopened(said, last)):
+            said = said[:-1]
+        else:
+            break
+    return said
+
+
+def _inside(said: str) -> str:
+    """Up to a bracket that closes what stands around the value."""
+    for closed in _CLOSED.finditer(said):
+        if _unopened(said[: closed.end()], closed[0]):
+            return said[: closed.start()]
+    return said
+
+
+def _unopened(said: str, bracket: str) -> bool:
+    return said.count(_BRACKETS[bracket]) < said.count(bracket)
+
 
 REACH = 48
 """Characters before a noun that may belong to its name."""
