@@ -15,14 +15,14 @@ from assistant.memory.base import (
     Forgotten,
     Held,
     JournalEntry,
+    MemoryStatus,
     Origin,
     Passage,
     Query,
     Recall,
     Remembered,
 )
-from assistant.memory.door import open_memory
-from assistant.memory.state import MemoryStatus
+from assistant.memory.open import open_memory
 from assistant.workspace import folder, template, trust
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 
 from assistant.conversation import Conversation
 from assistant.events import Compacted, FactsCaptured, Recalled, ToolFinished, TurnFinished
-from assistant.memory.door import open_in_process
+from assistant.memory.open import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.offline.responder import BRIEFED

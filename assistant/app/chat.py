@@ -14,7 +14,7 @@ from assistant.conversation import NOTHING, Conversation
 from assistant.errors import SessionError
 from assistant.events import Event
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.door import open_memory
+from assistant.memory.open import open_memory
 from assistant.memory.protocol import Keeper
 from assistant.messages import Given
 from assistant.model import catalogue, select

@@ -36,8 +36,8 @@ from assistant.errors import (
 from assistant.heartbeat import beat
 from assistant.integrations.connecting import Connection, connections, fault
 from assistant.integrations.programs import Launch
+from assistant.memory.base import MemoryStatus
 from assistant.memory.daemon import lifecycle, watcher
-from assistant.memory.state import MemoryStatus
 from assistant.model import catalogue
 from assistant.session import beats, listing
 from assistant.settings import tree as settings

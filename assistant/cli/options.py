@@ -17,7 +17,7 @@ from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
 from assistant.errors import UsageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.door import open_memory
+from assistant.memory.open import open_memory
 from assistant.memory.protocol import Keeper
 from assistant.workspace import folder as workspace
 

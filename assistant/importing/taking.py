@@ -24,7 +24,7 @@ from assistant.importing.items import (
     Problem,
 )
 from assistant.memory.base import Fact, Origin, Remembered
-from assistant.memory.door import replace_files
+from assistant.memory.open import replace_files
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import digest, fact_key
 from assistant.quoting import one_line

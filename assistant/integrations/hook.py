@@ -199,7 +199,7 @@ def answered(find: Callable[[], Workspace], call: Call) -> str:
         told.add(*passages)
         return answer(at, text) if text else ""
     if at.event is Event.START:
-        from assistant.memory.door import open_memory
+        from assistant.memory.open import open_memory
 
         open_memory(find(), config.load()).close()
         return ""

@@ -13,7 +13,7 @@ from typing import Any
 from assistant.agent.passages import FRAMING, entries
 from assistant.integrations.shelf import QUERY_LENGTH, Shelf
 from assistant.memory.base import Passage, Query
-from assistant.memory.door import open_memory
+from assistant.memory.open import open_memory
 from assistant.model.offline.smalltalk import small_talk
 from assistant.workspace.folder import Workspace
 

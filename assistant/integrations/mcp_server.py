@@ -30,7 +30,7 @@ def _serve_by_sdk(wire: Wire, place: Workspace, terms: Terms, no_daemon: bool) -
     gc.disable()  # a fifth of the time that the protocol's many models take to load
     from assistant import config
     from assistant.integrations.mcp_tools import MemoryTools, server
-    from assistant.memory.door import open_memory
+    from assistant.memory.open import open_memory
 
     gc.freeze()
     gc.enable()

@@ -17,13 +17,16 @@ from assistant.disk import ownership
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import (
     FACTS,
+    Chart,
     Due,
     Existing,
     Fact,
+    Finding,
     Forgotten,
     Held,
     JournalEntry,
     Located,
+    MemoryStatus,
     Notify,
     Pair,
     Passage,
@@ -32,11 +35,12 @@ from assistant.memory.base import (
     Recall,
     Remembered,
     Secret,
+    ServerCollection,
+    SourceStatus,
     Upkept,
     no_notices,
     no_progress,
 )
-from assistant.memory.chart import Chart
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.chroma import collection_name
 from assistant.memory.index.corpus import unsaid
@@ -50,7 +54,6 @@ from assistant.memory.search.survey.charting import chart
 from assistant.memory.search.survey.diary import due
 from assistant.memory.search.survey.near_pairs import near_pairs
 from assistant.memory.sources.library import Library
-from assistant.memory.state import Finding, MemoryStatus, ServerCollection, SourceStatus
 from assistant.memory.text.chunk import passage
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.draft import State

@@ -11,22 +11,24 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assistant.memory.base import (
+    Chart,
     Due,
     Existing,
     Fact,
+    Finding,
     Forgotten,
     Held,
     JournalEntry,
     Located,
+    MemoryStatus,
     Pair,
     Passage,
     Query,
     Recall,
     Remembered,
+    ServerCollection,
     Upkept,
 )
-from assistant.memory.chart import Chart
-from assistant.memory.state import Finding, MemoryStatus, ServerCollection
 
 
 class Memory(Protocol):

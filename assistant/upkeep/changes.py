@@ -7,8 +7,7 @@ from datetime import date, timedelta
 from typing import Literal
 
 from assistant.errors import UsageError
-from assistant.memory.base import JournalEntry
-from assistant.memory.chart import Chart
+from assistant.memory.base import Chart, JournalEntry
 from assistant.memory.text.markdown import named_successor, plain
 
 Kind = Literal["learnt", "changed", "forgotten"]

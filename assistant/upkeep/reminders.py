@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from assistant.errors import UsageError
 from assistant.memory.base import Origin
-from assistant.memory.door import replace_files
+from assistant.memory.open import replace_files
 from assistant.memory.text.markdown import newline
 from assistant.memory.text.times.schedule import told
 from assistant.memory.text.times.wording import Reading, begins_with_time, instruction, moment

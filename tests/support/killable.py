@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assistant.conversation import Conversation
-from assistant.memory.door import open_in_process
+from assistant.memory.open import open_in_process
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
 from assistant.model.scripted import Answer, ScriptedModel

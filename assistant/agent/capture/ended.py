@@ -104,7 +104,7 @@ def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
 
 def _keep_up(place: Workspace) -> None:
     """Keep sessions and memory up, once a day; the next chat says what moved, or what failed."""
-    from assistant.memory.door import open_memory
+    from assistant.memory.open import open_memory
     from assistant.settings.tree import validate
 
     raw, now = config.load(), datetime.now().astimezone()
@@ -188,7 +188,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     """Take a session's facts; None if there is nothing to take, or no model to take it."""
     from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
-    from assistant.memory.door import open_memory
+    from assistant.memory.open import open_memory
     from assistant.secrets.current import redactor
     from assistant.session import transcript
     from assistant.session.history import group

@@ -215,7 +215,7 @@ def embedding_by(name: str) -> "EmbeddingSettings":
 
 def _tell_cost(options: Globals, name: str) -> None:
     """What another model costs in this workspace. Raises EmbedderError where it cannot be used."""
-    from assistant.memory.opening import open_ahead
+    from assistant.memory.open import open_ahead
 
     with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
         plan = open_ahead(options.place(), embedding_by(name), progress).plan()

@@ -16,8 +16,7 @@ from assistant.cli.progress import ProgressLine
 from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
-from assistant.memory.base import Origin
-from assistant.memory.state import ServerStatus
+from assistant.memory.base import Origin, ServerStatus
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
@@ -221,9 +220,9 @@ def merge(
     """
     if versions:
         return _merge_versions(versions)
-    from assistant.memory import door
+    from assistant.memory.open import copies as copies_of
 
-    copies = door.copies(context.obj.place())
+    copies = copies_of(context.obj.place())
     planned = copies.plan()
     if as_json:
         print_json([asdict(each) for each in planned])
@@ -325,7 +324,7 @@ def model(
     """Show what another embedding model costs, then switch to it."""
     from assistant import config
     from assistant.cli.commands.config import cost, embedding_by
-    from assistant.memory.opening import open_ahead
+    from assistant.memory.open import open_ahead
 
     place = context.obj.place()
     wanted = str(Path(name).expanduser().resolve()) if Path(name).expanduser().exists() else name

@@ -63,12 +63,9 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, order.digest, order.workspace)
 
     def opener(progress: Progress, notify: Notify) -> Served:
-        from assistant.memory import opening  # heavy: while the daemon already listens
-        from assistant.memory.daemon import (
-            watcher,  # heavy: while the daemon already listens
-        )
+        from assistant.memory.daemon import watcher  # heavy: while the daemon already listens
 
-        memory = opening.open_local(workspace, settings, progress, notify, resident=True)
+        memory = lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
         watcher.watch(workspace, server.touch, settings.daemon.polling)  # ends with the process
         return memory
 

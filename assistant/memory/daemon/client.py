@@ -15,10 +15,9 @@ import assistant
 from assistant import config
 from assistant.disk import locking
 from assistant.errors import DaemonError
-from assistant.memory.base import Notify, Progress, no_notices, no_progress
+from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import operations, sockets, wire
 from assistant.memory.daemon.operations import Operation, P, R
-from assistant.memory.state import DaemonStatus
 from assistant.workspace.anchor import Anchor
 from assistant.workspace.folder import Workspace
 

@@ -12,18 +12,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import assistant
 from assistant import config
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import DaemonError, StorageError
-from assistant.memory.base import Progress, no_progress
+from assistant.memory.base import Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import sockets, wire
 from assistant.workspace.folder import Workspace
+
+if TYPE_CHECKING:
+    from assistant.memory.local import LocalMemory
+    from assistant.settings.tree import Settings
 
 CLAIM_SECONDS = 20.0
 """How long a new owner waits for the old one to finish; longer than a daemon takes to notice that
@@ -87,6 +92,39 @@ def _try(path: Path, seconds: float) -> Lock | None:
         return locking.lock(path, seconds)
     except locking.LockHeld:
         return None
+
+
+def open_owned(
+    workspace: Workspace,
+    settings: "Settings",
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
+    on_close: Callable[[], None] | None = None,
+    *,
+    resident: bool = False,
+) -> "LocalMemory":
+    """Memory in this process, which must own the index already; the files are not read yet.
+
+    `resident`: this process stays. Raises EmbedderError, StorageError.
+    """
+    from assistant.memory.embedding import compile
+    from assistant.secrets.current import CurrentRedactor
+
+    with ThreadPoolExecutor(1) as loader:
+        loading = loader.submit(compile.load, settings.embedding, progress)
+        from assistant.memory.local import LocalMemory  # 0.2 s, while the model loads
+
+        embedder = loading.result()
+    return LocalMemory(
+        workspace,
+        settings,
+        embedder,
+        progress,
+        notify,
+        on_close,
+        redactor=CurrentRedactor(),
+        resident=resident,
+    )
 
 
 # Starting

@@ -24,11 +24,10 @@ import msgspec
 import assistant
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError, DaemonError
-from assistant.memory.base import Notify, Progress, Query
+from assistant.memory.base import DaemonStatus, MemoryStatus, Notify, Progress, Query
 from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.operations import OPERATIONS, RECALL, Operation
 from assistant.memory.daemon.work import Rest, Served, Work
-from assistant.memory.state import DaemonStatus, MemoryStatus
 from assistant.memory.wanted import Abandoned
 from assistant.settings.memory import MemorySettings
 from assistant.settings.tree import validate

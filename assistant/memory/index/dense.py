@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
-from assistant.memory.base import Progress, no_progress
+from assistant.memory.base import Progress, ServerStatus, no_progress
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import (
     Belongs,
@@ -26,7 +26,6 @@ from assistant.memory.index.chroma import (
 from assistant.memory.index.layout import NOWHERE, Layout, Rows
 from assistant.memory.index.vectors import EXACT, Scan
 from assistant.memory.precedence import QUESTIONS
-from assistant.memory.state import ServerStatus
 from assistant.settings.memory import IndexSettings
 
 SLICE = 50

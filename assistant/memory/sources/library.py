@@ -13,6 +13,7 @@ from pathlib import Path
 from assistant.errors import AssistantError, LedgerError, UsageError
 from assistant.memory.base import (
     SESSIONS,
+    NotesStatus,
     Passage,
     Progress,
     Query,
@@ -26,7 +27,6 @@ from assistant.memory.sources import conversations, notes, obsidian
 from assistant.memory.sources.collection import Collection, Source
 from assistant.memory.sources.conversations import Conversations
 from assistant.memory.sources.notes import Notes
-from assistant.memory.state import NotesStatus
 from assistant.secrets.redactor import Redactor
 from assistant.settings.memory import SourceSettings
 from assistant.settings.tree import Settings

@@ -19,7 +19,7 @@ from assistant.disk import storage
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.memory.base import Origin
-from assistant.memory.door import amending
+from assistant.memory.open import amending
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
 from assistant.tools.base import Danger, Plan, Tool, ToolResult

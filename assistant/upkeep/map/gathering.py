@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from assistant.memory.base import Held, JournalEntry, Pair
-from assistant.memory.chart import Chart, Charted
+from assistant.memory.base import Chart, Charted, Held, JournalEntry, Pair
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import named_successor, plain

@@ -15,7 +15,7 @@ from assistant.agent.capture.ended import Read, book_path, read_ended
 from assistant.errors import SessionError
 from assistant.memory.base import Fact
 from assistant.memory.daemon.lifecycle import stop
-from assistant.memory.door import open_memory
+from assistant.memory.open import open_memory
 from assistant.messages import Reply
 from assistant.session import transcript
 from assistant.session.entries import (

@@ -9,7 +9,7 @@ import pytest
 from assistant.config import load
 from assistant.errors import UsageError
 from assistant.memory.base import Fact
-from assistant.memory.door import open_memory
+from assistant.memory.open import open_memory
 from assistant.upkeep.changes import day_of
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import Run

@@ -10,7 +10,7 @@ from assistant.cli.chat import slash
 from assistant.config import load
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Origin
-from assistant.memory.door import open_memory
+from assistant.memory.open import open_memory
 from assistant.workspace.folder import Workspace
 from tests.cli.terminal.test_chat import chat, held, leaves
 from tests.model.test_pictures import drawn

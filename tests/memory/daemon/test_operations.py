@@ -12,22 +12,29 @@ from hypothesis import strategies as st
 
 from assistant.errors import DaemonError
 from assistant.memory.base import (
+    Chart,
+    Charted,
+    DaemonStatus,
     Due,
     Existing,
     Fact,
+    Finding,
     Forgotten,
     Held,
     JournalEntry,
     Located,
+    MemoryStatus,
     Origin,
     Pair,
     Passage,
     Query,
     Recall,
     Remembered,
+    ServerCollection,
+    SourceStatus,
+    Topic,
     Upkept,
 )
-from assistant.memory.chart import Chart, Charted, Topic
 from assistant.memory.daemon import wire
 from assistant.memory.daemon.operations import (
     FORGET,
@@ -40,13 +47,6 @@ from assistant.memory.daemon.operations import (
     UNDO,
 )
 from assistant.memory.protocol import Keeper, Memory
-from assistant.memory.state import (
-    DaemonStatus,
-    Finding,
-    MemoryStatus,
-    ServerCollection,
-    SourceStatus,
-)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

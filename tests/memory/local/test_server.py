@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import LedgerError, MemoryFailure
-from assistant.memory.base import Fact, Query
+from assistant.memory.base import Fact, MemoryStatus, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.chroma import ServerStore
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.local import LocalMemory
-from assistant.memory.state import MemoryStatus
 from assistant.settings.memory import IndexSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace

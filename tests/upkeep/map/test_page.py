@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assistant.memory.base import Fact, Held, JournalEntry, Origin, Pair, Passage
-from assistant.memory.chart import Chart, Charted, Topic
+from assistant.memory.base import (
+    Chart,
+    Charted,
+    Fact,
+    Held,
+    JournalEntry,
+    Origin,
+    Pair,
+    Passage,
+    Topic,
+)
 from assistant.memory.search.survey.projection import names, plane
 from assistant.session.listing import Asked
 from assistant.upkeep.map.gathering import gather

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assistant.memory.base import Passage
-from assistant.memory.chart import Chart, Charted, Topic
+from assistant.memory.base import Chart, Charted, Passage, Topic
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.search.survey.near_pairs import read_vectors
 from assistant.memory.search.survey.projection import names, plane

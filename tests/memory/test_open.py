@@ -7,7 +7,7 @@ import pytest
 
 from assistant.errors import DaemonError
 from assistant.memory.daemon import client, lifecycle
-from assistant.memory.door import open_in_process
+from assistant.memory.open import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace

@@ -1,0 +1,126 @@
+"""How a command comes by memory: over the daemon's socket, or in this process.
+
+A client imports this: what parses markdown, loads a model or validates settings is imported where
+it is needed.
+"""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from assistant import config
+from assistant.errors import DaemonError
+from assistant.memory.base import Notify, Origin, Progress, no_notices, no_progress
+from assistant.memory.daemon import client
+from assistant.memory.protocol import Keeper
+from assistant.workspace.folder import Workspace
+
+if TYPE_CHECKING:
+    from assistant.disk.locking import Lock
+    from assistant.memory.index.ahead import Ahead
+    from assistant.memory.writing.copies import Copies
+    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.tree import Settings
+
+TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0
+"""How often a daemon is asked to yield if clients start it again, and the wait in between."""
+
+
+def open_memory(
+    workspace: Workspace,
+    raw: config.Raw,
+    *,
+    no_daemon: bool = False,
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
+) -> Keeper:
+    """Memory over the workspace's daemon, started if need be, or in this process.
+
+    `raw` are the settings of `config.load`; `notify` takes what the owner should know. Raises
+    ConfigError, DaemonError, EmbedderError, StorageError.
+    """
+    if not no_daemon:
+        return client.connect(workspace, raw, progress, notify)
+    from assistant.settings import tree as settings
+
+    return open_in_process(workspace, settings.validate(raw), progress, notify)
+
+
+def open_in_process(
+    workspace: Workspace,
+    settings: "Settings",
+    progress: Progress = no_progress,
+    notify: Notify = no_notices,
+) -> Keeper:
+    """Memory in this process, which owns the index until `close`; a running daemon has to yield.
+
+    Raises DaemonError if another process keeps the index, EmbedderError, StorageError.
+    """
+    from assistant.memory.daemon import lifecycle
+
+    lock = _take_over(workspace, progress)
+    try:
+        return lifecycle.open_owned(workspace, settings, progress, notify, lock.release)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def open_ahead(
+    workspace: Workspace, embedding: "EmbeddingSettings", progress: Progress = no_progress
+) -> "Ahead":
+    """What another embedding model has to do before memory can switch to it.
+
+    The index need not be owned. Raises EmbedderError, StorageError.
+    """
+    from assistant.memory.embedding import compile
+    from assistant.memory.index.ahead import Ahead
+    from assistant.secrets.current import CurrentRedactor
+
+    return Ahead(workspace, compile.load(embedding, progress), CurrentRedactor())
+
+
+def amending(
+    workspace: Workspace, texts: Mapping[str, str], origin: Origin
+) -> AbstractContextManager[None]:
+    """Journal a change of whole memory files (source to new text), which the block makes.
+
+    It is one write, so that `undo` takes it back. If the block raises, it must have changed
+    nothing. Raises StorageError if a file is not UTF-8.
+    """
+    from assistant.memory.writing.transaction import Commits
+
+    return Commits(workspace).amending(texts, origin)
+
+
+def replace_files(
+    workspace: Workspace, texts: Mapping[str, tuple[str, str]], origin: Origin, together: str = ""
+) -> None:
+    """Give memory files (source to old and new text) new texts, which `undo` takes back.
+
+    Those of one name of `together` are undone together. Raises LedgerError if a file changed
+    meanwhile, StorageError.
+    """
+    from assistant.memory.writing.transaction import Commits
+
+    Commits(workspace).replace(texts, origin, together)
+
+
+def copies(workspace: Workspace) -> "Copies":
+    """The conflict copies that syncing left of memory files."""
+    from assistant.memory.writing.copies import Copies
+
+    return Copies(workspace)
+
+
+def _take_over(workspace: Workspace, progress: Progress) -> "Lock":
+    """The claim on the index, once a running daemon has yielded; a chat may start it again."""
+    from assistant.memory.daemon import lifecycle
+
+    for seconds in (*[TAKE_OVER_SECONDS] * TAKE_OVERS, lifecycle.CLAIM_SECONDS):
+        lifecycle.ask_to_yield(workspace)
+        try:
+            return lifecycle.claim(workspace, seconds, progress)
+        except DaemonError as error:
+            failure = error
+    raise failure
