@@ -84,15 +84,16 @@ class Copies:
 
     def _written(self) -> tuple[set[str], set[str]]:
         """The words of facts that were written here; of those that were forgotten after that."""
-        journal = self._commits.journal
-        journal.refresh()
+        self._commits.journal.refresh()
         there: set[str] = set()
         gone: set[str] = set()
-        for write in journal.acknowledged():
-            keys = {fact_key(line) for line in write.text.split("\n") if line}
-            if write.action == "forget" and not journal.is_undone(write):
-                gone |= keys
-            elif write.action != "undo":
+        for record in self._commits.journal.records().values():
+            keys = {fact_key(line) for line in record.write.text.split("\n") if line}
+            if record.state != "done" or record.write.action == "undo":
+                continue
+            if record.write.action != "forget":
                 there |= keys
                 gone -= keys
+            elif not record.undone:
+                gone |= keys
         return there, gone

@@ -54,15 +54,15 @@ class Gone:
         """The forgotten lines that stand in their files again, and that nobody wrote since or
         wants to keep. Raises StorageError."""
         draft = Draft(self._workspace)
-        for source, rows in self._journal.forgotten().items():
+        for source, records in self._journal.forgotten().items():
             if not draft.is_text(source):
                 continue
-            later = {row.item: row.line for row in self._journal.watched(source)}
+            later = {record.item: record.line for record in self._journal.watched(source)}
             lines = draft.text(source).splitlines()
             for number, line, digest in self._digested(source, map(_bare, lines)):
-                row = rows.get(digest)
-                if row and later.get(hash(lines[number - 1].strip()), row.line) <= row.line:
-                    yield Returned(row.id, source, number, line, not row.reversible)
+                record = records.get(digest)
+                if record and later.get(lines[number - 1].strip(), 0) <= record.line:
+                    yield Returned(record.write.id, source, number, line, not record.reversible)
 
     def _key(self) -> bytes:
         return storage.held(self._workspace.forgotten_key)[:64]

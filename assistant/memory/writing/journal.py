@@ -10,21 +10,19 @@
 
 A write without ``done`` was never acknowledged and is not shown. A damaged line is passed over and
 named, and stays where it is until it is `set_aside`; what it settled is settled anew. The file is
-read once. In memory stays of each write where its line is, and hashes by which it is found.
+read once, then only what was added to it.
 """
 
 import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal
 from zlib import crc32
 
 from assistant.disk import storage
-from assistant.errors import StorageError
 from assistant.memory.base import JournalEntry
 from assistant.memory.text.markdown import LINES
 from assistant.memory.writing.entries import (
@@ -41,137 +39,118 @@ from assistant.memory.writing.entries import (
 )
 from assistant.memory.writing.markup import item_of
 
-GONE = frozenset({"deleted", "erased", "dismissed"})
-"""The verdicts on a fact that was last seen to be gone."""
+HERE, GONE = (None, "seen"), ("deleted", "erased", "dismissed")
+"""The verdicts on a fact that was last seen to be there, and to be gone."""
 _HEADING = "## "
-_BLOCK = 1 << 20
-
-
-class Line(NamedTuple):
-    """Where a line is: its number, its first byte, its length."""
-
-    number: int
-    at: int
-    length: int
 
 
 @dataclass(slots=True, eq=False)
-class Row:
-    """What is kept in memory of a write: where its line is, and what became of it.
+class Record:
+    """A write, the number of its line, and what became of it.
 
-    `fact` and `request` are hashes of its text and its client's request, `item` and `heading` of
-    the lines that it added, `headings` of those that it put into files, `states` of the texts of
-    files before and after it; `gone` are the write's own.
+    `item` is the line of the fact that it added, `heading` that of the heading that came with it.
     """
 
-    line: Line
-    id: str
-    action: str
+    line: int
+    write: Write
     source: str
-    undoes: str | None
-    reversible: bool
-    fact: int | None
-    request: int | None
-    item: int | None
-    heading: int | None
-    headings: tuple[int, ...]
-    states: tuple[int, ...]
-    gone: tuple[str, ...]
+    item: str | None = None
+    heading: str | None = None
     state: Literal["open", "done", "void"] = "open"
     verdict: Verdict | None = None
+    undone: bool = False
+
+    @property
+    def reversible(self) -> bool:
+        """Whether the write can be reversed, and was not."""
+        write = self.write
+        return bool(write.edits) and write.action != "undo" and not write.purged and not self.undone
+
+    @property
+    def stands(self) -> bool:
+        """Whether it was acknowledged, and can be reversed."""
+        return self.state == "done" and self.reversible
+
+    @property
+    def adds(self) -> bool:
+        """Whether it stands, and added a fact."""
+        return self.item is not None and self.stands
 
 
 @dataclass(slots=True)
-class _Known:
+class _Contents:
     """What the lines read so far add up to; of `size` bytes with this checksum."""
 
     size: int = 0
     lines: int = 0
     crc: int = 0
-    rows: dict[str, Row] = field(default_factory=dict)
-    open: dict[str, Row] = field(default_factory=dict)
-    facts: dict[int, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    requests: dict[int, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    sources: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    edits: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    forgets: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    undoing: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    saved: set[int] = field(default_factory=set)
-    purges: dict[str, Line] = field(default_factory=dict)
-    void_purges: dict[str, Line] = field(default_factory=dict)
-    damaged: list[Line] = field(default_factory=list)
+    records: dict[str, Record] = field(default_factory=dict)
+    facts: dict[str, list[Record]] = field(default_factory=lambda: defaultdict(list))
+    """The acknowledged writes that added a fact, by its words."""
+    left: dict[str, str] = field(default_factory=dict)
+    states: set[tuple[str, str]] = field(default_factory=set)
+    """Each file with the digests that it had: around a write, or as somebody saved it."""
+    headings: set[tuple[str, str]] = field(default_factory=set)
+    purges: dict[str, Purging] = field(default_factory=dict)
+    damaged: dict[int, bytes] = field(default_factory=dict)
 
-    def take(self, text: bytes) -> None:
-        """Go on with a line, its end included."""
-        self.lines += 1
-        line = Line(self.lines, self.size, len(text) - 1)
-        self.size += len(text)
-        self.crc = crc32(text, self.crc)
-        try:
-            entry = decode(text)
-        except (ValueError, RecursionError):
-            if not text[:-1].isspace():  # blanks stand where something was taken out
-                self.damaged.append(line)
-            return
+    def take(self, data: bytes) -> None:
+        """Go on with what follows; a last line that is not ended is left."""
+        whole = data[: data.rfind(b"\n") + 1]
+        self.size += len(whole)
+        self.crc = crc32(whole, self.crc)
+        for line in whole.split(b"\n")[:-1]:
+            self.lines += 1
+            try:
+                self._add(decode(line))
+            except (ValueError, RecursionError):
+                if not line.isspace():
+                    self.damaged[self.lines] = line
+
+    def _add(self, entry: Entry) -> None:
         match entry:
             case Write():
-                self._add(entry, line)
+                added = entry.added
+                lines = [each.strip() for each in LINES.findall(added.inserted)] if added else []
+                self.records[entry.id] = Record(
+                    self.lines,
+                    entry,
+                    entry.source,
+                    item_of(added.inserted) if added else None,
+                    lines[0] if lines and lines[0].startswith(_HEADING) else None,
+                )
             case Purging():
-                self.purges[entry.id] = line
+                self.purges[entry.id] = entry
             case Saved():
-                self.saved.add(hash((entry.source, entry.state)))
-            case Outcome(verdict=None):
-                for name in entry.ids:
-                    if name in self.rows:
-                        self.rows[name].state = "done" if entry.type == "done" else "void"
-                        self.open.pop(name, None)
-                    if name in self.purges:
-                        self.void_purges[name] = self.purges.pop(name)
+                self.states.add((entry.source, entry.state))
             case Outcome():
                 for name in entry.ids:
-                    if name in self.rows:
-                        self.rows[name].verdict = entry.verdict
+                    if entry.verdict is None:
+                        self.purges.pop(name, None)
+                    if record := self.records.get(name):
+                        self._settle(record, entry)
 
-    def _add(self, write: Write, line: Line) -> None:
-        added = write.added
-        lines = [line.strip() for line in LINES.findall(added.inserted)] if added else []
-        row = self.rows[write.id] = self.open[write.id] = Row(
-            line=line,
-            id=write.id,
-            action=write.action,
-            source=write.source,
-            undoes=write.undoes,
-            reversible=bool(write.edits) and write.action != "undo" and not write.purged,
-            fact=hash(write.text) if write.text and write.action in ADDING else None,
-            request=None if write.request is None else hash(write.request),
-            item=hash(item_of(added.inserted)) if added else None,
-            heading=hash(lines[0]) if lines and lines[0].startswith(_HEADING) else None,
-            headings=tuple(
-                hash((edit.source, line.strip().removeprefix(_HEADING)))
-                for edit in write.edits
-                if _HEADING in edit.inserted
-                for line in LINES.findall(edit.inserted)
-                if line.strip().startswith(_HEADING)
-            ),
-            states=tuple(
-                hash((edit.source, state))
-                for edit in write.edits
-                for state in (edit.before, edit.after)
-            ),
-            gone=write.gone,
-        )
-        if row.gone:
-            for source in {edit.source for edit in write.edits}:
-                self.forgets[source].append(row)
-        self.sources[row.source].append(row)
-        if row.fact is not None:
-            self.facts[row.fact].append(row)
-        if row.request is not None:
-            self.requests[row.request].append(row)
-        if row.undoes is not None:
-            self.undoing[row.undoes].append(row)
-        for edit in write.edits:
-            self.edits[edit.source].append(row)
+    def _settle(self, record: Record, outcome: Outcome) -> None:
+        if outcome.verdict is not None:
+            record.verdict = outcome.verdict
+        elif outcome.type == "void":
+            record.state = "void"
+        elif record.state != "done":
+            record.state = "done"
+            write = record.write
+            if write.text and write.action in ADDING:
+                self.facts[write.text].append(record)
+            if undone := self.records.get(write.undoes or ""):
+                undone.undone = True
+            for edit in write.edits:
+                self.left[edit.source] = edit.after
+                self.states |= {(edit.source, edit.before), (edit.source, edit.after)}
+                lines = map(str.strip, LINES.findall(edit.inserted))
+                self.headings |= {
+                    (edit.source, line.removeprefix(_HEADING))
+                    for line in lines
+                    if line.startswith(_HEADING)
+                }
 
 
 class Journal:
@@ -185,7 +164,7 @@ class Journal:
         self.name = path.name
         self._path = path
         self._turn = threading.RLock()
-        self._known = _Known()
+        self._contents = _Contents()
         self._seen: tuple[int, int, int] | None = None
 
     def refresh(self, *, mend: bool = False) -> None:
@@ -194,29 +173,20 @@ class Journal:
         Raises StorageError.
         """
         with self._turn:
-            status = self._status()
-            if status is None:
-                self._known, self._seen = _Known(), None
+            seen = self._sign()
+            if seen is None:
+                self._contents, self._seen = _Contents(), None
                 return
-            seen = (status.st_ino, status.st_size, status.st_mtime_ns)
-            torn = mend and self._known.size < status.st_size
-            if seen == self._seen and not torn:
-                return
-            self._catch_up(seen)
-            if mend and self._known.size < status.st_size:
-                storage.truncate(self._path, self._known.size)
+            if seen != self._seen:
+                with storage.reported("read", self._path):
+                    data = storage.read(self._path)
+                if crc32(data[: self._contents.size]) != self._contents.crc:
+                    self._contents = _Contents()
+                self._contents.take(data[self._contents.size :])
+                self._seen = seen
+            if mend and self._contents.size < seen[1]:
+                storage.truncate(self._path, self._contents.size)
                 self.refresh()
-
-    def _catch_up(self, seen: tuple[int, int, int]) -> None:
-        """Read what follows the lines that are known; all of it if those are others by now."""
-        with self._opened() as file:
-            if self._known.size and _checksum(file, self._known.size) != self._known.crc:
-                self._known = _Known()
-            file.seek(self._known.size)
-            for line in file:
-                if line.endswith(b"\n"):
-                    self._known.take(line)
-            self._seen = seen
 
     def begin(self, *begun: Write | Purging) -> None:
         """Put down what is about to be done. Raises StorageError."""
@@ -233,7 +203,7 @@ class Journal:
 
     def saw(self, source: str, state: str) -> None:
         """Put down that somebody saved a text of a file, once."""
-        if hash((source, state)) not in self._known.saved:
+        if not self.was(source, state):
             self._append([Saved(source, state)])
 
     def _append(self, entries: Iterable[Entry]) -> None:
@@ -241,180 +211,120 @@ class Journal:
             with self._turn:
                 self.refresh()
                 storage.append(self._path, data)
-                status = self._status()
-                if status is None or status.st_size != self._known.size + len(data):
+                seen = self._sign()
+                if seen is None or seen[1] != self._contents.size + len(data):
                     return self.refresh()  # somebody else has appended, too
-                for line in data.splitlines(keepends=True):
-                    self._known.take(line)
-                self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
+                self._contents.take(data)
+                self._seen = seen
 
     def rewrite(self, reword: Callable[[Write], Write], *, purged: str | None = None) -> None:
         """Replace the whole journal, at once, by one that tells the same writes in other words.
 
         The purge that is `purged`, those that came to nothing and damaged lines have no place in it
-        any more. Each line stays where it was: blanks take the place of what is gone.
+        any more.
         """
         with self._turn:
             self.refresh()
-            known = self._known
-            texts = [(line, b"" if line.length else b" ") for line in known.damaged]
-            texts += [(line, b"") for line in known.void_purges.values()]
-            texts += [(line, b"") for name, line in known.purges.items() if name == purged]
-            for write, row in self._read(known.rows.values()):
-                if (other := reword(write)) != write:
-                    texts.append((row.line, encode(other)[:-1]))
-            if texts:
-                storage.replace(self._path, _patched(storage.read(self._path), texts))
+            *before, rest = storage.read(self._path).split(b"\n")
+            after = [said for line in before if (said := self._reworded(line, reword, purged))]
+            if after != before:
+                storage.replace(self._path, b"\n".join([*after, rest]))
                 self.refresh()
+
+    def _reworded(self, line: bytes, reword: Callable[[Write], Write], purged: str | None) -> bytes:
+        """What a line shall say; nothing, if it has no place any more."""
+        try:
+            entry = decode(line)
+        except (ValueError, RecursionError):
+            return b""
+        if isinstance(entry, Purging):
+            return line if entry.id in self._contents.purges.keys() - {purged} else b""
+        if isinstance(entry, Write) and (other := reword(entry)) != entry:
+            return encode(other).rstrip()
+        return line
 
     def damaged(self) -> dict[int, bytes]:
         """The lines that cannot be read, by their number."""
-        return {line.number: text for line, text in self._texts(self._known.damaged)}
+        return dict(self._contents.damaged)
 
     def purges(self) -> list[Purging]:
         """The purges that have begun and are not done, oldest first."""
-        entries = (decode(text) for _, text in self._texts(list(self._known.purges.values())))
-        return [entry for entry in entries if isinstance(entry, Purging)]
+        return list(self._contents.purges.values())
 
     def pending(self) -> list[Write]:
         """Writes whose outcome is not known: of a process that died, or that still writes."""
-        return self.writes(list(self._known.open.values()))
+        return [record.write for record in self.records().values() if record.state == "open"]
 
     def acknowledged(self) -> Iterator[Write]:
         """The acknowledged writes, oldest first."""
-        return (write for write, _ in self._read(filter(_is_done, self._rows())))
+        return (record.write for record in self.records().values() if record.state == "done")
 
     def newest(self) -> Iterator[Write]:
         """The acknowledged writes, newest first."""
-        return (write for write, _ in self._read(filter(_is_done, reversed(self._rows()))))
+        return reversed(list(self.acknowledged()))
 
-    def of_request(self, request: str) -> dict[int, Write]:
+    def of_request(self, request: str | None) -> dict[int, Write]:
         """The acknowledged writes of a client's request, by their place in its batch."""
-        found = self.writes(filter(_is_done, self._known.requests.get(hash(request), ())))
-        return {write.part: write for write in found if write.request == request}
-
-    def write(self, name: str) -> Write | None:
-        """A write by its id."""
-        row = self._known.rows.get(name)
-        return self.writes([row])[0] if row else None
-
-    def writes(self, rows: Iterable[Row]) -> list[Write]:
-        """The writes of rows."""
-        return [write for write, _ in self._read(rows)]
+        if request is None:
+            return {}
+        return {write.part: write for write in self.acknowledged() if write.request == request}
 
     def recorded(self, words: str) -> Write | None:
         """The latest write that added a fact with these words."""
-        rows = filter(_is_done, reversed(self._known.facts.get(hash(words), ())))
-        return next((write for write, _ in self._read(rows) if write.text == words), None)
+        records = self._contents.facts.get(words, ())
+        return records[-1].write if records else None
 
     def made(self, source: str, title: str) -> bool:
         """Whether a heading is one that a write of ours put into a file."""
-        wanted = hash((source, title))
-        rows = self._known.edits.get(source, ())
-        return any(row.state == "done" and wanted in row.headings for row in rows)
+        return (source, title) in self._contents.headings
 
-    def is_done(self, write: Write) -> bool:
-        """Whether the write was acknowledged."""
-        row = self._known.rows.get(write.id)
-        return row is not None and row.state == "done"
-
-    def is_undone(self, write: Write) -> bool:
-        """Whether a later write reversed this one."""
-        return any(map(_is_done, self._known.undoing.get(write.id, ())))
-
-    def reversible(self, write: Write) -> bool:
-        """Whether the write can still be reversed."""
-        row = self._known.rows.get(write.id)
-        return row is not None and row.reversible and not self.is_undone(write)
-
-    def verdict(self, name: str) -> Verdict | None:
-        """What became of a write's fact, if that is known."""
-        row = self._known.rows.get(name)
-        return row.verdict if row else None
+    def records(self) -> dict[str, Record]:
+        """All writes by their ids, oldest first."""
+        return dict(self._contents.records)
 
     def left(self, source: str) -> str | None:
         """The digest of a file as our latest write left it."""
-        rows = filter(_is_done, reversed(self._known.edits.get(source, ())))
-        for write, _ in self._read(rows):
-            return [edit.after for edit in write.edits if edit.source == source][-1]
-        return None
+        return self._contents.left.get(source)
 
     def was(self, source: str, state: str) -> bool:
         """Whether a file's text had this digest once: around a write, or as somebody saved it."""
-        key = hash((source, state))
-        rows = self._known.edits.get(source, ())
-        return key in self._known.saved or any(
-            row.state == "done" and key in row.states for row in rows
-        )
+        return (source, state) in self._contents.states
 
-    def standing(self, source: str, *actions: str) -> list[Row]:
-        """The acknowledged writes of a file that can be reversed and were not, oldest first; of
-        these actions, if any are named."""
-        return [
-            row
-            for row in self._known.sources.get(source, ())
-            if self._stands(row) and (not actions or row.action in actions)
-        ]
+    def of_file(self, source: str) -> list[Record]:
+        """The acknowledged writes that are filed under a file, oldest first."""
+        records = (record for record in self.records().values() if record.source == source)
+        return [record for record in records if record.state == "done"]
 
-    def watched(self, source: str) -> list[Row]:
+    def watched(self, source: str) -> list[Record]:
         """The writes whose facts stand in a file, as far as is known; oldest first."""
-        standing = self.standing(source)
-        return [row for row in standing if row.item is not None and row.verdict in (None, "seen")]
+        return [each for each in self.of_file(source) if each.adds and each.verdict in HERE]
 
-    def first_headings(self, source: str) -> dict[int, Row]:
-        """The headings that came into a file with writes, by hash, and the first that brought it;
-        one that came and went before is not a later write's own."""
-        first: dict[int, Row] = {}
-        for row in self._known.sources.get(source, ()):
-            if row.heading is not None and row.state == "done":
-                first.setdefault(row.heading, row)
-        return first
-
-    def again(self, row: Row) -> bool:
+    def again(self, record: Record) -> bool:
         """Whether the line of this write was written to its file before, and went again."""
-        former = self._known.facts.get(row.fact, ()) if row.fact is not None else ()
         return any(
-            each.line < row.line and each.state == "done" and each.item == row.item
-            for each in former
-            if each.source == row.source
+            other.line < record.line and (other.source, other.item) == (record.source, record.item)
+            for other in self._contents.facts.get(record.write.text, ())
         )
 
-    def back(self, source: str, there: Iterable[int]) -> list[str]:
-        """The writes of a file whose facts were last seen to be gone, but whose lines are there:
-        those have these hashes."""
-        hashes = set(there)
-        rows = [row for row in self._known.sources.get(source, ()) if row.verdict in GONE]
-        return [row.id for row in rows if row.item in hashes and self._stands(row)]
-
-    def erased(self) -> list[Write]:
+    def erased(self) -> list[Record]:
         """The writes whose facts a stale save took away, and that were not written again since."""
-        return self.writes(
-            row
-            for row in self._rows()
-            if row.verdict == "erased" and row.fact is not None and self._is_added(row)
-            if not any(
-                later.line > row.line and self._is_added(later)
-                for later in self._known.facts[row.fact]
-            )
-        )
+        lost = [
+            record
+            for record in self.records().values()
+            if record.verdict == "erased" and record.adds
+        ]
+        latest = {one.write.text: one for one in self.records().values() if lost and one.adds}
+        return [record for record in lost if latest[record.write.text] is record]
 
-    def forgotten(self) -> dict[str, dict[str, Row]]:
+    def forgotten(self) -> dict[str, dict[str, Record]]:
         """By file and keyed digest of a line, the acknowledged write that forgot it last."""
-        return {
-            source: {
-                digest: row
-                for row in rows
-                if row.state == "done" and row.verdict != "dismissed"
-                if not any(map(_is_done, self._known.undoing.get(row.id, ())))
-                for digest in row.gone
-            }
-            for source, rows in self._known.forgets.items()
-        }
-
-    def position(self, name: str) -> int:
-        """The number of a write's line: the later it was made, the higher. 0 if there is none."""
-        row = self._known.rows.get(name)
-        return row.line.number if row else 0
+        found: dict[str, dict[str, Record]] = {}
+        for record in self.records().values():
+            gone = dict.fromkeys(record.write.gone, record)
+            if gone and record.state == "done" and record.verdict != "dismissed":
+                for edit in record.write.edits if not record.undone else ():
+                    found.setdefault(edit.source, {}).update(gone)
+        return found
 
     def entry(self, write: Write) -> JournalEntry:
         """The write as it is shown."""
@@ -425,71 +335,13 @@ class Journal:
             source=write.source,
             text=write.text,
             origin=write.origin,
-            undone=self.is_undone(write),
+            undone=self._contents.records[write.id].undone,
         )
 
-    def _rows(self) -> list[Row]:
-        return list(self._known.rows.values())
-
-    def _stands(self, row: Row) -> bool:
-        undoing = self._known.undoing.get(row.id, ())
-        return row.state == "done" and row.reversible and not any(map(_is_done, undoing))
-
-    def _is_added(self, row: Row) -> bool:
-        return row.item is not None and self._stands(row)
-
-    def _read(self, rows: Iterable[Row]) -> Iterator[tuple[Write, Row]]:
-        """The writes on the lines of rows. Raises StorageError."""
-        wanted = list(rows)
-        if not wanted:
-            return
-        with self._opened() as file:
-            for row in wanted:
-                try:
-                    entry = decode(os.pread(file.fileno(), row.line.length, row.line.at))
-                except (ValueError, RecursionError) as error:
-                    raise StorageError(
-                        f"{self._path} has changed meanwhile", "Try again"
-                    ) from error
-                if isinstance(entry, Write):
-                    yield entry, row
-
-    def _texts(self, lines: list[Line]) -> list[tuple[Line, bytes]]:
-        if not lines:
-            return []
-        with self._opened() as file:
-            return [(line, os.pread(file.fileno(), line.length, line.at)) for line in lines]
-
-    def _status(self) -> os.stat_result | None:
+    def _sign(self) -> tuple[int, int, int] | None:
         with storage.reported("read", self._path):
             try:
-                return self._path.stat()
+                found = os.stat(self._path)  # noqa: PTH116
             except FileNotFoundError:
                 return None
-
-    @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
-        with storage.reported("read", self._path), storage.open_file(self._path) as file:
-            yield file
-
-
-def _is_done(row: Row) -> bool:
-    return row.state == "done"
-
-
-def _checksum(file: BinaryIO, size: int) -> int:
-    """The checksum of the first bytes of a file; below 0 if there are fewer."""
-    crc = 0
-    file.seek(0)
-    while size > 0 and (block := file.read(min(size, _BLOCK))):
-        crc, size = crc32(block, crc), size - len(block)
-    return crc if size == 0 else -1
-
-
-def _patched(data: bytes, texts: Iterable[tuple[Line, bytes]]) -> bytes:
-    """A file with other texts on some of its lines, filled up with blanks."""
-    parts, at = [], 0
-    for line, text in sorted(texts):
-        parts += [data[at : line.at], text.ljust(line.length)]
-        at = line.at + line.length
-    return b"".join([*parts, data[at:]])
+        return found.st_ino, found.st_size, found.st_mtime_ns

@@ -28,7 +28,7 @@ from assistant.memory.writing.markup import (
     line_of,
 )
 from assistant.memory.writing.save import Tell, no_word
-from assistant.memory.writing.stale_saves import Save, Saying, back_in, verdicts_on
+from assistant.memory.writing.stale_saves import Save, back_in, verdicts_on
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.memory.writing.undo import reversed_edits, still_gone
 from assistant.memory.writing.upkeep import Fits, Upkeep
@@ -88,7 +88,7 @@ class Ledger:
         """
 
         def plan(change: Change) -> Forgotten:
-            if done := self._journal.of_request(request).get(0) if request else None:
+            if done := self._journal.of_request(request).get(0):
                 return Forgotten(done.id, tuple(passages), done.purged)
             edits = tuple(removals(change.draft, passages, self._journal.made))
             said = self._redact("\n".join(passage.plain for passage in passages))
@@ -113,9 +113,9 @@ class Ledger:
         """
 
         def plan(change: Change) -> JournalEntry:
-            if done := self._journal.of_request(request).get(0) if request else None:
-                return self._entry(done.undoes)
-            latest = self._named(ids) if ids else self._latest()
+            if done := self._journal.of_request(request).get(0):
+                return self._journal.entry(self._journal.records()[done.undoes or ""].write)
+            latest = self._to_undo(ids)
             if not latest:
                 raise LedgerError(
                     "there is nothing to undo", "`assistant memory log` shows the writes"
@@ -147,26 +147,22 @@ class Ledger:
 
     def _check_stands(self, writes: Sequence[Write]) -> None:
         """Raise LedgerError if an older copy of a file has taken one of these writes back."""
-        lost = [each for each in writes if self._journal.verdict(each.id) == "erased"]
-        if any(entry.id == each.id for each in lost for entry in self.erased()):
+        erased = {entry.id for entry in self.erased()}
+        if lost := next((write for write in writes if write.id in erased), None):
             raise LedgerError(
-                f"this cannot be undone: {lost[0].source} was saved from an older copy without it",
+                f"this cannot be undone: {lost.source} was saved from an older copy without it",
                 "`assistant memory restore` brings it back; with `--dismiss` it stays gone",
             )
 
-    def _named(self, ids: Sequence[str]) -> list[Write]:
-        """These of the writes that can be reversed, newest first."""
-        every = filter(self._journal.reversible, self._journal.newest())
-        return [write for write in every if write.id in ids]
-
-    def _latest(self) -> list[Write]:
-        """The latest write that can be reversed, with what belongs to it, newest first."""
-        every = filter(self._journal.reversible, self._journal.newest())
-        latest = next(every, None)
-        if latest is None or not latest.together:
-            return [latest] if latest else []
-        same = itertools.takewhile(lambda write: write.together == latest.together, every)
-        return [latest, *same]
+    def _to_undo(self, ids: Sequence[str]) -> list[Write]:
+        """These of the writes that can be reversed, or the latest with what belongs to it; newest
+        first."""
+        writes = [each.write for each in self._journal.records().values() if each.stands][::-1]
+        if ids:
+            return [write for write in writes if write.id in ids]
+        together = writes[0].together if writes else ""
+        same = itertools.takewhile(lambda write: write.together == together, writes)
+        return list(same) if together else writes[:1]
 
     def observe(self, source: str, text: str, sha256: str) -> None:
         """Look at a file's text that may be somebody else's save; call it for each change seen.
@@ -196,17 +192,12 @@ class Ledger:
         Of one that was written again counts what became of it then.
         """
         self._journal.refresh()
-        erased = self._journal.erased()
-        if not erased:
-            return ()
-        draft, facts = Draft(self._workspace), [write.text for write in erased]
-        said = [
-            Saying(Save(draft.text(source)), source, self._journal, facts)
-            for source in self._workspace.sources()
-            if draft.is_text(source)
-        ]
-        lost = (write for write in erased if not any(each.tells(write) for each in said))
-        return tuple(map(self._journal.entry, lost))
+        lost = self._journal.erased()
+        draft = Draft(self._workspace)
+        for source in self._workspace.sources() if lost else ():
+            if draft.is_text(source):
+                lost = Save(draft.text(source), source, self._journal).lacks(lost)
+        return tuple(self._journal.entry(record.write) for record in lost)
 
     def restore(self, ids: Sequence[str], *, request: str | None = None) -> tuple[Remembered, ...]:
         """Write erased facts again, as the owner wishes. Raises LedgerError for any other id."""
@@ -281,11 +272,6 @@ class Ledger:
                 return journal.entry(write)
         return None
 
-    def _entry(self, name: str | None) -> JournalEntry:
-        write = self._journal.write(name or "")
-        assert write is not None, "an undo names what it reversed"
-        return self._journal.entry(write)
-
     def _write(
         self,
         facts: Sequence[Fact],
@@ -296,7 +282,7 @@ class Ledger:
         """Write facts; `restored` are the verdicts on those that a stale save had erased."""
 
         def plan(change: Change) -> tuple[Remembered, ...]:
-            done = self._journal.of_request(request) if request else {}
+            done = self._journal.of_request(request)
             if done:  # a batch is all or none: a part without a write existed already
                 return tuple(
                     self._again(change.draft, done.get(part), fact)

@@ -24,7 +24,7 @@ from assistant.memory.text.identity import fact_key, fold
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
 from assistant.memory.writing.entries import Edit, Verdict, Write
 from assistant.memory.writing.finding import fact_keys
-from assistant.memory.writing.journal import Journal, Row
+from assistant.memory.writing.journal import GONE, Journal, Record
 
 SIMILAR = 0.6
 """From this share of common characters on, a line is an edited form of another."""
@@ -35,27 +35,22 @@ IN_PLACE = 3
 
 
 class Save:
-    """The text that somebody else saved, by its lines."""
+    """A text of a file that somebody else saved, by its lines."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, source: str, journal: Journal) -> None:
         self.text = text
+        self._source = source
+        self._journal = journal
 
     @cached_property
     def lines(self) -> list[str]:
         """Its lines that are not blank, without the white space around them."""
-        return [line for each in LINES.findall(self.text) if (line := each.strip())]
+        return _lines(self.text)
 
     @cached_property
-    def hashes(self) -> set[int]:
-        """The hash of each of its lines, as the journal has them of its own."""
-        return set(map(hash, self.lines))
-
-    def said_beside(self, known: Container[int], wanted: Collection[str]) -> set[str]:
-        """The keys of all that its blocks say, but for the lines with these hashes. Others than
-        those of the facts that are `wanted` may be left out."""
-        lines = BREAKS.split(self.text)
-        text = "\n".join("" if hash(line.strip()) in known else line for line in lines)
-        return fact_keys(text, wanted)
+    def known(self) -> frozenset[str]:
+        """The same, to be looked up."""
+        return frozenset(self.lines)
 
     @cached_property
     def digests(self) -> list[str]:
@@ -79,54 +74,40 @@ class Save:
         lines = self.lines[start:stop]
         return lines if len(lines) <= IN_PLACE and (last or stop == len(self.lines)) else []
 
+    def lacks(
+        self, records: Sequence[Record], beside: frozenset[str] = frozenset()
+    ) -> list[Record]:
+        """Those of these writes whose facts it does not say, struck out or not.
 
-class Saying:
-    """Whether a text of a file says facts that are `wanted`, struck out or not.
+        The lines `beside` do not count, nor does one that we had struck out before a fact was
+        written.
+        """
+        said = self._keys(beside, [record.write.text for record in records])
 
-    Lines with the hashes `beside` do not count, nor does one that we had struck out before a fact
-    was written.
-    """
+        def is_said(record: Record) -> bool:
+            key = fact_key(record.write.text)
+            if key not in said:
+                return False
+            struck = [lines for at, lines in self._struck.get(key, ()) if at < record.line]
+            return not struck or key in self._keys(beside.union(*struck), [record.write.text])
 
-    def __init__(
-        self,
-        save: Save,
-        source: str,
-        journal: Journal,
-        wanted: Collection[str],
-        beside: frozenset[int] = frozenset(),
-    ) -> None:
-        self._save = save
-        self._source = source
-        self._journal = journal
-        self._wanted = wanted
-        self._beside = beside
+        return [record for record in records if not is_said(record)]
 
-    def tells(self, write: Write) -> bool:
-        """Whether it says the fact of a write."""
-        key = fact_key(write.text)
-        if key not in self._said:
-            return False
-        position = self._journal.position(write.id)
-        struck = [lines for at, lines in self._struck.get(key, ()) if at < position]
-        beside = self._beside.union(*struck)
-        return not struck or key in self._save.said_beside(beside, [write.text])
+    def _keys(self, beside: Container[str], wanted: Collection[str]) -> set[str]:
+        """The keys of what its blocks say, but for the lines `beside`. Others than those of the
+        facts that are `wanted` may be left out."""
+        lines = ("" if line.strip() in beside else line for line in BREAKS.split(self.text))
+        return fact_keys("\n".join(lines), wanted)
 
     @cached_property
-    def _said(self) -> set[str]:
-        return self._save.said_beside(self._beside, self._wanted)
-
-    @cached_property
-    def _struck(self) -> dict[str, list[tuple[int, set[int]]]]:
-        """By the key of a fact that we struck out: when that was, and the hashes of its lines."""
-        found: dict[str, list[tuple[int, set[int]]]] = {}
-        for write in self._journal.writes(self._journal.standing(self._source, "supersede")):
-            for edit in write.edits:
+    def _struck(self) -> dict[str, list[tuple[int, list[str]]]]:
+        """By the key of a fact that we struck out here: when that was, and the lines of it."""
+        found: dict[str, list[tuple[int, list[str]]]] = {}
+        for record in _standing(self._journal, self._source, "supersede"):
+            for edit in record.write.edits:
                 if edit.source == self._source and edit.removed:
-                    lines = {
-                        hash(line) for each in edit.inserted.split("\n") if (line := each.strip())
-                    }
                     for key in fact_keys(edit.inserted):
-                        found.setdefault(key, []).append((self._journal.position(write.id), lines))
+                        found.setdefault(key, []).append((record.line, _lines(edit.inserted)))
         return found
 
 
@@ -137,86 +118,99 @@ def verdicts_on(text: str, state: str, source: str, journal: Journal) -> dict[st
     """
     if journal.left(source) in {None, state}:
         return {}
-    save = Save(text)
+    save = Save(text, source, journal)
     watched = journal.watched(source)
     judged = _judged(save, state, source, watched, journal)
-    known = {row.id: row.verdict for row in watched}
+    known = {record.write.id: record.verdict for record in watched}
     changed = {name: verdict for name, verdict in judged.items() if known[name] != verdict}
     return _back(save, source, journal) | changed
 
 
 def back_in(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """The verdicts on facts that had gone from a file, which is now as our last write left it."""
-    return _back(Save(text), source, journal)
+    return _back(Save(text, source, journal), source, journal)
 
 
 def taken_out(text: str, source: str, journal: Journal) -> dict[str, Verdict]:
     """The verdicts on watched facts that a text which the owner approved no longer holds."""
-    absent = _absent(Save(text), source, journal.watched(source), journal)
-    return dict.fromkeys(absent, "deleted")
+    absent = _absent(Save(text, source, journal), journal.watched(source))
+    return {record.write.id: "deleted" for record in absent}
 
 
 def _back(save: Save, source: str, journal: Journal) -> dict[str, Verdict]:
     """The facts that had gone from a file and stand in it again."""
-    return dict.fromkeys(journal.back(source, save.hashes), "seen")
+    return {
+        record.write.id: "seen"
+        for record in journal.of_file(source)
+        if record.verdict in GONE and record.item in save.known and record.stands
+    }
 
 
 def _judged(
-    save: Save, state: str, source: str, watched: Sequence[Row], journal: Journal
+    save: Save, state: str, source: str, watched: Sequence[Record], journal: Journal
 ) -> dict[str, Verdict]:
     """What became of watched writes (oldest first) in their file, which somebody else saved."""
-    absent = _absent(save, source, watched, journal)
-    verdicts: dict[str, Verdict] = {row.id: "seen" for row in watched if row.id not in absent}
+    absent = _absent(save, watched)
+    verdicts: dict[str, Verdict] = {record.write.id: "seen" for record in watched}
+    verdicts |= {record.write.id: "deleted" for record in absent}
     if not absent:
         return verdicts
     loaded = _loaded(save, source, watched, absent, journal)
     older = journal.was(source, state)
-    later = [row for number, row in enumerate(watched) if number >= loaded and row.id in absent]
-    rewritten = [row for row in later if not older and _rewritten(save, absent[row.id])]
-    missing = [row for row in later if row not in rewritten]
-    verdicts |= {name: "deleted" for name in absent}
-    alone = len(missing) == 1 and not rewritten and missing[0].verdict == "seen"
-    by_hand = alone and not older and bool(save.text.strip())
-    return verdicts | {row.id: "deleted" if by_hand else "erased" for row in missing}
+    later = [record for record in watched[loaded:] if record in absent]
+    missing = [record for record in later if older or not _rewritten(save, record.write)]
+    alone = len(missing) == len(later) == 1 and missing[0].verdict == "seen"
+    if not (alone and not older and save.text.strip()):  # or it was deleted by hand
+        verdicts |= {record.write.id: "erased" for record in missing}
+    return verdicts
 
 
-def _absent(save: Save, source: str, watched: Sequence[Row], journal: Journal) -> dict[str, Write]:
-    """The watched writes whose facts a save does not hold, by id."""
-    known = frozenset(row.item for row in watched if row.item is not None)
-    lost = journal.writes(row for row in watched if row.item not in save.hashes)
-    saying = Saying(save, source, journal, [write.text for write in lost], known)
-    return {write.id: write for write in lost if not saying.tells(write)}
+def _absent(save: Save, watched: Sequence[Record]) -> list[Record]:
+    """The watched writes whose facts a save does not hold."""
+    items = frozenset(record.item for record in watched if record.item)
+    return save.lacks([record for record in watched if record.item not in save.known], items)
 
 
 def _loaded(
-    save: Save, source: str, watched: Sequence[Row], absent: Container[str], journal: Journal
+    save: Save,
+    source: str,
+    watched: Sequence[Record],
+    absent: Container[Record],
+    journal: Journal,
 ) -> int:
     """How many of the watched writes, from the first on, the save's maker had before them."""
-    headings = journal.first_headings(source)
+    headings: dict[str | None, Record] = {}
+    for record in journal.of_file(source):
+        headings.setdefault(record.heading, record)
 
-    def shows(row: Row) -> bool:
+    def shows(record: Record) -> bool:
         """Whether the save holds what came with this write, and with none before it."""
-        own = row.heading is not None and headings.get(row.heading) is row
-        return (own and row.heading in save.hashes) or (
-            row.id not in absent and not journal.again(row)
+        own = record.heading is not None and headings[record.heading] is record
+        return (own and record.heading in save.known) or (
+            record not in absent and not journal.again(record)
         )
 
     loaded = len(watched)
     while loaded and not shows(watched[loaded - 1]):
         loaded -= 1
-    while 0 < loaded < len(watched) and watched[loaded - 1].request == watched[loaded].request:
-        if watched[loaded].request is None:
-            break
+    request = watched[loaded - 1].write.request if loaded else None
+    while request and loaded < len(watched) and watched[loaded].write.request == request:
         loaded += 1  # parts of one request came into the file together
-    lines = [row.line for row in watched]
-    for row in reversed(journal.standing(source, "forget", "supersede")):
-        since = bisect(lines, row.line)
+    lines = [record.line for record in watched]
+    for record in reversed(_standing(journal, source, "forget", "supersede")):
+        since = bisect(lines, record.line)
         if since <= loaded:
             break
-        edits = [edit for edit in journal.writes([row])[0].edits if edit.source == source]
-        if any(_shows_edit(save, edit, row.action) for edit in edits):
+        edits = [edit for edit in record.write.edits if edit.source == source]
+        if any(_shows_edit(save, edit, record.write.action) for edit in edits):
             return since
     return loaded
+
+
+def _standing(journal: Journal, source: str, *actions: str) -> list[Record]:
+    """The writes of a file that stand, of these actions; oldest first."""
+    records = (record for record in journal.of_file(source) if record.stands)
+    return [record for record in records if record.write.action in actions]
 
 
 def _shows_edit(save: Save, edit: Edit, action: str) -> bool:
@@ -246,3 +240,7 @@ def _rewritten(save: Save, write: Write) -> bool:
 def _content(text: str) -> set[str]:
     """The words of a text that tell it from others: not the short ones, nor numbers."""
     return {word for word in fold(text).split() if len(word) > 3 and not word.isdigit()}
+
+
+def _lines(text: str) -> list[str]:
+    return [line for each in LINES.findall(text) if (line := each.strip())]

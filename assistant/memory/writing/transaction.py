@@ -223,7 +223,8 @@ class Commits:
             self.journal.settle(ids, (), verdicts | change.verdicts)
             return True
         settle(self.workspace, self.journal, self.images)
-        return all(map(self.journal.is_done, change.writes))
+        records = self.journal.records()
+        return all(records[write.id].state == "done" for write in change.writes)
 
 
 def settle(workspace: Workspace, journal: Journal, images: Images) -> None:
