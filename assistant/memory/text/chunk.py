@@ -162,11 +162,6 @@ REMEMBERED_CHARS = 12_000_000
 """The text whose chunks are remembered: some 150,000 facts."""
 
 
-SOURCES, LONGEST = 8, 4 << 20
-"""Files, and characters of one, whose pieces are kept in order: their beginning is not looked
-through again."""
-
-
 TOP = Section()
 
 
@@ -209,7 +204,6 @@ class Chunker:
         self._max_chars = max_chars
         self._items = items
         self._cached: OrderedDict[tuple[str, Section, str], Piece] = OrderedDict()
-        self._last: dict[str, list[Piece]] = {}
         self._room = room
         self._turn = threading.Lock()
 
@@ -226,62 +220,36 @@ class Chunker:
             start += piece.size
 
     def pieces(self, text: str, source: str) -> Iterator["Piece"]:
-        """The pieces of a text without byte-order mark, in order; those that it begins with as when
-        it was parsed last are not looked for again."""
-        pieces: list[Piece] = []
+        """The pieces of a text without byte-order mark, in order; those joined again that an open
+        fence or the like runs through."""
         start, section = 0, TOP
-        for piece in self._last.get(source, ()):
-            if not text.startswith(piece.text, start):
-                break
-            pieces.append(piece)
-            start += piece.size
-        for piece in pieces[-2:]:  # where a piece ends is told by the words behind it
-            start -= piece.size
-        del pieces[-2:]
-        yield from pieces
-        if pieces:
-            section = pieces[-1].section
-        for piece in self._parsed(text, source, start, section):
-            pieces.append(piece)
-            yield piece
-        self._last.pop(source, None)
-        if len(text) <= LONGEST:
-            self._last[source] = pieces
-        while len(self._last) > SOURCES:
-            del self._last[next(iter(self._last))]
-
-    def _parsed(self, text: str, source: str, start: int, section: Section) -> Iterator["Piece"]:
-        """The pieces of a text, those joined again that an open fence or the like runs through."""
         ends = chain(cuts(text, start, self._items), [len(text)])
         while start < len(text):
             end, taken = next(ends), 1
-            piece = self._once(text[start:end], source, section)
+            piece = self._piece(text[start:end], source, section)
             while piece.open and end < len(text):
                 *_, end = islice(ends, taken)
                 taken *= 2
-                piece = self._once(text[start:end], source, section)
+                piece = self._piece(text[start:end], source, section)
             yield piece
             start, section = end, piece.section
             QUESTIONS.give_way()
 
-    def _once(self, text: str, source: str, section: Section) -> "Piece":
-        """A piece, by one thread at a time: files may be parsed side by side."""
-        with self._turn:
-            return self._piece(text, source, section)
-
     def _piece(self, text: str, source: str, section: Section) -> "Piece":
+        """A piece, by one thread at a time: files may be parsed side by side."""
         key = (source, section, text)
-        if key in self._cached:
-            self._cached.move_to_end(key)
-            return self._cached[key]
-        piece = self._cached[key] = self._made(text, source, section)
-        self._room -= len(text)
-        while self._room < 0:
-            (_, _, oldest), _ = self._cached.popitem(last=False)
-            self._room += len(oldest)
-        return piece
+        with self._turn:
+            if key in self._cached:
+                self._cached.move_to_end(key)
+                return self._cached[key]
+            piece = self._cached[key] = self._parsed(text, source, section)
+            self._room -= len(text)
+            while self._room < 0:
+                (_, _, oldest), _ = self._cached.popitem(last=False)
+                self._room += len(oldest)
+            return piece
 
-    def _made(self, text: str, source: str, section: Section) -> "Piece":
+    def _parsed(self, text: str, source: str, section: Section) -> "Piece":
         parsed = parse(text, self._fits, self._max_chars)
         named = heading_date(PurePosixPath(source).stem)
         found: list[Chunk] = []
@@ -371,7 +339,9 @@ def _fitting(count_tokens: Callable[[str], int], max_tokens: int) -> Callable[[s
     return fits
 
 
+_WHOLE = Chunker(len, sys.maxsize, sys.maxsize, room=2_000_000)
+
+
 def chunks_of(text: str, source: str) -> list[Chunk]:
     """The chunks of a file, none split for the sake of an embedding model."""
-    whole = sys.maxsize
-    return chunk(text, source, count_tokens=len, max_tokens=whole, max_chars=whole)
+    return list(_WHOLE(text, source))

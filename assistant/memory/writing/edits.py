@@ -2,21 +2,23 @@
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Passage
 from assistant.memory.text.chunk import Chunk, chunks_of
+from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import is_struck, strike_out, superseded_note
 from assistant.memory.writing.draft import Draft, State
 from assistant.memory.writing.entries import Edit
-from assistant.memory.writing.finding import line_stating, stands_alone
 from assistant.memory.writing.markup import Splice, escape, removal, with_emptied_heading
 from assistant.workspace.folder import MEMORY_FILE
 
 LONG = 200
 """Characters from which on a passage may be a piece of a unit, cut to fit an embedding model."""
+_WORD = re.compile(r"(?<!\w)[a-z0-9]+(?!\w)")
 _HEADING = re.compile(r"^## (.+? -- \d{4}-\d\d-\d\d)[ \t]*\r?$", re.MULTILINE)
 
 
@@ -46,6 +48,24 @@ def stated(
         if line := line_stating(draft.text(source), source, fact):
             return source, line
     return None
+
+
+def line_stating(text: str, source: str, fact: str) -> int | None:
+    """The line of the current passage that says `fact` (clean text) and nothing else."""
+    wanted, words, lowered = fact_key(fact), words_of(fact), text.lower()
+    if all(word in lowered for word in words):
+        for chunk in chunks_of(text, source):
+            may_say = chunk.status == "current" and all(
+                map(chunk.plain.lower().__contains__, words)
+            )
+            if may_say and fact_key(chunk.plain) == wanted:
+                return chunk.start_line
+    return None
+
+
+def words_of(fact: str) -> set[str]:
+    """The words of a fact that any text which says it holds, however that is spelled."""
+    return set(_WORD.findall(unicodedata.normalize("NFC", fact).lower()))
 
 
 def strike(draft: Draft, old: Sequence[Passage], fact: str, day: date) -> Edit:
@@ -110,8 +130,6 @@ def _place(text: str, passage: Passage) -> tuple[int, int]:
     """Where the bytes that were shown stand now. Raises LedgerError if they do not."""
     place = passage.start_char, passage.end_char
     unmoved = text[slice(*place)] == passage.text
-    if unmoved and stands_alone(text, *place):
-        return place
     chunks = chunks_of(text, passage.source)
     long = [each for each in chunks if len(each.text) >= LONG]
     same = [(each.start_char, each.end_char) for each in chunks if each.text == passage.text]

@@ -28,9 +28,8 @@ from assistant.memory.text.markdown import (
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.conversations import conversations, prompts
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import removals
+from assistant.memory.writing.edits import line_stating, removals
 from assistant.memory.writing.entries import Edit, Purging, Write, new_id, now, scrubbed
-from assistant.memory.writing.finding import line_stating
 from assistant.memory.writing.images import Images
 from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.ledger import Ledger

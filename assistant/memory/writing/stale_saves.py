@@ -15,6 +15,7 @@ No verdict is the last: a save that was cut short, or a copy that came back, is 
 and what that holds has been seen again.
 """
 
+import re
 from bisect import bisect
 from collections.abc import Collection, Container, Sequence
 from difflib import SequenceMatcher
@@ -22,8 +23,8 @@ from functools import cached_property
 
 from assistant.memory.text.identity import fact_key, fold
 from assistant.memory.text.markdown import BREAKS, LINES, line_digest, plain
+from assistant.memory.writing.edits import words_of
 from assistant.memory.writing.entries import Edit, Verdict, Write
-from assistant.memory.writing.finding import fact_keys
 from assistant.memory.writing.journal import GONE, Journal, Record
 
 SIMILAR = 0.6
@@ -32,6 +33,10 @@ SHARED = 3
 """One word in so many of the shorter one in common does as well."""
 IN_PLACE = 3
 """So many lines at the most may stand in the place of a fact: it may have been split."""
+FEW = 64
+"""Words that are looked for at once; the keys of more facts are made of all blocks."""
+_STARTS = re.compile(r"[ \t]*(?:>|\0|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$))", re.MULTILINE)
+_HEADING = re.compile(r"#{1,6}[ \t]|\0")
 
 
 class Save:
@@ -244,3 +249,56 @@ def _content(text: str) -> set[str]:
 
 def _lines(text: str) -> list[str]:
     return [line for each in LINES.findall(text) if (line := each.strip())]
+
+
+# What the blocks of a text say
+
+
+def fact_keys(text: str, wanted: Collection[str] | None = None) -> set[str]:
+    """The keys of all that the blocks of a file say, struck out or not; if only some facts are
+    `wanted`, blocks that do not hold a word of them may be left out."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lowered = text.lower()
+    found: set[str] = set()
+    at = 0
+    telling = _telling(wanted) if wanted is not None and len(lowered) == len(text) else None
+    while at < len(text):
+        if telling is not None:
+            word = telling.search(lowered, at)
+            if word is None:
+                break
+            at = word.start()
+        start, end = _block_around(text, at)
+        found.add(fact_key(plain(text[start:end])))
+        at = max(end, at) + 1
+    return found
+
+
+def _telling(facts: Collection[str]) -> "re.Pattern[str] | None":
+    """Matches one word of each of these facts; None if they are many, or one has no such word."""
+    words = {max(words_of(fact), key=len, default="") for fact in facts}
+    if "" in words or len(words) > FEW:
+        return None
+    return re.compile("|".join(map(re.escape, words)) or r"(?!)")
+
+
+def _block_around(text: str, at: int) -> tuple[int, int]:
+    """The lines around a character that a blank line, list marker or heading sets apart."""
+    start = text.rfind("\n", 0, at) + 1
+    while start > 0 and not _STARTS.match(text, start):
+        above = text.rfind("\n", 0, start - 1) + 1
+        if not text[above:start].strip() or _HEADING.match(text, above):
+            break
+        start = above
+    end = _line_end(text, at)
+    while end < len(text) and not _HEADING.match(text, start):
+        following = _line_end(text, end + 1)
+        if not text[end + 1 : following].strip() or _STARTS.match(text, end + 1):
+            break
+        end = following
+    return start, end
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

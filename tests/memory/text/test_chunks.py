@@ -329,7 +329,7 @@ def uncut(text: str) -> list[Chunk]:
     """The chunks of a file that is parsed as a whole."""
     times: Counter[str] = Counter()
     found = []
-    whole = Chunker(count_tokens, LIMIT)._made(text.removeprefix("\ufeff"), "MEMORY.md", TOP)
+    whole = Chunker(count_tokens, LIMIT)._parsed(text.removeprefix("\ufeff"), "MEMORY.md", TOP)
     for ordinal, each in enumerate(whole.chunks):
         found.append(replace(repeated(each, times[each.id]), ordinal=ordinal))
         times[each.id] += 1
