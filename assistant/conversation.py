@@ -79,7 +79,7 @@ from assistant.session.history import (
     succeeded,
 )
 from assistant.session.transcript import Transcript
-from assistant.settings.prompt import ContextSettings
+from assistant.settings.sections import ContextSettings
 from assistant.skills.base import Skills
 from assistant.skills.loading import body, bundled
 from assistant.tools.ask import ASK

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Collection
 from typing import Any
 
-from assistant.characters.unseen import JOINING, UNSEEN
+from assistant.characters import JOINING, UNSEEN
 
 SPELLED = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
 KEPT = frozenset("\n\t") | JOINING

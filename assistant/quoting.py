@@ -9,9 +9,16 @@ import re
 import unicodedata
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 
-from assistant.characters.templates import MARKS, MARKUP
-from assistant.characters.unseen import UNSEEN
+from assistant.characters import UNSEEN
+
+_lines = Path(__file__).with_name("chat_templates.txt").read_text("utf-8").splitlines()
+_families = dict(line.split(": ", 1) for line in _lines if not line.startswith("#"))
+MARKUP = tuple(_families.pop("markup").split("  "))
+"""What models were trained to read as their own hand, and other texts are full of, too."""
+MARKS = {family: tuple(marks.split("  ")) for family, marks in _families.items()}
+"""By the family of models that reads it so."""
 
 OUR_TAGS = (
     *("memory", "transcript", "known", "summary", "reminder", "briefing"),

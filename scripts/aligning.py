@@ -19,7 +19,7 @@ import numpy as np
 from assistant.memory.embedding import compile, polyglot
 from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 
 TEXTS = {polyglot.USE_MAP: 48_000, polyglot.WIDE_MAP: 24_000}
 RIDGE = {polyglot.USE_MAP: 10.0, polyglot.WIDE_MAP: 1.0}

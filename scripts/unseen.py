@@ -5,7 +5,7 @@ from pathlib import Path
 
 import regex
 
-PLACE = Path(__file__).parents[1] / "assistant" / "characters" / "unseen.py"
+PLACE = Path(__file__).parents[1] / "assistant" / "characters.py"
 TABLE = re.compile(r"IGNORABLE = \(\n.*?^\)\n", re.DOTALL | re.MULTILINE)
 
 

@@ -11,7 +11,7 @@ import pytest
 from assistant.cli import resident
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 from assistant.workspace.folder import Workspace
 from tests.support.provider import Provider
 

@@ -27,7 +27,7 @@ from assistant.events import (
 from assistant.memory.base import Fact
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import TextPiece
-from assistant.model.offline.responder import OfflineModel
+from assistant.model.offline import OfflineModel
 from assistant.model.scripted import Answer, ScriptedModel
 from assistant.session import transcript
 from assistant.session.entries import (
@@ -43,7 +43,7 @@ from assistant.session.entries import (
 )
 from assistant.session.history import group, history
 from assistant.session.transcript import Transcript
-from assistant.settings.prompt import ContextSettings
+from assistant.settings.sections import ContextSettings
 from assistant.tools.base import ToolResult
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools

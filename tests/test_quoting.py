@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.characters.templates import MARKS, MARKUP
-from assistant.characters.unseen import IGNORABLE, UNSEEN
+from assistant.characters import IGNORABLE, UNSEEN
 from assistant.display import exactly, revealed
-from assistant.quoting import inert, live, neutralised, one_line, quoted, visible
+from assistant.quoting import MARKS, MARKUP, inert, live, neutralised, one_line, quoted, visible
 from scripts import unseen
 
 FORGED = [

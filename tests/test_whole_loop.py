@@ -18,12 +18,12 @@ from assistant.events import Compacted, FactsCaptured, Recalled, ToolFinished, T
 from assistant.memory.open import open_in_process
 from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
-from assistant.model.offline.responder import BRIEFED
+from assistant.model.offline import BRIEFED
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import ids, transcript
 from assistant.session.entries import UserEntry
 from assistant.session.history import group, unanswered
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from assistant.settings.tree import Settings
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots

@@ -28,7 +28,7 @@ from assistant.errors import StorageError
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Given, Message, estimate_tokens
 from assistant.model.base import SMALL_WINDOW, ChatModel, ToolSpec
-from assistant.model.provider.outgoing import wire_tool
+from assistant.model.provider.request import wire_tool
 from assistant.model.select import in_prompt
 from assistant.model.text_tools import describe
 from assistant.quoting import neutralised, one_line, quoted

@@ -12,7 +12,7 @@ from dataclasses import replace
 from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.memory.text.language import count_words
-from assistant.model.offline.smalltalk import small_talk
+from assistant.model.smalltalk import small_talk
 from assistant.session.entries import Entry, UserEntry
 from assistant.workspace.folder import PROCEDURES_FILE
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from assistant.errors import ConfigError
-from assistant.settings.prompt import ContextSettings, SectionSettings
+from assistant.settings.sections import ContextSettings, SectionSettings
 from assistant.workspace.folder import PROCEDURES_FILE
 
 GUARDRAILS = (

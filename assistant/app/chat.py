@@ -19,7 +19,7 @@ from assistant.memory.protocol import Keeper
 from assistant.messages import Given
 from assistant.model import catalogue, select
 from assistant.model.base import check_sight
-from assistant.model.provider.litellm_library import warm_up
+from assistant.model.provider.litellm_model import warm_up
 from assistant.session import listing, transcript
 from assistant.session.transcript import Transcript
 from assistant.settings import tree as settings

@@ -46,7 +46,7 @@ def main() -> None:
 
 def _import() -> None:
     """All that `ask` and `event` need."""
-    from assistant.model.provider.litellm_library import warm_up
+    from assistant.model.provider.litellm_model import warm_up
 
     warm_up()
 

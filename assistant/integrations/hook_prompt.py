@@ -14,7 +14,7 @@ from assistant.agent.passages import FRAMING, entries
 from assistant.integrations.shelf import QUERY_LENGTH, Shelf
 from assistant.memory.base import Passage, Query
 from assistant.memory.open import open_memory
-from assistant.model.offline.smalltalk import small_talk
+from assistant.model.smalltalk import small_talk
 from assistant.workspace.folder import Workspace
 
 MOST_PASSAGES = 5

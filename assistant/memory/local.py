@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 from typing import Literal, TypeVar
 
 from assistant import config
-from assistant.disk import ownership
+from assistant.disk import storage
 from assistant.errors import AssistantError, LedgerError, StorageError
 from assistant.memory.base import (
     FACTS,
@@ -66,7 +66,7 @@ from assistant.memory.writing.transaction import SetAside
 from assistant.secrets.redactor import Redactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import PROCEDURE_FILES, Workspace
-from assistant.workspace.leftovers import killed_writes
+from assistant.workspace.stores import killed_writes
 
 DOUBTFUL = frozenset({"tool", "recalled"})
 """Origins whose facts wait for the owner: what a tool returned may have been written to deceive,
@@ -507,7 +507,7 @@ class LocalMemory:
     def _give_back(self) -> None:
         """Leave nothing that belongs to root, if root works in another's workspace."""
         for place in self._places:
-            ownership.give_to_owner(place)
+            storage.give_to_owner(place)
 
     # Passages and facts
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assistant.disk.locking import Lock
     from assistant.memory.index.ahead import Ahead
     from assistant.memory.writing.copies import Copies
-    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.sections import EmbeddingSettings
     from assistant.settings.tree import Settings
 
 TAKE_OVERS, TAKE_OVER_SECONDS = 5, 1.0

@@ -1,11 +1,11 @@
 """Which model answers, by the settings. Imports nothing heavy: litellm waits for the first turn."""
 
 from assistant.model.base import ChatModel
-from assistant.model.offline.responder import OfflineModel
+from assistant.model.offline import OfflineModel
 from assistant.model.profiles import ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.text_tools import AutoTools, XmlTools
-from assistant.settings.answering import ModelSettings, ProfileSettings
+from assistant.settings.sections import ModelSettings, ProfileSettings
 from assistant.settings.tree import Settings
 
 

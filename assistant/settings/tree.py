@@ -18,23 +18,25 @@ from pydantic import (
 
 from assistant import config
 from assistant.errors import ConfigError
-from assistant.settings.answering import ModelSettings, ProfileSettings
-from assistant.settings.base import SERVERS, Table, as_list
-from assistant.settings.memory import (
+from assistant.settings.sections import (
+    SERVERS,
+    ChatSettings,
+    ContextSettings,
     DaemonSettings,
     EmbeddingSettings,
+    HeartbeatSettings,
     IndexSettings,
     MemorySettings,
-    SourceSettings,
-)
-from assistant.settings.prompt import ChatSettings, ContextSettings
-from assistant.settings.tools import (
-    HeartbeatSettings,
+    ModelSettings,
     PolicySettings,
+    ProfileSettings,
     ServerSettings,
     ShellSettings,
     SkillsSettings,
+    SourceSettings,
+    Table,
     WebSettings,
+    as_list,
 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from assistant.secrets.redactor import Redactor
-from assistant.settings.tools import WebSettings
+from assistant.settings.sections import WebSettings
 from assistant.settings.tree import Settings
 from assistant.tools.base import Tool
 from assistant.tools.files.read import reading_tools, searching_tools

@@ -21,7 +21,7 @@ import regex
 from wcmatch import fnmatch, glob
 
 from assistant.errors import ConfigError, ToolError
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Plan
 from assistant.tools.commands import OPERATORS, plain_commands
 

@@ -1,15 +1,14 @@
 """A workspace: the folder of markdown files that is the assistant's mind, and its paths."""
 
 import os
-import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from assistant import config
 from assistant.disk import storage
 from assistant.errors import StorageError, WorkspaceError
 from assistant.workspace import machine
-from assistant.workspace.copies import original_of
+from assistant.workspace.survey import Survey, copies, original_of, survey
 
 ALWAYS_FILES = ("IDENTITY.md", "SOUL.md", "USER.md")
 """In the prompt whole, every turn."""
@@ -22,10 +21,6 @@ PROCEDURE_FILES = (PROCEDURES_FILE, HEARTBEAT_FILE)
 """The ones of these that say what is to be done, and hold no facts."""
 ARCHIVE = "memory/archive/"
 """The facts that were superseded or whose day has passed, a file a year."""
-DEEPEST = 64
-"""So many folders inside one another are looked through below `memory/`."""
-LONGEST_NAME = 100
-"""Characters of a name that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,136 +132,13 @@ class Workspace:
         """The memory files there are, relative to the root in POSIX form, sorted."""
         return self.survey().sources
 
-    def survey(self) -> "Survey":
-        """The memory files there are, and what stands among them and is none."""
-        found = Survey([], {}, [""])
-        for name in INDEXED_FILES:
-            _judge(found, name, f"{self.root}/{name}")
-        for name in self._top_copies():
-            _leave_copy(found, name)
-        _look_through(found, f"{self.root}/", "memory")
-        found.sources.sort()
-        return found
+    def survey(self) -> Survey:
+        """The memory files there are, and what else stands among them."""
+        return survey(self.root, INDEXED_FILES)
 
     def copies(self) -> dict[str, str]:
         """The copies that syncing left of memory files: their names, and whose copies they are."""
-        found = {name: original_of(name) or "" for name in self._top_copies()}
-        for path in (self.root / "memory").rglob("*"):
-            name = path.relative_to(self.root).as_posix()
-            original = original_of(name)
-            if original and original.endswith(".md") and path.is_file():
-                found[name] = original
-        return dict(sorted(found.items()))
-
-    def _top_copies(self) -> list[str]:
-        try:
-            names = os.listdir(self.root)  # noqa: PTH208
-        except OSError:
-            return []
-        likely = [name for name in names if name not in INDEXED_FILES]
-        return sorted(name for name in likely if original_of(name) in INDEXED_FILES)
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The memory files of a workspace, sorted, what is wrong with other entries, by name, and the
-    folders that were looked into."""
-
-    sources: list[str]
-    odd: dict[str, str]
-    folders: list[str] = field(default_factory=list)
-
-
-def _look_through(found: Survey, root: str, top: str) -> None:
-    """Survey the markdown files below a directory; links to directories are not followed.
-
-    Ten times as fast as `Path.rglob`: it is asked before each recall.
-    """
-    waiting = [top]
-    while waiting:
-        found.folders.append(waiting.pop())
-        waiting += _look_into(found, root, found.folders[-1])
-
-
-def _look_into(found: Survey, root: str, directory: str) -> list[str]:
-    """Survey one directory; those in it that are worth a look."""
-    folders: list[str] = []
-    try:
-        with os.scandir(root + directory) as entries:
-            for entry in entries:
-                name = f"{directory}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    folders += [name] if _is_fit(found, name) else []
-                elif name.endswith((".md", ".orig")):
-                    _look_at(found, name, entry)
-    except (FileNotFoundError, NotADirectoryError):
-        pass  # it has just gone
-    except OSError as error:
-        _reject(found, directory, f"cannot be read: {error.strerror}")
-    return folders
-
-
-def _look_at(found: Survey, name: str, entry: "os.DirEntry[str]") -> None:
-    if original_of(name) is not None:
-        _leave_copy(found, name)
-    elif name.endswith(".orig"):
-        return
-    elif entry.is_file(follow_symlinks=False) and entry.name.isascii():
-        found.sources.append(name)  # without a system call more
-    else:
-        _judge(found, name, entry.path)
-
-
-def _is_fit(found: Survey, directory: str) -> bool:
-    """Whether a directory is worth a look."""
-    if not _is_utf8(directory):
-        _reject(found, directory, "has a name that is not UTF-8; rename it")
-    elif directory.count("/") > DEEPEST:
-        _reject(found, directory, f"lies more than {DEEPEST} folders deep")
-    else:
-        return True
-    return False
-
-
-def _leave_copy(found: Survey, name: str) -> None:
-    _reject(
-        found,
-        name,
-        f"is a copy that syncing left of {original_of(name)}; `assistant memory merge` takes its "
-        "facts in",
-    )
-
-
-def _judge(found: Survey, name: str, path: str) -> None:
-    """Take what is a file; nothing is opened for that: a pipe would wait for ever."""
-    try:
-        mode = os.stat(path).st_mode  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError):
-        return  # or a link that leads nowhere
-    except OSError as error:
-        return _reject(found, name, f"leads nowhere: {error.strerror}")
-    if not stat.S_ISREG(mode):
-        _reject(found, name, "is no file")
-    elif not _is_utf8(name):
-        _reject(found, name, "has a name that is not UTF-8; rename it")
-    else:
-        found.sources.append(name)
-
-
-def _reject(found: Survey, name: str, why: str) -> None:
-    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
-    found.odd[shown.encode("utf-8", "backslashreplace").decode()] = why
-
-
-def _is_utf8(name: str) -> bool:
-    """Whether a name that the system gave is text: other bytes are lone surrogates in it."""
-    if name.isascii():
-        return True
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        return copies(self.root, INDEXED_FILES)
 
 
 def default_root() -> Path:
@@ -300,3 +172,28 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise StorageError(f"{path} is not UTF-8 text: byte {error.start}", cure) from error
+
+
+class Anchor:
+    """Holds on to the folder at `root`, by what tells it from any other."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._identity = _identity(root)
+
+    def check(self) -> None:
+        """Raise StorageError if another folder stands there, or none."""
+        if _identity(self._root) != self._identity:
+            raise StorageError(
+                f"{self._root} is another folder than the one that was opened",
+                "Begin anew; if it was moved, name its new place with -w",
+            )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Zeros if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino

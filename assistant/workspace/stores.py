@@ -3,12 +3,15 @@
 `forget --purge`, `doctor` and the docs go by this list. Whatever keeps something new adds it here.
 """
 
+import itertools
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from assistant import config
+from assistant.disk.storage import TEMPORARY
 from assistant.workspace.folder import Workspace
 
 Base = Literal["workspace", "state", "cache", "config"]
@@ -129,3 +132,26 @@ def unlisted(place: Workspace) -> list[Path]:
     own = (place.private, config.state_dir(), config.cache_dir())
     there = (path for folder in own for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in there if path not in listed)
+
+
+RESTING = 60.0
+"""Seconds after which nobody is about to put such a file in place any more."""
+
+
+def killed_writes(place: Workspace) -> Iterator[Path]:
+    """What a killed write left: its words may be in it. The ledger's lock must be held."""
+    pattern = f".*{TEMPORARY}"
+    ours = itertools.chain(
+        place.root.glob(pattern),
+        (place.root / "memory").rglob(pattern),
+        place.private.glob(f".journal*{TEMPORARY}"),
+        place.history.glob(pattern),
+    )
+    yield from ours
+    for path in place.private.rglob(pattern):  # others write there, under locks of their own
+        try:
+            rests = time.time() - path.stat().st_mtime > RESTING
+        except FileNotFoundError:
+            continue
+        if rests:
+            yield path

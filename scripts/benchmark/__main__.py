@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from assistant.memory.embedding import compile
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 from scripts.benchmark import (
     against,
     chat,

@@ -19,7 +19,7 @@ from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.protocol import Keeper
 from assistant.memory.search import question
 from assistant.memory.search.recall import Recaller
-from assistant.settings.memory import IndexSettings, MemorySettings
+from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import indexing, measure
 from scripts.benchmark.commands import insert

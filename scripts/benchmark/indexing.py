@@ -6,7 +6,7 @@ from statistics import median
 
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
 from scripts.benchmark.facts import facts, write_single

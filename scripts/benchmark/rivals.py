@@ -55,7 +55,7 @@ def resident(directory: str) -> None:
     import chromadb
 
     from assistant.memory.embedding import compile
-    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.sections import EmbeddingSettings
     from scripts.benchmark import measure
 
     embedder = compile.load(EmbeddingSettings())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assistant.errors import AssistantError, UsageError
 from assistant.memory.embedding import compile
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 from scripts.evaluation import report
 from scripts.evaluation.cases import report as cases
 from scripts.evaluation.cases import rows as conversations

@@ -17,8 +17,7 @@ from assistant.memory.base import Fact
 from assistant.messages import Reply, ToolCall
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.session import transcript
-from assistant.settings.answering import ModelSettings
-from assistant.settings.prompt import ContextSettings
+from assistant.settings.sections import ContextSettings, ModelSettings
 from assistant.tools.schema import tool
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.toolbox import Toolbox

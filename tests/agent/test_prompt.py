@@ -20,7 +20,7 @@ from assistant.agent.prompt import (
 from assistant.errors import StorageError
 from assistant.memory.base import Passage, Recall
 from assistant.messages import estimate_tokens
-from assistant.model.offline.responder import quotes
+from assistant.model.offline import quotes
 from assistant.workspace.folder import Workspace
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

@@ -17,8 +17,7 @@ from assistant.memory.daemon import wire
 from assistant.memory.daemon.operations import OPERATIONS
 from assistant.memory.text.chunk import chunk
 from assistant.model.base import ToolSpec
-from assistant.model.text_calls import Block, CallFilter, parse
-from assistant.model.text_tools import render_result
+from assistant.model.text_tools import Block, CallFilter, parse, render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
 from assistant.session import codec
 from assistant.tools.files import patch

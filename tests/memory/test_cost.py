@@ -14,7 +14,7 @@ from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.index.vectors import EXACT
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
-from assistant.settings.memory import IndexSettings, MemorySettings
+from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many

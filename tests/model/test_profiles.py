@@ -8,7 +8,7 @@ from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, T
 from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, Breaker, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Cut, Provider, Raw, fails
 from tests.support.wires import chunk, sse
 

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.messages import Message, Reply
 from assistant.model.base import ToolSpec
-from assistant.model.offline.responder import OfflineModel
+from assistant.model.offline import OfflineModel
 from assistant.model.select import create, with_model
 from assistant.settings.tree import validate
 from tests.support.provider import Provider, fails

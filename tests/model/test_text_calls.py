@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 from assistant.messages import ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.text_calls import Block, CallFilter, parse
-from assistant.model.text_tools import describe, render_call, render_result
+from assistant.model.text_tools import (
+    Block,
+    CallFilter,
+    describe,
+    parse,
+    render_call,
+    render_result,
+)
 
 
 def spec(name: str, **types: str) -> ToolSpec:

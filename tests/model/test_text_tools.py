@@ -8,7 +8,7 @@ from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
 from assistant.model.text_tools import AutoTools, XmlTools
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, fails
 
 LOOK = ToolSpec(

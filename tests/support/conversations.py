@@ -19,7 +19,7 @@ from assistant.memory.base import (
     Remembered,
 )
 from assistant.messages import Message
-from assistant.model.offline.responder import BRIEFED
+from assistant.model.offline import BRIEFED
 from assistant.secrets.stand_ins import stand_ins
 
 

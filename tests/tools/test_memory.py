@@ -7,7 +7,7 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Origin, Passage, Query, Recall, Remembered
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.files.roots import Roots
 from assistant.tools.memory import VisibleMemory, memory_tools
 from assistant.tools.policy import DenyAll

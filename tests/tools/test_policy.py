@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import ConfigError
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.base import Danger, Plan, ToolResult
 from assistant.tools.policy import Policy
 from assistant.tools.rules import Rules

@@ -12,7 +12,7 @@ import pytest
 from assistant.events import ApprovalRequested
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.base import ToolResult
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots

@@ -9,7 +9,7 @@ from assistant.errors import ToolError
 from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.settings.tools import PolicySettings, WebSettings
+from assistant.settings.sections import PolicySettings, WebSettings
 from assistant.tools.ask import asking_tool
 from assistant.tools.base import RESULT_LIMIT, Danger, Plan, Tool, ToolResult
 from assistant.tools.files.read import reading_tools, searching_tools

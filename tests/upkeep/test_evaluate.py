@@ -13,7 +13,7 @@ from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.settings.memory import IndexSettings, MemorySettings
+from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.upkeep import evaluate
 from assistant.upkeep.evaluate import Case, Question
 from assistant.workspace.folder import Workspace

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from assistant.memory.embedding import compile
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 from assistant.workspace.folder import Workspace
 from tests.writes.chats import Chats, live_in_chats
 from tests.writes.world import year

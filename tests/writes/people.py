@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assistant.messages import Message
 from assistant.model.base import ToolSpec
-from assistant.model.offline.responder import quotes
+from assistant.model.offline import quotes
 from tests.writes.world import Meaning, World
 
 RESTATED = 2

@@ -4,7 +4,7 @@ import pytest
 
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder
-from assistant.settings.memory import EmbeddingSettings, MemorySettings
+from assistant.settings.sections import EmbeddingSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 from tests.writes.chats import Chats, live_in_chats
 from tests.writes.talks import hold, talks

@@ -20,7 +20,7 @@ from assistant.memory.writing.ledger import Ledger
 from assistant.model.scripted import ScriptedModel
 from assistant.session.entries import Entry, RecalledEntry
 from assistant.session.transcript import Transcript
-from assistant.settings.prompt import ContextSettings
+from assistant.settings.sections import ContextSettings
 from assistant.settings.tree import Settings
 from assistant.tools.toolbox import Toolbox
 from assistant.workspace.folder import MEMORY_FILE, Workspace

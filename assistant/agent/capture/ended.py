@@ -217,7 +217,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
 def _model(chosen: "Settings", entries: Sequence[Entry]) -> "ChatModel":
     """The configured model, else the one that the chat was held with."""
     from assistant.model import select
-    from assistant.model.offline.responder import OfflineModel
+    from assistant.model.offline import OfflineModel
 
     spoke = [each.model for each in entries if isinstance(each, AssistantEntry) and each.model]
     if chosen.model.name or chosen.profiles or spoke[-1:] in ([], [OfflineModel.name]):

@@ -19,7 +19,7 @@ from assistant.errors import AssistantError
 from assistant.workspace import folder as workspace
 
 if TYPE_CHECKING:
-    from assistant.model.offers import Offer
+    from assistant.model.catalogue import Offer
 
 
 OPENING = (
@@ -119,7 +119,7 @@ def _write(path: Path, line: str, anchor: str) -> None:
 
 def _connect() -> None:
     """Let the owner choose a model, and try it, until one answers or none is wanted."""
-    from assistant.model.offers import offers
+    from assistant.model.catalogue import offers
 
     found = offers(most=MOST)
     _show(found)

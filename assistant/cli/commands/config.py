@@ -20,7 +20,7 @@ from assistant.display import counted, spelled
 from assistant.errors import ConfigError, UsageError, WorkspaceError
 
 if TYPE_CHECKING:
-    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.sections import EmbeddingSettings
 
 config_commands = group("Show and change settings.")
 
@@ -206,7 +206,7 @@ def _run_editor(path: Path) -> None:
 
 def embedding_by(name: str) -> "EmbeddingSettings":
     """The settings of embedding as they are, but with this model."""
-    from assistant.settings.memory import EmbeddingSettings
+    from assistant.settings.sections import EmbeddingSettings
     from assistant.settings.tree import validate
 
     own = validate(config.load()).embedding.model_dump()

@@ -12,7 +12,7 @@ from assistant.display import counted, spelled
 
 if TYPE_CHECKING:
     from assistant.heartbeat.beat import Beat
-    from assistant.settings.tools import HeartbeatSettings
+    from assistant.settings.sections import HeartbeatSettings
     from assistant.upkeep.tasks import Task
     from assistant.workspace.folder import Workspace
 

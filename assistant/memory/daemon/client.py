@@ -18,8 +18,7 @@ from assistant.errors import DaemonError
 from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
 from assistant.memory.daemon import operations, sockets, wire
 from assistant.memory.daemon.operations import Operation, P, R
-from assistant.workspace.anchor import Anchor
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import Anchor, Workspace
 
 CLIENTS_SECTIONS = ("memory", "daemon")
 """What a client tells a daemon of its settings; those of the index must be the daemon's own."""

@@ -29,7 +29,7 @@ from assistant.memory.daemon import sockets, wire
 from assistant.memory.daemon.operations import OPERATIONS, RECALL, Operation
 from assistant.memory.daemon.work import Rest, Served, Work
 from assistant.memory.wanted import Abandoned
-from assistant.settings.memory import MemorySettings
+from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
 Opener = Callable[[Progress, Notify], Served]

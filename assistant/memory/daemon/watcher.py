@@ -15,8 +15,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserver
 
-from assistant.disk.mounts import MOUNTS, file_system
-from assistant.disk.watched import CHANGES
+from assistant.disk.watching import CHANGES, MOUNTS, file_system
 from assistant.workspace.folder import INDEXED_FILES, Workspace
 
 Polling = Literal["auto", "always", "never"]

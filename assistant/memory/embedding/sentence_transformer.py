@@ -18,7 +18,7 @@ import numpy as np
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 TOKENS = 512

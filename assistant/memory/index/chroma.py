@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from assistant.disk import storage
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.embedding.embedder import Vectors
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 
 PREFIX = "assistant-"
 """What the names of our collections begin with."""

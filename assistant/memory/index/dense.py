@@ -26,7 +26,7 @@ from assistant.memory.index.chroma import (
 from assistant.memory.index.layout import NOWHERE, Layout, Rows
 from assistant.memory.index.vectors import EXACT, Scan
 from assistant.memory.precedence import QUESTIONS
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 
 SLICE = 50
 """Operations told to Chroma at once: a question beside it waits for one slice, some 50 ms."""

@@ -35,7 +35,7 @@ from assistant.memory.text.chunk import Chunk, Chunker, Piece
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 
 logger = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from assistant.memory.index.corpus import Corpus
 from assistant.memory.index.database import SCHEMA_VERSION, CatalogDamaged, is_whole_cache
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.index.vector_cache import cache_path
-from assistant.settings.memory import IndexSettings
-from assistant.workspace.anchor import Anchor
+from assistant.settings.sections import IndexSettings
+from assistant.workspace.folder import Anchor
 
 MANIFEST = "manifest.json"
 LOOK_SECONDS = 30.0

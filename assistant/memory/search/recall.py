@@ -26,7 +26,7 @@ from assistant.memory.search.selection import Scored, arrange, bearing
 from assistant.memory.search.signals import View
 from assistant.memory.search.spelling import Spelling
 from assistant.memory.text.chunk import Chunk, passage
-from assistant.settings.memory import MemorySettings
+from assistant.settings.sections import MemorySettings
 
 NEAREST = 100
 """Candidates asked of the vector index."""

@@ -26,7 +26,7 @@ from assistant.memory.index.refresh import Order, Synchronizer
 from assistant.memory.precedence import Precedence
 from assistant.memory.search.recall import Recaller
 from assistant.memory.sources.hints import Hints
-from assistant.settings.memory import MemorySettings
+from assistant.settings.sections import MemorySettings
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
-from assistant.disk.watched import CHANGES
+from assistant.disk.watching import CHANGES
 
 LONGEST = 10.0
 """Seconds after which a look is due whatever was told: a network's files change unseen."""

@@ -28,7 +28,7 @@ from assistant.memory.sources.collection import Collection, Source
 from assistant.memory.sources.conversations import Conversations
 from assistant.memory.sources.notes import Notes
 from assistant.secrets.redactor import Redactor
-from assistant.settings.memory import SourceSettings
+from assistant.settings.sections import SourceSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.characters.stretches import STRETCH, ends_a_line, stretches
+from assistant.characters import STRETCH, ends_a_line, stretches
 from assistant.memory.base import Passage, Status
 from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.annotations import recorded

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from assistant.characters.unseen import UNSEEN
+from assistant.characters import UNSEEN
 
 _NUMBER_SIGN = re.compile(r"[²³¹⁰-⁹½¼¾⅐-⅞①-⑳]")
 _DASH = re.compile(r"(?<=\d)[‒-―](?=\d)")

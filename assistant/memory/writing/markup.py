@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from markdown_it.token import Token
 
-from assistant.characters.unseen import UNSEEN
+from assistant.characters import UNSEEN
 from assistant.errors import LedgerError
 from assistant.memory.text.headings import OwnersHeading
 from assistant.memory.text.markdown import (

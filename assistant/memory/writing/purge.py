@@ -38,8 +38,7 @@ from assistant.memory.writing.remains import remains
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.memory.writing.words import Words
-from assistant.workspace.leftovers import killed_writes
-from assistant.workspace.stores import STORES, Store
+from assistant.workspace.stores import STORES, Store, killed_writes
 
 ALIKE = 0.6
 """From this share of common characters on, a fact that stands nowhere may have become this one."""

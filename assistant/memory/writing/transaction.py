@@ -34,8 +34,7 @@ from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.save import Tell, no_word
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on
 from assistant.workspace import machine
-from assistant.workspace.anchor import Anchor
-from assistant.workspace.folder import Workspace
+from assistant.workspace.folder import Anchor, Workspace
 
 ATTEMPTS = 100
 """How often a write is made anew because an editor saved the file in between."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from assistant.characters.surrogates import SURROGATE, mend
+from assistant.characters import SURROGATE, mend
 from assistant.messages import ToolCall
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

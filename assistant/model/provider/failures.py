@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 from assistant.display import shortened
 from assistant.errors import ModelError, ModelFailure
-from assistant.model.provider.bodies import StreamedError
 
 OVERFLOW = re.compile(
     r"prompt is too long|request_too_large|exceed(s|ed)? (the )?(model'?s? )?(maximum )?context"
@@ -157,6 +156,14 @@ class Endpoint:
             retry_after=retry_after,
             unserved=unserved,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedError:
+    """An error in the middle of an answer: its message, and the HTTP status it stands for."""
+
+    message: str
+    status: int
 
 
 class RedirectedError(Exception):

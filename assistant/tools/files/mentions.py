@@ -7,7 +7,7 @@ from pathlib import Path
 from assistant.errors import ToolError, UsageError
 from assistant.messages import Picture
 from assistant.model.pictures import picture_of
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.files.access import Access
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assistant.config import cache_dir, config_file, state_dir
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.places import EXECUTED, KEYS
 from assistant.tools.rules import Rules, folded
 from assistant.workspace.folder import ALWAYS_FILES, INDEXED_FILES, Workspace

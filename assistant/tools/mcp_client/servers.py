@@ -23,7 +23,7 @@ from assistant.disk import programs, storage
 from assistant.errors import StorageError
 from assistant.secrets.assignments import Claim, claim
 from assistant.settings import tree
-from assistant.settings.tools import ServerSettings
+from assistant.settings.sections import ServerSettings
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 

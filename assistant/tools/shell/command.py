@@ -19,7 +19,7 @@ from assistant.errors import ToolError
 from assistant.events import Event, ToolPrinted
 from assistant.secrets.redactor import Redactor
 from assistant.secrets.stand_ins import stand_ins
-from assistant.settings.tools import ShellSettings
+from assistant.settings.sections import ShellSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.commands import only_reads
 from assistant.tools.files.roots import Roots

@@ -11,7 +11,7 @@ from pydantic import Field
 from assistant.display import shortened
 from assistant.errors import ToolError
 from assistant.quoting import one_line
-from assistant.settings.tools import WebSettings
+from assistant.settings.sections import WebSettings
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.schema import tool
 from assistant.tools.web.addresses import Guard

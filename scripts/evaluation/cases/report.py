@@ -22,7 +22,7 @@ from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.question import read
 from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Weights
 from assistant.memory.search.recall import Recaller
-from assistant.settings.memory import EmbeddingSettings, IndexSettings, MemorySettings
+from assistant.settings.sections import EmbeddingSettings, IndexSettings, MemorySettings
 from assistant.upkeep.evaluate import (
     MEASURES,
     Case,

@@ -20,7 +20,7 @@ from assistant.memory.embedding import compile
 from assistant.memory.embedding.embedder import Embedder
 from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 from assistant.workspace import template
 from assistant.workspace.folder import Workspace
 from tests.support.daemon import ended

@@ -172,12 +172,12 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
     }  # fmt: skip
     ours = {name.removeprefix("assistant.") for name in loaded if name.startswith("assistant.")}
     assert {name for name in ours if not name.startswith("cli")} == {
-        "characters", "characters.unseen", "config", "disk", "disk.exchange", "disk.locking",
+        "characters", "config", "disk", "disk.exchange", "disk.locking",
         "disk.storage", "display", "errors",
         "memory", "memory.base", "memory.daemon", "memory.daemon.client",
         "memory.daemon.operations", "memory.daemon.sockets", "memory.daemon.wire", "memory.open",
-        "memory.protocol", "messages", "workspace", "workspace.anchor",
-        "workspace.copies", "workspace.folder", "workspace.machine",
+        "memory.protocol", "messages", "workspace",
+        "workspace.folder", "workspace.machine", "workspace.survey",
     }  # fmt: skip
     slow = {"asyncio", "ctypes", "logging", "sqlite3", "tomllib", "multiprocessing", "email"}
     assert loaded & slow == set()

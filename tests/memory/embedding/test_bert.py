@@ -38,7 +38,7 @@ sys.meta_path[sys.meta_path.index(PathFinder)] = Without
 EMBED = """
 import sys
 from assistant.memory.embedding.compile import load
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 found = load(EmbeddingSettings(**({"model": sys.argv[1]} if sys.argv[1:] else {})))
 sys.stdout.write(f"{found.fingerprint} {found.embed(['tea', 'coffee']).shape}")
 """

@@ -13,12 +13,12 @@ from assistant.memory.embedding import compile, export
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.embedding.onnx import GRAPH
 from assistant.memory.embedding.polyglot import MappedEmbedder, PolyglotEmbedder
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 
 LOAD = """
 import sys
 from assistant.memory.embedding.compile import load
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 steps = []
 load(EmbeddingSettings(**({"model": sys.argv[1]} if sys.argv[1:] else {})),
      lambda what, done, total: steps.append(done))

@@ -17,7 +17,7 @@ from assistant.memory.embedding.sentence_transformer import (
     SentenceTransformerEmbedder,
     prompts_of,
 )
-from assistant.settings.memory import EmbeddingSettings
+from assistant.settings.sections import EmbeddingSettings
 
 MAKE = """
 import sys, warnings

@@ -4,7 +4,7 @@ from assistant.memory.base import no_progress
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.ahead import Ahead
 from assistant.memory.index.refresh import Synchronizer
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import all_vectors
 

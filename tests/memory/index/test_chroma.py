@@ -18,7 +18,7 @@ from assistant.memory.index.chroma import (
     VectorsDamaged,
     VectorStore,
 )
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 
 VECTORS: Vectors = normalized(np.random.default_rng(1).normal(size=(2500, 16)).astype(np.float32))
 IDS = [f"id{number}" for number in range(len(VECTORS))]

@@ -8,7 +8,7 @@ import pytest
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.secrets.redactor import Redactor
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import state
 

@@ -28,7 +28,7 @@ from assistant.memory.index.layout import Rows
 from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer
 from assistant.memory.index.store import SPARE_VECTORS
 from assistant.memory.index.vector_cache import cache_path
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import all_vectors, of_source, state
 
@@ -588,7 +588,7 @@ def test_a_kill_while_indexing_costs_no_more_than_what_is_under_way(
         "import os, signal, sys; from pathlib import Path\n"
         "from assistant.memory.embedding.embedder import HashingEmbedder\n"
         "from assistant.memory.index.refresh import GROUP, INDEXING, Synchronizer\n"
-        "from assistant.settings.memory import IndexSettings\n"
+        "from assistant.settings.sections import IndexSettings\n"
         "from assistant.workspace.folder import Workspace\n"
         "calls = [1 if sys.argv[2] == '1' else 6]\n"
         "def stop(what, done, total):\n"

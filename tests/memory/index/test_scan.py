@@ -4,7 +4,7 @@ import numpy as np
 
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark.facts import facts, queries, write_many
 

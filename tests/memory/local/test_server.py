@@ -15,7 +15,7 @@ from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.chroma import ServerStore
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.local import LocalMemory
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from tests.support.chroma import ChromaServer, wrong_server

@@ -10,7 +10,7 @@ from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import lexical
 from assistant.memory.search.lexical import Sections, Words
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 
 FILE = """# Memory

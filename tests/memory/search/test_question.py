@@ -12,7 +12,7 @@ from assistant.memory.index.postings import Term
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search import question
 from assistant.memory.search.question import Question
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 
 TODAY = date(2026, 11, 21)

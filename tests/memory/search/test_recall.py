@@ -19,7 +19,7 @@ from assistant.memory.embedding.embedder import (
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
-from assistant.settings.memory import IndexSettings, MemorySettings
+from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 
 DATA = Path(__file__).parents[2] / "upkeep" / "data"

@@ -15,7 +15,7 @@ from assistant.memory.sources.conversations import Conversations
 from assistant.memory.text.chunk import Chunker
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
-from assistant.settings.memory import IndexSettings, MemorySettings
+from assistant.settings.sections import IndexSettings, MemorySettings
 from assistant.workspace.folder import Workspace
 from tests.memory.index.reading import of_source
 

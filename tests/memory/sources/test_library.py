@@ -12,7 +12,7 @@ from assistant.memory.embedding.embedder import HashingEmbedder, Vectors
 from assistant.memory.sources.library import Library
 from assistant.session import transcript
 from assistant.session.entries import UserEntry
-from assistant.settings.memory import SourceSettings
+from assistant.settings.sections import SourceSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 

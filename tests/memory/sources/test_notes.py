@@ -14,9 +14,10 @@ from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.local import LocalMemory
 from assistant.memory.sources.library import merged
 from assistant.memory.sources.notes import Notes
-from assistant.settings.memory import IndexSettings, SourceSettings
+from assistant.settings.sections import IndexSettings, SourceSettings
 from assistant.settings.tree import Settings, validate
-from assistant.workspace.folder import Survey, Workspace
+from assistant.workspace.folder import Workspace
+from assistant.workspace.survey import Survey
 from tests.support.documents import docx, pdf
 
 Open = Callable[..., LocalMemory]

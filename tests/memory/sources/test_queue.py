@@ -8,7 +8,7 @@ import pytest
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.sources.collection import BEST, FEW, SMALL, Queue
-from assistant.settings.memory import IndexSettings
+from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 
 LARGE = "memory/large.md"

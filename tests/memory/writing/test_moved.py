@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.disk import ownership
+from assistant.disk import storage
 from assistant.errors import AssistantError, StorageError
 from assistant.memory.base import Fact
 from assistant.memory.daemon.client import connect
@@ -69,6 +69,6 @@ def test_what_root_made_belongs_to_the_owner_of_the_workspace(tmp_path: Path) ->
     (place.index / "catalog.db").write_text("made by root")
     (place.private / "link").symlink_to(elsewhere)
     os.link(elsewhere, place.private / "name")
-    ownership.give_to_owner(place.private)
+    storage.give_to_owner(place.private)
     assert (place.index / "catalog.db").stat().st_uid == place.index.stat().st_uid == 4711
     assert elsewhere.stat().st_uid == 0

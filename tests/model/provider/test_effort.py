@@ -6,7 +6,7 @@ import pytest
 
 from assistant.messages import Message
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider
 
 FIELDS = (

@@ -8,7 +8,7 @@ from assistant.agent.loop import without_answer
 from assistant.messages import Message, Reply
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.provider.stream import ending
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, Raw
 from tests.support.wires import anthropic, candidate, chunk, sse
 

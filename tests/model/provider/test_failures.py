@@ -8,7 +8,7 @@ from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message
 from assistant.model.provider.failures import retry_after
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Cut, Pause, Provider, Raw, Step, fails
 from tests.support.wires import chunk, named, sse
 

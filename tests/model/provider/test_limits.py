@@ -10,7 +10,7 @@ from assistant.model.base import Piece, TextPiece
 from assistant.model.provider import transport
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.provider.stream import MOST_CHARACTERS
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Drip, Pause, Provider, Raw
 from tests.support.wires import chunk, named, sse
 

@@ -10,7 +10,7 @@ from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Picture, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Pause, Provider, Raw, fails
 from tests.support.wires import WIRES, chunk, sse
 
@@ -183,7 +183,7 @@ socket.socket.connect = lambda self, address: (only_here(address), connect(self,
 lookup = socket.getaddrinfo
 socket.getaddrinfo = lambda host, *rest, **k: (only_here((host,)), lookup(host, *rest, **k))[1]
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from assistant.messages import Message
 assert "litellm" not in sys.modules
 model = LitellmModel(ModelSettings(name="openai/test", api_base={provider.url!r}))
@@ -201,9 +201,9 @@ def test_after_the_warm_up_the_first_call_imports_no_more_of_litellm(provider: P
     provider.enqueue("Hello.")
     script = f"""
 import gc, sys
-from assistant.model.provider.litellm_library import warm_up
+from assistant.model.provider.litellm_model import warm_up
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 from assistant.messages import Message
 from assistant.model.base import ToolSpec
 warm_up()

@@ -7,9 +7,9 @@ import pytest
 
 from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import ToolSpec
-from assistant.model.provider.bodies import as_events
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.settings.answering import ModelSettings
+from assistant.model.provider.transport import as_events
+from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, Raw
 from tests.support.wires import candidate
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import UsageError
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.files.mentions import Mentions
 from assistant.workspace.folder import Workspace
 from tests.support.documents import pdf

@@ -1,6 +1,6 @@
 """What is shown of a server's settings: no secret that is written out in them."""
 
-from assistant.settings.tools import ServerSettings
+from assistant.settings.sections import ServerSettings
 from assistant.tools.mcp_client.servers import Server, hidden
 
 

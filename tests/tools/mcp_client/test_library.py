@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.settings.tools import ServerSettings
+from assistant.settings.sections import ServerSettings
 from assistant.tools.mcp_client.pins import Pins
 from assistant.tools.mcp_client.servers import Server
 from assistant.tools.mcp_client.tools import Foreign

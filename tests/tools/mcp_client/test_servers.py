@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.settings.tools import PolicySettings, ServerSettings
+from assistant.settings.sections import PolicySettings, ServerSettings
 from assistant.tools.mcp_client.pins import Definition, Pins, spec, tool_name
 from assistant.tools.mcp_client.servers import Server, named_by
 from assistant.tools.mcp_client.tools import Foreign, checked

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.secrets.redactor import Redactor
-from assistant.settings.tools import ShellSettings
+from assistant.settings.sections import ShellSettings
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll
 from assistant.tools.sandbox import seccomp as calls

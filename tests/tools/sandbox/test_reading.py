@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.secrets.redactor import Redactor
-from assistant.settings.tools import PolicySettings, ShellSettings
+from assistant.settings.sections import PolicySettings, ShellSettings
 from assistant.tools.base import ToolResult
 from assistant.tools.files.read import reading_tools
 from assistant.tools.files.roots import Roots

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.base import RESULT_LIMIT
 from assistant.tools.files.roots import Roots
 from assistant.tools.policy import ApproveAll, Decision, Policy

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from assistant.settings.tools import WebSettings
+from assistant.settings.sections import WebSettings
 from assistant.tools.outside import web_tools as web
 from assistant.tools.policy import ApproveAll, DenyAll
 from assistant.tools.toolbox import Toolbox

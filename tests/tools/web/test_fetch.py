@@ -8,7 +8,7 @@ from itertools import cycle
 
 import pytest
 
-from assistant.settings.tools import PolicySettings
+from assistant.settings.sections import PolicySettings
 from assistant.tools.policy import DenyAll, Policy
 from assistant.tools.rules import DENIED, Rules
 from assistant.tools.toolbox import Toolbox

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from assistant.settings.tools import WebSettings
+from assistant.settings.sections import WebSettings
 from assistant.tools.outside import web_tools as web
 from assistant.tools.policy import DenyAll
 from assistant.tools.toolbox import Toolbox

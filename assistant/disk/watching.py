@@ -1,6 +1,22 @@
-"""Which kind of file system a path lies on, as Linux knows it."""
+"""What watchdog tells of files and folders that changed; not that they were read."""
 
 from pathlib import Path, PurePath
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+)
+
+CHANGES = [
+    FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
+    DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
+]  # fmt: skip
+
 
 MOUNTS = Path("/proc/mounts")
 

@@ -13,8 +13,8 @@ from assistant.agent.prompt import Section, memory_text, system_messages, turn_s
 from assistant.memory.base import Passage, Recall
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.model.offers import KEYS, Offer, offers
-from assistant.model.offline.responder import OfflineModel, fact_to_remember, quotes
+from assistant.model.catalogue import KEYS, Offer, offers
+from assistant.model.offline import OfflineModel, fact_to_remember, quotes
 from assistant.workspace.folder import Workspace
 
 REMEMBER = ToolSpec("remember", "Write a fact.", {"type": "object", "properties": {"fact": {}}})
@@ -192,7 +192,7 @@ def test_nothing_at_hand_is_nothing_offered() -> None:
 
 
 def test_offered_models_are_known_and_call_tools() -> None:
-    from assistant.model.provider.litellm_library import preload
+    from assistant.model.provider.litellm_model import preload
 
     litellm = preload()
     for model in KEYS.values():

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import Piece, TextPiece, ToolSpec
-from assistant.model.offers import OLLAMA_EXAMPLE, Offer, offers
-from assistant.model.offline.smalltalk import Kind, small_talk
+from assistant.model.catalogue import OLLAMA_EXAMPLE, Offer, offers
+from assistant.model.smalltalk import Kind, small_talk
 
 MOST_QUOTED = 5
 """Passages a reply quotes; the rest are a `recall` away."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.characters.stretches import STRETCH, stretches
+from assistant.characters import STRETCH, stretches
 from assistant.memory.text.chunk import cuts
 from assistant.secrets.detector import Detector
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.workspace.copies import original_of
+from assistant.workspace.survey import original_of
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@
 package `regex` has it: joiners, fillers, direction marks, variation selectors, tags.
 """
 
+import re
+from collections.abc import Iterator
+
 IGNORABLE = (
     (0xAD, 0xAD),
     (0x34F, 0x34F),
@@ -28,3 +31,31 @@ BLANK = frozenset("\u2800\U00013441\U00013442\U0001d159")
 UNSEEN = BLANK | {chr(point) for first, last in IGNORABLE for point in range(first, last + 1)}
 JOINING = frozenset("\u200c\u200d\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
 """Those that Persian, Mongolian, Indic scripts and emoji need to look right."""
+
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def mend(text: str) -> str:
+    """Return the text with surrogate pairs joined and lone surrogates replaced."""
+    if SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+STRETCH = 1 << 16
+"""Characters that are gone through at once, or up to twice as many to end with a line."""
+
+
+def stretches(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    """The stretches of a text; each ends before a line feed, but in a very long line."""
+    while start < len(text):
+        end = text.find("\n", start + STRETCH, start + 2 * STRETCH)
+        stop = min(len(text), start + 2 * STRETCH) if end < 0 else end
+        yield start, stop
+        start = stop
+
+
+def ends_a_line(text: str, at: int) -> bool:
+    """Whether a line ends at a character, or the text."""
+    return at >= len(text) or text[at] in "\r\n"

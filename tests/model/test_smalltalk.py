@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.model.offline.smalltalk import small_talk
+from assistant.model.smalltalk import small_talk
 
 
 @pytest.mark.parametrize(

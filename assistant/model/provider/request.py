@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from assistant.messages import Message, ToolCall
 from assistant.model.base import ToolSpec
-from assistant.settings.answering import ModelSettings
+from assistant.settings.sections import ModelSettings
 
 Json = dict[str, Any]
 

@@ -1,0 +1,339 @@
+"""What every section of the settings is made of."""
+
+import json
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+SERVERS = "mcpServers"
+"""The section of other people's tools; it has the name that other programs have for it."""
+
+
+def as_list(value: Any) -> Any:
+    """A list that a variable of the environment holds: as JSON, or one text a line."""
+    if not isinstance(value, str):
+        return value
+    return json.loads(value) if value.lstrip().startswith("[") else value.splitlines()
+
+
+RESERVED = frozenset({"memory", "sessions"})
+"""What `recall --in` calls the owner's facts, and past conversations."""
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(as_list)]
+
+
+class Table(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, protected_namespaces=()
+    )
+
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Levels of thinking, by the names that providers have for them."""
+
+
+class ModelSettings(Table):
+    """[model]: the language model that answers."""
+
+    name: str | None = None
+    """A model as litellm names it, such as `ollama_chat/qwen3` or `anthropic/claude-sonnet-5-5`.
+    Unset: the offline responder."""
+    api_base: str | None = None
+    """The address of the provider's API, for a local server or a proxy."""
+    context_window: int | None = Field(default=None, ge=1024)
+    """Tokens the model can take. Unset: what the provider reports, else 32,000."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """Maximum tokens of a reply. Unset: the provider's limit."""
+    effort: Effort | None = None
+    """How hard the model thinks. Unset: the provider's default."""
+    thinking: bool | None = None
+    """Turn thinking on or off. Unset: the provider's default."""
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    """How long an answer that has begun may be silent."""
+    first_token_seconds: float | None = Field(default=None, gt=0)
+    """How long to wait for the first word. Unset: 300; for a model on this machine only
+    `answer_seconds` counts."""
+    answer_seconds: float = Field(default=1800.0, gt=0)
+    """How long an answer may take."""
+    retry_seconds: float = Field(default=120.0, ge=0)
+    """How long a failed request is retried, with growing pauses."""
+    tool_calls: Literal["all", "one"] = "all"
+    """Run all tool calls of a reply, or only the first."""
+    max_rounds: int = Field(default=25, ge=1)
+    """Maximum requests to the model in a turn, before it has to answer."""
+    resident: bool = True
+    """After an `ask`, keep a process with the provider's library loaded (200 MB), so that the next
+    starts at once. It ends after `daemon.idle_seconds`."""
+    sees: bool | None = None
+    """Whether it takes pictures. Unset: what litellm knows, else they are tried."""
+    tool_format: Literal["auto", "native", "xml"] = "auto"
+    """How tools are offered: by the provider's tool calling, or as XML in the prompt."""
+
+
+class ProfileSettings(Table):
+    """[[profiles]]: models to fall back on, in order, when the one before it is not available."""
+
+    name: str
+    """A model as litellm names it."""
+    api_base: str | None = None
+    """The address of its API."""
+    api_key_env: str | None = None
+    """The environment variable that holds its key. Unset: the provider's usual one."""
+    context_window: int | None = Field(default=None, ge=1024)
+    """Tokens the model can take."""
+
+
+class MemorySettings(Table):
+    """[memory]: what recall returns."""
+
+    k: int = Field(default=32, ge=1)
+    """Maximum number of passages a recall returns."""
+    budget: int = Field(default=1000, ge=1)
+    """Maximum number of their tokens; a turn of a chat is given at most 450."""
+    whole: int = Field(default=4000, ge=0)
+    """A memory of up to so many tokens, and a quarter of the model's window, is in the prompt
+    whole. 0: never, only its core."""
+    capture: Literal["always", "compaction", "never"] = "always"
+    """When facts are extracted from conversations: at their end and before compaction, only before
+    compaction, or never. It takes a language model."""
+    capture_tokens: int = Field(default=1_000_000, ge=0)
+    """Maximum tokens a month for that, after conversations have ended."""
+    upkeep: Literal["daily", "never"] = "daily"
+    """Whether what the program wrote to MEMORY.md is kept in order, once a day before a chat is
+    read: superseded and passed facts are archived, old ones sorted in."""
+
+
+class EmbeddingSettings(Table):
+    """[embedding]: the model that turns text into vectors."""
+
+    model: str = "all-MiniLM-L6-v2"
+    """`all-MiniLM-L6-v2`, which is installed, or the path of a sentence-transformers model, which
+    needs the extra `models` (`scripts/environment models`)."""
+
+    query_prefix: str | None = None
+    """What the model wants before a question, as e5 wants `query: `. Unset: what its configuration
+    says."""
+
+    document_prefix: str | None = None
+    """What it wants before a text of memory, as e5 wants `passage: `."""
+
+
+class IndexSettings(Table):
+    """[index]: where the vectors are kept."""
+
+    url: str | None = None
+    """A Chroma server, `http://host:port`. Unset: Chroma inside the workspace."""
+    api_key_env: str | None = None
+    """The environment variable that holds the server's token."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url and not (url.startswith(("http://", "https://")) and urlsplit(url).hostname):
+            raise ValueError("an address, as http://localhost:8000")
+        return url
+
+
+class DaemonSettings(Table):
+    """[daemon]: the resident process that owns the index."""
+
+    idle_seconds: float = Field(default=900.0, gt=0)
+    """How long it stays without a request."""
+    polling: Literal["auto", "always", "never"] = "auto"
+    """Watch files by polling: where native events do not work, always, or never."""
+
+
+class SourceSettings(Table):
+    """[[sources]]: notes of yours, recalled where they lie and never written to."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)
+    """What its passages are cited by: `NAME:Folder/Note.md:12`."""
+    path: str
+    """The folder, such as an Obsidian vault; `~` is your home."""
+    include: Texts = ()
+    """Globs of the notes to recall, such as `Work/**`. Unset: all markdown in it."""
+    exclude: Texts = ()
+    """Globs of folders and notes to leave out."""
+    budget: int = Field(default=250, ge=1)
+    """Maximum tokens of its passages in a recall; all sources together take at most half."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the notes lie."""
+        return Path(self.path).expanduser()
+
+    @field_validator("name")
+    @classmethod
+    def _is_free(cls, name: str) -> str:
+        if name.lower() in RESERVED:
+            raise ValueError(f"another name than {' and '.join(sorted(RESERVED))}")
+        return name
+
+    @field_validator("path")
+    @classmethod
+    def _is_absolute(cls, path: str) -> str:
+        if not path.startswith(("/", "~")):
+            raise ValueError("an absolute path, or one that begins with ~")
+        return path
+
+
+def _sections(value: Any) -> Any:
+    """Sections as a list of tables, of names, or as the environment holds them."""
+    listed = as_list(value)
+    if not isinstance(listed, list | tuple):
+        return listed
+    return [{"name": each} if isinstance(each, str) else each for each in listed]
+
+
+def _inside(files: tuple[str, ...]) -> tuple[str, ...]:
+    for each in files:
+        path = PurePosixPath(each)
+        if path.is_absolute() or each.startswith("~") or {"..", ".assistant"} & set(path.parts):
+            raise ValueError(f"a file of the workspace, which {each} is not")
+    return files
+
+
+class SectionSettings(Table):
+    """[[context.sections]]: a section of the prompt."""
+
+    name: str
+    """One of the program's own, or one of yours; `*` stands for all that are not named."""
+    title: str | None = None
+    """Its heading in the prompt."""
+    files: Annotated[Texts, AfterValidator(_inside)] = ()
+    """The files of the workspace that feed it."""
+    budget: int | None = Field(default=None, ge=1)
+    """Maximum tokens of each of its files."""
+
+
+class ContextSettings(Table):
+    """[context]: the recipe of the prompt. May also stand in a workspace's assistant.toml."""
+
+    sections: Annotated[tuple[SectionSettings, ...], BeforeValidator(_sections)] = ()
+    """The sections of the prompt, in order: names, or tables with `name`, `title`, `files` and
+    `budget`. Unset: `identity`, `guardrails`, `profile`, `rules`, `procedures`, `sensitive`,
+    `tools`, `memory`, `skills`, `bootstrap`."""
+
+    compact_at: float = Field(default=0.70, gt=0.1, lt=1.0)
+    """The share of the room for history from which it is compacted."""
+    keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
+    """The share of the history, newest first, that compaction keeps word for word."""
+    memory_at: Literal["message", "system"] = "message"
+    """Where memory, notes and the time go: before the latest message, so that the provider caches
+    all before it, or in the system prompt."""
+    reserve_tokens: int = Field(default=4096, ge=0)
+    """Tokens kept free for the reply."""
+
+
+class ChatSettings(Table):
+    """[chat]: the chat in a terminal."""
+
+    keys: Literal["emacs", "vi"] = "emacs"
+    """Editing keys."""
+
+
+class PolicySettings(Table):
+    """[policy]: which tool calls run, ask, or never run. A rule is `tool` or `tool:pattern`."""
+
+    allow: Texts = ()
+    """Calls that run without asking, such as `shell:git status*`."""
+    ask: Texts = ()
+    """Calls that always ask."""
+    deny: Texts = ()
+    """Calls that never run; wins over the others."""
+
+
+class ShellSettings(Table):
+    """[shell]: what commands may use, and read besides the workspace and the system."""
+
+    readable: tuple[str, ...] = ()
+    """More that sandboxed commands may read, such as `~/.local/bin`."""
+    processes: int = Field(default=512, ge=8)
+    """Maximum processes of a command."""
+    memory_mb: int | None = Field(default=None, ge=64)
+    """Maximum memory of a command. Unset: half of the machine's."""
+
+
+class WebSettings(Table):
+    """[web]: what the model may reach of the web. Nothing, until it is set."""
+
+    fetch: bool = False
+    """Let the model read pages, with `fetch_url`."""
+    search: Literal["tavily", "brave", "searxng"] | None = None
+    """The service that `web_search` asks, with the key in `TAVILY_API_KEY` or `BRAVE_API_KEY`.
+    Unset: there is no search."""
+    search_url: str | None = None
+    """Its address: a SearXNG server's, or a proxy's."""
+    browse: bool = False
+    """Let the model open, read, click and type in pages, with `browse`. Needs the extra
+    `browse` (`scripts/environment browse`) and a Chromium."""
+    browser: str | None = None
+    """The Chromium to use. Unset: the system's."""
+    allow_private: Texts = ()
+    """Private names, addresses and networks (`10.0.0.0/8`) that pages may be read from."""
+
+
+class ServerSettings(Table):
+    """[mcpServers.NAME]: a server of other people's tools, in the Model Context Protocol."""
+
+    type: str | None = None
+    """`stdio` or `http`, as other programs write it; what is used follows from the rest."""
+    command: str | None = None
+    """The command that starts it, which speaks the protocol on standard input and output."""
+    args: tuple[str, ...] = ()
+    """The command's arguments. `${NAME}` is filled in from the environment, here and below."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Variables that it is given; of yours it gets no more than `HOME`, `PATH` and the like."""
+    cwd: str | None = None
+    """The directory it is started in."""
+    url: str | None = None
+    """The address of one that runs already, which speaks the protocol over HTTP."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Headers that it is sent, such as a token."""
+    disabled: bool = False
+    """Leave it out."""
+    start_seconds: float = Field(default=30.0, gt=0)
+    """How long it may take to start, and to name its tools: `npx` fetches it first."""
+    timeout_seconds: float = Field(default=60.0, gt=0)
+    """How long a call may take."""
+
+    @model_validator(mode="after")
+    def _reached_in_one_way(self) -> "ServerSettings":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server with a `command` or with a `url`")
+        return self
+
+
+class SkillsSettings(Table):
+    """[skills]: which skills the prompt's index lists. May also stand in assistant.toml."""
+
+    disabled: Texts = ()
+    """Names of skills to disable."""
+    folders: Texts = ()
+    """More folders of skills, such as `~/skills`; not in assistant.toml. Tools may read them, and
+    ask before changing them."""
+
+
+class HeartbeatSettings(Table):
+    """[heartbeat]: what the assistant looks after by itself."""
+
+    tokens: int = Field(default=30_000, ge=1)
+    """Maximum tokens of a run; then it is stopped."""
+    monthly_tokens: int = Field(default=1_000_000, ge=0)
+    """Maximum tokens a month of all runs."""
+    every_minutes: int = Field(default=5, ge=1, le=60)
+    """How often an installed heartbeat runs."""
+    notify: str | None = None
+    """A command that takes what a run says on standard input. Unset: the desktop's notification.
+    Empty: none."""
