@@ -99,7 +99,8 @@ def ask(
     from assistant.cli.chat.approval import approver  # the agent: behind `--help`
 
     text, attached = message_and_input(message)
-    opening = Opening(context.obj, ChatWish(resume, continued, otr, model, yes, add_dir or ()))
+    wish = ChatWish(resume, continued, otr, model, yes, add_dir or (), news=True)
+    opening = Opening(context.obj, wish)
     with opening.open(approver()) as opened:
         talk = opened.conversation
         earlier = () if talk.asks else (talk.resume(),)  # the message is the answer

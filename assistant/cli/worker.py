@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _import() -> None:
-    """All that `ask` and `event` need."""
+    """All that `ask` needs."""
     from assistant.model.provider.litellm_model import warm_up
 
     warm_up()

@@ -98,6 +98,8 @@ def _held(chat: "Chat", ask: Callable[["Chat"], "Iterator[Event]"], most: int) -
                 case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
                     talk.interruption.cancel()
                     failed = f"stopped: it had cost {_cost(chat):,} of {most:,} tokens"
+                case events.TurnFinished(interrupted=True) if not failed:
+                    raise KeyboardInterrupt  # Ctrl-C ends the turn, and all that was to follow
                 case events.TurnFinished(reply):
                     said = reply
                 case events.TurnFailed(message, cure):

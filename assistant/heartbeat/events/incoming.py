@@ -1,7 +1,7 @@
 """An event from outside: one JSON object, and what its owner has said of its source. Pure.
 
 Whatever it carries is data. The owner's instructions for a source are a section of AGENTS.md whose
-heading is its name (`Mail`, `Events: mail`), or what stands there behind a mark `[Instructions]`.
+heading is its name: `Mail`, `Events: mail`.
 """
 
 import json
@@ -31,8 +31,6 @@ TELLING = (
 )
 """Fields that say what an event is about, the most telling first."""
 SOURCE = re.compile(r"[\w.-]{1,64}")
-_MARK = re.compile(r"^[ \t]*\[Instructions(?:\s*:?\s+(?P<source>[\w.-]+))?\][ \t]*$", re.I | re.M)
-_END = re.compile(r"^[ \t]*\[/?Instructions\b[^\n\]]*\]|^#{1,6}\s", re.I | re.M)
 _HEADING = re.compile(r"^(?P<level>#{1,6})\s+(?P<title>.*)$", re.M)
 _FORGED = re.compile(r"\[(\s*/?\s*instructions)", re.IGNORECASE)
 
@@ -107,9 +105,6 @@ def incoming(source: str, data: bytes) -> Incoming:
 
 def instructions(procedures: str, source: str) -> str:
     """What AGENTS.md says is to be done with events of a source; empty if it says nothing."""
-    for mark in _MARK.finditer(procedures):
-        if (mark["source"] or "").casefold() == source.casefold():
-            return _until_end(procedures, mark.end())
     named = re.compile(rf"(?:events?(?:\s+from|:)?\s+)?{re.escape(source)}\W*", re.IGNORECASE)
     for heading in _HEADING.finditer(procedures):
         if not named.fullmatch(heading["title"]):
@@ -119,9 +114,7 @@ def instructions(procedures: str, source: str) -> str:
             h for h in _HEADING.finditer(procedures, heading.end()) if len(h["level"]) <= level
         )
         end = next((each.start() for each in after), len(procedures))
-        section = procedures[heading.end() : end]
-        marked = _MARK.search(section)
-        return _until_end(section, marked.end()) if marked else section.strip()
+        return procedures[heading.end() : end].strip()
     return ""
 
 
@@ -130,8 +123,3 @@ def _telling(data: dict[str, Any]) -> str:
     objects = [data, *(each for each in data.values() if isinstance(each, dict))]
     texts = (each[name] for name in TELLING for each in objects if isinstance(each.get(name), str))
     return next((said for said in texts if said.strip()), "")
-
-
-def _until_end(text: str, start: int) -> str:
-    end = _END.search(text, start)
-    return text[start : end.start() if end else len(text)].strip()

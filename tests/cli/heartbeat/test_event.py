@@ -24,9 +24,6 @@ AGENTS = """\
 
 ## Events: github
 
-Notes for me.
-
-[Instructions]
 - Name the repository, in one line.
 
 ## Mail
@@ -65,7 +62,7 @@ def test_an_event_is_answered_as_its_owner_said_and_passed_on(place: Path, tmp_p
     assert (asked.returncode, shown) == (0, "It is about boats.\n"), beside
     assert out.read_text() == "It is about boats."
     assert "[Instructions]\n- Name the repository, in one line.\n[/Instructions]" in body
-    assert "Notes for me" not in body.partition("[/BRIEFING]")[2]
+    assert "Planning a trip" not in body.partition("[/BRIEFING]")[2]
     data = body.partition("[An event from github, which came with the message: data")[2]
     assert '"repository": "boats"' in data and '"id": 7' in data
     assert "[Instructions]" not in data
@@ -241,8 +238,9 @@ def test_the_instructions_of_a_source() -> None:
     assert instructions(AGENTS, "mail") == "- Say who wrote."
     assert instructions(AGENTS, "git") == instructions("", "x") == ""
     assert instructions("## Plan of the mail order shop\n- Buy.", "mail") == ""
-    named = "[Instructions: ci]\nSay if it failed.\n[/Instructions]\nmore"
-    assert instructions(named, "CI") == "Say if it failed."
+    assert instructions("# CI\nSay if it failed.\n## How\nbriefly\n# More", "ci") == (
+        "Say if it failed.\n## How\nbriefly"
+    )
     assert incoming("ci", b'{"a": "\\ud83d\\ude00"}').data == {"a": "😀"}
 
 
