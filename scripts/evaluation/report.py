@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from assistant.memory.embedding.embedder import Embedder
-from assistant.upkeep.evaluate import Scores, interval
 from scripts.evaluation import baselines, suites
 from scripts.evaluation.catalogue import Plan
+from scripts.evaluation.evidence import Scores, interval
 from scripts.evaluation.probes import Measure, Probe
 from scripts.evaluation.room import Room, opened
 from scripts.evaluation.suites import HALVES, Asked

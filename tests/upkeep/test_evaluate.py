@@ -14,9 +14,9 @@ from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
 from assistant.memory.search.recall import Recaller
 from assistant.settings.sections import IndexSettings, MemorySettings
-from assistant.upkeep import evaluate
-from assistant.upkeep.evaluate import Case, Question
 from assistant.workspace.folder import Workspace
+from scripts.evaluation import evidence as evaluate
+from scripts.evaluation.evidence import Case, Question
 
 OWN = Path(__file__).parent / "data"
 GIVEN = os.environ.get("ASSISTANT_EVAL_DATA")

@@ -1,7 +1,6 @@
 """`eval`: does recall find what the owner's own memory holds?"""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,10 +9,7 @@ from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted
 from assistant.errors import UsageError
-from assistant.workspace.folder import Workspace, read_text
-
-if TYPE_CHECKING:
-    from assistant.upkeep.evaluate import Outcome
+from assistant.workspace.folder import read_text
 
 
 def register(cli: typer.Typer) -> None:
@@ -32,11 +28,11 @@ def evaluate(
 
     The questions are made from your facts by rules, on this machine, always the same.
     """
-    from assistant.upkeep import evaluate  # a markdown parser and numpy: not for clients
+    from assistant.upkeep import evaluate  # a markdown parser: not for clients
 
     place = context.obj.place()
     facts = evaluate.facts({name: read_text(place.root / name) for name in place.sources()})
-    questions = evaluate.by_rules(evaluate.sample(facts, count))
+    questions = evaluate.questions(evaluate.sample(facts, count))
     if not questions:
         raise UsageError("there are no facts to ask about", "`assistant remember` writes one")
     outcomes = []
@@ -44,28 +40,21 @@ def evaluate(
         for done, question in enumerate(questions, start=1):
             outcomes.append(evaluate.examine(memory.recall, question))
             context.obj.progress("Asking memory", done, len(questions))
-    columns = zip(*(each.scores for each in outcomes), strict=True)
-    means = {
-        name: sum(column) / len(outcomes)
-        for name, column in zip(evaluate.MEASURES, columns, strict=True)
-    }
-    missed = [each for each in outcomes if not each.found]
+    missed = [outcome for outcome in outcomes if not outcome.found]
     if as_json:
         print_json(
             {
-                "kind": evaluate.SELF_RETRIEVAL,
                 "facts": len(facts),
                 "questions": len(outcomes),
                 "found": round(1 - len(missed) / len(outcomes), 4),
-                "measures": {name: round(mean, 4) for name, mean in means.items()},
                 "missed": [
                     {
-                        "question": each.question.text,
-                        "source": each.question.source,
-                        "line": min(each.question.lines),
-                        "place": each.place,
+                        "question": outcome.question.text,
+                        "source": outcome.question.fact.source,
+                        "line": outcome.question.fact.start_line,
+                        "rank": outcome.rank,
                     }
-                    for each in missed
+                    for outcome in missed
                 ],
             }
         )
@@ -73,19 +62,10 @@ def evaluate(
     head = f"{counted(len(outcomes), 'question')} made from {counted(len(facts), 'fact')}"
     typer.echo(f"{typer.style(head, bold=True)}, in their own words: yours would differ")
     typer.echo(f"A recall returns the answer: {len(outcomes) - len(missed)} of {len(outcomes)}")
-    typer.echo("Share of the evidence within:")
-    for name, mean in means.items():
-        typer.echo(f"  {name:>12}  {100 * mean:5.1f} %")
-    _show_missed(place, missed)
-
-
-def _show_missed(place: Workspace, missed: "Sequence[Outcome]") -> None:
     typer.echo("Missed:" if missed else "Nothing was missed.")
-    for each in missed:
-        line = min(each.question.lines)
-        text = read_text(place.root / each.question.source).splitlines()[line - 1]
-        where = f"ranked {each.place}" if each.place else "not found"
-        typer.echo(f"  {one_line(each.question.text)}  ({where})")
-        typer.echo(
-            typer.style(f"    {one_line(f'{each.question.source}:{line}  {text}')}", dim=True)
-        )
+    for outcome in missed:
+        fact = outcome.question.fact
+        rank = f"ranked {outcome.rank}" if outcome.rank else "not found"
+        typer.echo(f"  {one_line(outcome.question.text)}  ({rank})")
+        where = one_line(f"{fact.source}:{fact.start_line}  {fact.text}")
+        typer.echo(typer.style(f"    {where}", dim=True))

@@ -23,7 +23,9 @@ from assistant.memory.search.question import read
 from assistant.memory.search.ranking import SIGNALS, WEIGHTS, Weights
 from assistant.memory.search.recall import Recaller
 from assistant.settings.sections import EmbeddingSettings, IndexSettings, MemorySettings
-from assistant.upkeep.evaluate import (
+from assistant.workspace.folder import MEMORY_FILE, Workspace
+from scripts.evaluation.cases.learning import Example, learn
+from scripts.evaluation.evidence import (
     MEASURES,
     Case,
     Scores,
@@ -31,8 +33,6 @@ from assistant.upkeep.evaluate import (
     measure,
     read_cases,
 )
-from assistant.workspace.folder import MEMORY_FILE, Workspace
-from scripts.evaluation.cases.learning import Example, learn
 from scripts.evaluation.suites import ROOT
 
 PLOT = ROOT / "build" / "recall.svg"

@@ -10,8 +10,8 @@ import numpy as np
 
 from assistant.memory.base import Query
 from assistant.memory.embedding.embedder import Embedder
-from assistant.upkeep.evaluate import BUDGETS, Question, coverage, read_cases, score
 from assistant.workspace.folder import MEMORY_FILE
+from scripts.evaluation.evidence import BUDGETS, Question, coverage, read_cases, score
 from scripts.evaluation.probes import Measure
 from scripts.evaluation.report import Row, tell
 from scripts.evaluation.room import Room, opened

@@ -53,7 +53,7 @@ def test_what_recall_misses_is_shown_with_its_place(place: Workspace) -> None:
     lines = MEMORY.splitlines()
     for each in missed:
         assert lines[each["line"] - 1].startswith("- The code is")
-        assert each["place"] is None or each["place"] > 5
+        assert each["rank"] is None or each["rank"] > 5
 
     done = run(place)
     assert done.exit_code == 0, done.output
@@ -63,7 +63,7 @@ def test_what_recall_misses_is_shown_with_its_place(place: Workspace) -> None:
 
 def test_no_model_is_asked(place: Workspace, provider: Provider) -> None:
     configured = {"ASSISTANT_MODEL": "openai/test", "ASSISTANT_API_BASE": provider.url}
-    assert shown(place, "-n", "3", **configured, OPENAI_API_KEY="k")["kind"] == "self-retrieval"
+    assert shown(place, "-n", "3", **configured, OPENAI_API_KEY="k")["questions"] == 3
     assert provider.requests == []
 
 
