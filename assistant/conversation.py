@@ -15,7 +15,7 @@ from types import MappingProxyType
 from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Waits, notice
 from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
-from assistant.agent.context_budget import ContextBudget, shown_messages
+from assistant.agent.context_budget import ContextBudget, rendered
 from assistant.agent.interruption import Interruption
 from assistant.agent.loop import answered, run_turn
 from assistant.agent.prompt import (
@@ -382,7 +382,7 @@ class Conversation:
         stable = self._stable()
         recall = self._asked(text, stable) if self.trusted and text else Recall(text, 0, ())
         prompt = self._prompt(stable, recall, self.clock())
-        said = shown_messages(history(self.transcript.entries))
+        said = rendered(history(self.transcript.entries))
         sections = prompt.whole(self.model, self.toolbox.specs(), said)
         return list(redacted([*sections, *message_sections(text, attached)], self.redactor.redact))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from assistant.agent.answer import notice
 from assistant.agent.capture.reading import Captured, Reading, ask, capture
-from assistant.agent.context_budget import shown_messages
+from assistant.agent.context_budget import rendered
 from assistant.agent.excerpts import batches, call_line, quote
 from assistant.display import shortened
 from assistant.errors import ModelError
@@ -52,7 +52,7 @@ def compact(job: Reading, keep: float, *, captures: bool = True) -> Generator[Ev
         every = group(job.transcript.entries)
         captured = yield from capture(job, every[: len(every) - len(recent)])
     entry = yield from _summarise(job, before, older)
-    after = measured(shown_messages(History(before.first, entry, recent)))
+    after = measured(rendered(History(before.first, entry, recent)))
     job.transcript.append(replace(entry, tokens_after=after, captures=captured.entries))
     yield Compacted(len(older), entry.tokens_before, after)
     return True
@@ -68,7 +68,7 @@ def _summarise(
         bounded(by_lines(earlier, older), limit),
         older[-1].entries[-1].id,
         len(older),
-        job.budget.measured(shown_messages(before)),
+        job.budget.measured(rendered(before)),
         0,
         "lines",
     )

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.agent.compaction import LEFT_OUT, bounded, by_lines, line_of, split, summary_request
+from assistant.agent.context_budget import measure
 from assistant.agent.excerpts import SPOKEN_LIMIT, batches, quote, readings
 from assistant.messages import ToolCall
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
-from assistant.session.fitting import measure
 from assistant.session.history import Turn, messages
 
 CALL = ToolCall("c1", "read_file", {"path": "notes/a.md", "start": 3})

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.agent.context_budget import rendered
 from assistant.messages import Message, ToolCall
 from assistant.session.entries import (
     ApprovalEntry,
@@ -15,7 +16,6 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.fitting import render
 from assistant.session.history import (
     LOST,
     NOT_RUN,
@@ -156,14 +156,14 @@ def test_a_compaction_stands_for_what_it_covers() -> None:
     )
     shown = history(entries)
     assert [turn.request for turn in shown.turns] == ["three", "four"]
-    assert [message.content for message in render(shown)] == [
+    assert [message.content for message in rendered(shown)] == [
         "first, word for word",
         "[Summary of what followed]\nthe summary",
         "three",
         "3",
         "four",
     ]
-    assert faults(render(shown)) == []
+    assert faults(rendered(shown)) == []
 
 
 CALLS = st.lists(
@@ -191,5 +191,5 @@ def test_history_is_valid_in_every_state(drawn: list[Entry], data: st.DataObject
         border = data.draw(st.integers(0, len(turns) - 2))
         through = turns[border].entries[-1].id
         entries.append(CompactionEntry("summary", through, border + 1, 2, 1, id="e99"))
-    found = faults(render(history(entries)))
+    found = faults(rendered(history(entries)))
     assert [fault for fault in found if "again" not in fault] == []  # the loop gives unique ids

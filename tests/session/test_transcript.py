@@ -7,6 +7,7 @@ from subprocess import PIPE
 
 import pytest
 
+from assistant.agent.context_budget import fit
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
 from assistant.session import history as turns
@@ -27,7 +28,6 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.fitting import fit
 from assistant.session.transcript import Transcript
 from tests.model.validator import faults
 

@@ -105,9 +105,9 @@ def _past(
     options: Globals, session: str, turn: int | None, *, now: bool
 ) -> "tuple[Sent, Sent | None, list[Section]]":
     """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
+    from assistant.agent.context_budget import rendered
     from assistant.agent.prompt import Section
     from assistant.session import ids, keeping, transcript
-    from assistant.session.fitting import render
     from assistant.session.history import group, history
 
     place = options.place()
@@ -123,7 +123,7 @@ def _past(
         with Opening(options, ChatWish(resume=name)).open() as opened:
             return past, None, opened.conversation.preview(asked)
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
-    earlier = "\n\n".join(f"{each.role}: {each.content}" for each in render(history(ahead)))
+    earlier = "\n\n".join(f"{each.role}: {each.content}" for each in rendered(history(ahead)))
     parts = [Section(each.title, each.text, source=each.source) for each in past.parts]
     told = [
         Section("History", earlier, source=f"session {name}"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from assistant.agent.context_budget import AGING_STEP, cut, fit, measure, rendered, summarised
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, ToolCall
 from assistant.session.entries import (
@@ -13,24 +14,15 @@ from assistant.session.entries import (
     ToolResultEntry,
     UserEntry,
 )
-from assistant.session.fitting import (
-    AGING_STEP,
-    cut,
-    fit,
-    measure,
-    render,
-    summarised,
-    view,
-)
-from assistant.session.history import History, Turn, history
+from assistant.session.history import History, history, messages
 from tests.model.validator import faults
 
 SOURCE = "import os\n" * 120
 
 
-def reading(number: int, content: str = SOURCE, path: str = "a.py") -> list[Entry]:
+def reading(number: int, content: str = SOURCE) -> list[Entry]:
     """A turn that reads a file."""
-    call = ToolCall(f"c{number}", "read_file", {"path": path})
+    call = ToolCall(f"c{number}", "read_file", {"path": "a.py"})
     return [
         UserEntry(f"question {number}", id=f"u{number}"),
         AssistantEntry("", tool_calls=(call,), id=f"a{number}"),
@@ -43,30 +35,10 @@ def turns_of(count: int, content: str = SOURCE) -> History:
     return history([entry for n in range(count) for entry in reading(n, content)])
 
 
-def results(turns: tuple[Turn, ...]) -> list[str]:
-    found = (entry for turn in turns for entry in turn.entries)
-    return [entry.content for entry in found if isinstance(entry, ToolResultEntry)]
-
-
 def test_results_older_than_four_turns_are_shown_as_a_summary() -> None:
-    shown = results(view(turns_of(7).turns))
-    line = "[Summary: Returned 1200 bytes (121 lines) of Python source]"
+    shown = [each.content for each in rendered(turns_of(7)) if each.role == "tool"]
+    line = "[Summary: Returned 1200 bytes (121 lines)]"
     assert shown == [line, line, *[SOURCE] * 5]
-
-
-@pytest.mark.parametrize(
-    ("content", "path", "kind"),
-    [
-        ("x" * 99, "notes/a.MD", "Markdown"),
-        ('{"a": ' + "1" * 99, "", "JSON"),
-        ("ä" * 99, "unknown.xyz", "text"),
-    ],
-)
-def test_a_summary_names_size_and_kind(content: str, path: str, kind: str) -> None:
-    call = ToolCall("c", "read_file", {"path": path})
-    size = len(content.encode())
-    shown = summarised(ToolResultEntry("c", "read_file", content), call).content
-    assert shown == f"[Summary: Returned {size} bytes (1 lines) of {kind}]"
 
 
 def test_a_failure_is_summarised_as_one_and_a_short_result_stays() -> None:
@@ -86,21 +58,21 @@ def test_a_long_result_is_cut_with_a_way_to_read_on() -> None:
 def test_what_fits_is_sent_whole() -> None:
     fitted = fit(turns_of(3), 10_000)
     assert fitted.left_out == 0
-    assert list(fitted.messages) == render(turns_of(3))
+    assert list(fitted.messages) == rendered(turns_of(3))
     assert fitted.tokens == measure(fitted.messages)
 
 
 def test_the_oldest_turns_leave_with_a_notice_and_the_first_request_stays() -> None:
     whole = turns_of(6)
-    fitted = fit(whole, measure(render(whole)) // 2)
+    fitted = fit(whole, measure(rendered(whole)) // 2)
     assert 0 < fitted.left_out < 6
     assert fitted.messages[0].content == "question 0"
     assert f"[{fitted.left_out} older turns are left out" in fitted.messages[1].content
     assert fitted.messages[-1].content == "answer 5"
-    assert fitted.tokens <= measure(render(whole)) // 2
+    assert fitted.tokens <= measure(rendered(whole)) // 2
     assert faults(fitted.messages) == []
-    more = render(History(whole.first, None, whole.turns[fitted.left_out - 1 :]), left_out=1)
-    assert measure(more) > measure(render(whole)) // 2
+    more = [*fitted.messages[:2], *messages(whole.turns[fitted.left_out - 1 :])]
+    assert measure(more) > measure(rendered(whole)) // 2
 
 
 class Counting:
