@@ -19,7 +19,7 @@ import pytest
 
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.text_tools import render_call
-from assistant.session import ids, transcript
+from assistant.session import transcript
 from assistant.session.entries import AssistantEntry, ToolResultEntry, UserEntry
 from assistant.session.history import group, unanswered
 from assistant.tools.sandbox.process import available
@@ -158,7 +158,7 @@ def writing_xml(request: Received) -> Answer:
 def check_done(place: Workspace, provider: Provider) -> None:
     """The bug is gone, the transcript whole, every request one that providers take."""
     assert FIX in (place.root / "shop/prices.py").read_text()
-    (name,) = ids.session_ids(place.sessions)
+    (name,) = transcript.session_ids(place.sessions)
     entries = transcript.read(place.sessions, name)
     assert [entry.text for entry in entries if isinstance(entry, UserEntry)] == [TASK]
     assert all(turn.finished for turn in group(entries)) and not unanswered(entries)
@@ -219,7 +219,7 @@ class Killer:
 def go_on(place: Workspace, env: Mapping[str, str]) -> "subprocess.Popen[str]":
     """The chat from a pipe: with the task, or where the last one was killed."""
     yes = ["--yes"] if SANDBOX == "unconfined" else []
-    if ids.session_ids(place.sessions):
+    if transcript.session_ids(place.sessions):
         return start(place, "chat", *yes, "--continue", env=env)
     return start(place, "chat", *yes, env=env, said=f"{TASK}\n")
 
@@ -265,7 +265,7 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
             assert tty.end() == 0
     assert (place.root / "SOUL.md").read_text() == "Be brief.\n"
     assert wire_faults(provider.requests[-1].body) == []
-    (name,) = ids.session_ids(place.sessions)
+    (name,) = transcript.session_ids(place.sessions)
     entries = transcript.read(place.sessions, name)
     (result,) = [entry for entry in entries if isinstance(entry, ToolResultEntry)]
     assert not result.error

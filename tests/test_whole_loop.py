@@ -20,7 +20,7 @@ from assistant.memory.protocol import Keeper
 from assistant.messages import Reply, ToolCall, Usage
 from assistant.model.offline import BRIEFED
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.session import ids, transcript
+from assistant.session import transcript
 from assistant.session.entries import UserEntry
 from assistant.session.history import group, unanswered
 from assistant.settings.sections import ModelSettings
@@ -193,7 +193,7 @@ def drive(workspace: Workspace, kill_after: int | None = None) -> bool:
 
 
 def check_driven(workspace: Workspace) -> None:
-    (name,) = ids.session_ids(workspace.sessions)
+    (name,) = transcript.session_ids(workspace.sessions)
     entries = transcript.read(workspace.sessions, name)
     assert [entry.text for entry in entries if isinstance(entry, UserEntry)] == MESSAGES
     assert all(turn.finished for turn in group(entries)) and not unanswered(entries)

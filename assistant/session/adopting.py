@@ -14,8 +14,7 @@ from pathlib import Path
 from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.session.entries import AssistantEntry, CaptureEntry, TitleEntry, UserEntry
-from assistant.session.ids import ALPHABET, SUFFIX, is_open, session_ids
-from assistant.session.transcript import Transcript, borrow
+from assistant.session.transcript import ALPHABET, SUFFIX, Transcript, borrow, is_open, session_ids
 
 Said = UserEntry | AssistantEntry
 """What is taken over of a conversation, each with its own time (ISO 8601) if that is known."""

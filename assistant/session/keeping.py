@@ -17,8 +17,7 @@ from assistant.disk import locking, storage
 from assistant.errors import SessionError
 from assistant.messages import Message, Picture
 from assistant.session.entries import AttachmentEntry, TitleEntry
-from assistant.session.ids import SUFFIX, find, locked, subtask_ids
-from assistant.session.transcript import Transcript, borrow
+from assistant.session.transcript import SUFFIX, Transcript, borrow, find, locked, subtask_ids
 
 
 def rename(directory: Path, name: str, title: str) -> str:

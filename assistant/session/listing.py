@@ -36,8 +36,7 @@ from assistant.session.entries import (
     UserEntry,
 )
 from assistant.session.history import standing
-from assistant.session.ids import SUFFIX, is_open, session_ids
-from assistant.session.transcript import read, whole_lines
+from assistant.session.transcript import SUFFIX, is_open, read, session_ids, whole_lines
 
 TITLE_LIMIT = 80
 """Characters of a title."""

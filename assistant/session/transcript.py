@@ -5,6 +5,7 @@ file beside it. A last line that a crash tore is cut off with a notice; any othe
 be read is named and refused, never skipped. Reading (`read`) takes no lock.
 """
 
+import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -15,12 +16,16 @@ from typing import TypeVar
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import SessionError
-from assistant.session import codec, ids
 from assistant.session import entries as entry_types
 from assistant.session import history as turns
-from assistant.session.entries import Entry
+from assistant.session.entries import Entry, decode, encode
 
 E = TypeVar("E", bound=Entry)
+SUFFIX = ".jsonl"
+SUBTASK = "."
+"""Between the id of a session and the number of a subtask of it."""
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Of the end of a session's id: no characters that look alike."""
 
 
 class Transcript:
@@ -120,8 +125,8 @@ class Transcript:
                 return
             if lock is not None:
                 lock.release()
-            self.session = ids.new()
-            self.path = directory / f"{self.session}{ids.SUFFIX}"
+            self.session = new()
+            self.path = directory / f"{self.session}{SUFFIX}"
 
     def _alone(self) -> AbstractContextManager[object]:
         """Nobody else appends meanwhile: a session may be read while it is open."""
@@ -132,8 +137,8 @@ class Transcript:
     def _write(self, entries: Sequence[Entry]) -> None:
         if self.path is not None:
             if self._lock is None and not self._borrowed:
-                self._lock = ids.locked(storage.private_directory(self.path.parent), self.session)
-            data = b"".join(map(codec.encode, entries))
+                self._lock = locked(storage.private_directory(self.path.parent), self.session)
+            data = b"".join(map(encode, entries))
             storage.append(self.path, data)
             self._size += len(data)
         self._take(entries)
@@ -184,16 +189,16 @@ def create(directory: Path, origin: str = "") -> Transcript:
 
     `origin` says what began it, if that was not its owner in a chat.
     """
-    session = ids.new()
-    return Transcript(session, directory / f"{session}{ids.SUFFIX}", origin=origin)
+    session = new()
+    return Transcript(session, directory / f"{session}{SUFFIX}", origin=origin)
 
 
 def subtask(directory: Path, session: str) -> Transcript:
     """The session of a subtask, `PARENT.NUMBER`, new or reopened. Raises SessionError."""
-    path = directory / f"{session}{ids.SUFFIX}"
+    path = directory / f"{session}{SUFFIX}"
     if path.exists() and path.stat().st_size:
         return reopen(directory, session)
-    return Transcript(session, path, parent=session.rpartition(ids.SUBTASK)[0])
+    return Transcript(session, path, parent=session.rpartition(SUBTASK)[0])
 
 
 def off_the_record() -> Transcript:
@@ -207,9 +212,9 @@ def reopen(directory: Path, name: str) -> Transcript:
     `name` is its id or a beginning or end of it. Raises SessionError if it is open elsewhere,
     missing, ambiguous, damaged, or of a later format.
     """
-    session = ids.find(directory, name)
-    path = directory / f"{session}{ids.SUFFIX}"
-    lock = ids.locked(directory, session)
+    session = find(directory, name)
+    path = directory / f"{session}{SUFFIX}"
+    lock = locked(directory, session)
     try:
         data = storage.read(path)
         whole, torn = whole_lines(data)
@@ -239,14 +244,14 @@ def borrow(directory: Path, session: str) -> Transcript:
 
     Raises SessionError, StorageError.
     """
-    path = directory / f"{session}{ids.SUFFIX}"
+    path = directory / f"{session}{SUFFIX}"
     data = whole_lines(storage.read(path))[0]
     return Transcript(session, path, _parse(path, data), borrowed=True)
 
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
     """The entries of a session, open elsewhere or not. Raises SessionError."""
-    path = directory / f"{ids.find(directory, name)}{ids.SUFFIX}"
+    path = directory / f"{find(directory, name)}{SUFFIX}"
     return tuple(turns.standing(_parse(path, whole_lines(storage.read(path))[0])))
 
 
@@ -263,7 +268,7 @@ def _readable(data: bytes) -> tuple[list[Entry], int]:
     end = 0
     for line in data.split(b"\n")[:-1]:
         try:
-            found.append(codec.decode(line))
+            found.append(decode(line))
         except (ValueError, RecursionError):
             break
         end += len(line) + 1
@@ -275,7 +280,7 @@ def _parse(path: Path, data: bytes) -> list[Entry]:
     parsed: list[Entry] = []
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:
-            parsed.append(codec.decode(line))
+            parsed.append(decode(line))
         except (ValueError, RecursionError) as error:
             raise SessionError(
                 f"line {number} of {path} cannot be read: {error}",
@@ -295,3 +300,61 @@ def _check_header(path: Path, first: Entry) -> None:
             f"{path} is of format {first.version}, which this version cannot read",
             "Update the assistant",
         )
+
+
+# Which sessions there are
+
+
+def new() -> str:
+    """An id that begins with the time, in UTC."""
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
+
+
+def find(directory: Path, name: str) -> str:
+    """The id of the one session that begins or ends with `name`. Raises SessionError."""
+    ids = session_ids(directory) if SUBTASK not in name else subtask_ids(directory)
+    if name in ids:
+        return name
+    found = [each for each in ids if name and (each.startswith(name) or each.endswith(name))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SessionError(
+            f"{len(found)} sessions match {name!r}: {', '.join(found[:5])}", "Type more of its id"
+        )
+    raise SessionError(
+        f"there is no session {name!r}", "Run `assistant sessions list` for those there are"
+    )
+
+
+def session_ids(directory: Path) -> list[str]:
+    """The ids of the sessions there are, oldest first; those of subtasks aside."""
+    return sorted(path.stem for path in directory.glob(f"*{SUFFIX}") if SUBTASK not in path.stem)
+
+
+def subtask_ids(directory: Path, session: str = "*") -> list[str]:
+    """The ids of the subtasks of a session, or of all."""
+    return sorted(path.stem for path in directory.glob(f"{session}{SUBTASK}*{SUFFIX}"))
+
+
+def is_open(directory: Path, session: str) -> bool:
+    """Whether a chat has the session open."""
+    if not (directory / f"{session}.lock").exists():
+        return False
+    lock = locking.try_lock(directory / f"{session}.lock")
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
+def locked(directory: Path, session: str) -> Lock:
+    """The session's lock, held. Raises SessionError if it is open."""
+    path = directory / f"{session}.lock"
+    lock = locking.try_lock(path)
+    if lock is None:
+        raise SessionError(
+            f"session {session} is open in another chat (process {locking.holder(path) or '?'})",
+            "Close it there, or begin a new one",
+        )
+    return lock

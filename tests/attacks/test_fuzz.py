@@ -19,7 +19,7 @@ from assistant.memory.text.chunk import chunk
 from assistant.model.base import ToolSpec
 from assistant.model.text_tools import Block, CallFilter, parse, render_result
 from assistant.quoting import inert, live, neutralised, one_line, quoted, without_calls
-from assistant.session import codec
+from assistant.session import entries
 from assistant.tools.files import patch
 from tests.attacks.cases import ATTACKS
 from tests.attacks.obedient import CLOSING, look
@@ -95,7 +95,7 @@ def protocol(text: str) -> None:
 
 def transcripts(text: str) -> None:
     with contextlib.suppress(ValueError):
-        codec.decode(text.encode("utf-8", "surrogatepass"))
+        entries.decode(text.encode("utf-8", "surrogatepass"))
 
 
 def quoting(text: str) -> None:

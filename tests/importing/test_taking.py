@@ -19,7 +19,7 @@ from assistant.memory.base import SESSIONS, Fact, Query
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.session import history as turns
-from assistant.session import ids, listing, transcript
+from assistant.session import listing, transcript
 from assistant.session.entries import AssistantEntry, UserEntry
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
@@ -121,7 +121,7 @@ def test_an_imported_conversation_is_not_read_for_facts(
             zipped(tmp_path / "1.zip", {"conversations.json": [simple("a", *said)]}),
             memory,
         )
-        (session,) = ids.session_ids(workspace.sessions)
+        (session,) = transcript.session_ids(workspace.sessions)
         entries = transcript.read(workspace.sessions, session)
         assert len(turns.group(entries)) == len(said) // 2
         assert not reading.is_left(turns.group(entries), entries)
@@ -133,7 +133,7 @@ def test_of_a_conversation_that_went_on_otherwise_what_is_new_is_added(
     for number, said in enumerate((["Q", "One answer"], ["Q", "Another"], ["Q", "Another"])):
         path = zipped(tmp_path / f"{number}.zip", {"conversations.json": [simple("a", *said)]})
         take(workspace, path, memory)
-    (session,) = ids.session_ids(workspace.sessions)
+    (session,) = transcript.session_ids(workspace.sessions)
     entries = transcript.read(workspace.sessions, session)
     said = [each.text for each in entries if isinstance(each, UserEntry | AssistantEntry)]
     assert said == ["Q", "One answer", "Another"]

@@ -11,7 +11,7 @@ from assistant.agent.context_budget import fit
 from assistant.errors import SessionError
 from assistant.messages import ToolCall, Usage
 from assistant.session import history as turns
-from assistant.session import ids, transcript
+from assistant.session import transcript
 from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
@@ -97,18 +97,18 @@ def test_off_the_record_writes_nothing(tmp_path: Path) -> None:
 def test_ids_sort_by_time_and_an_end_of_one_is_enough(directory: Path) -> None:
     first, second = begun(directory), begun(directory)
     assert first.session[:15] <= second.session[:15]
-    assert ids.find(directory, second.session[-3:]) == second.session
-    assert ids.find(directory, second.session) == second.session
+    assert transcript.find(directory, second.session[-3:]) == second.session
+    assert transcript.find(directory, second.session) == second.session
 
 
 def test_an_id_that_fits_none_or_several_is_refused(directory: Path) -> None:
     session = begun(directory)
     (directory / f"{session.session[:-3]}zzz.jsonl").write_bytes(path_of(session).read_bytes())
     with pytest.raises(SessionError, match="2 sessions match"):
-        ids.find(directory, session.session[:8])
+        transcript.find(directory, session.session[:8])
     for name in ("nope", "", "../escape"):
         with pytest.raises(SessionError, match="there is no session"):
-            ids.find(directory, name)
+            transcript.find(directory, name)
 
 
 def test_a_session_goes_on_where_it_ended(directory: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_session_goes_on_where_it_ended(directory: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from assistant.session import ids, transcript
+from assistant.session import transcript
 from assistant.session.entries import UserEntry
 session = transcript.create(Path(sys.argv[1]))
 session.append(UserEntry("Hello"))

@@ -17,7 +17,7 @@ from assistant.errors import SessionError
 from assistant.quoting import one_line
 from assistant.session import notebook, transcript
 from assistant.session.entries import CapturedEntry, Entry
-from assistant.session.ids import SUFFIX, is_open, session_ids
+from assistant.session.transcript import SUFFIX, is_open, session_ids
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """After a provider's failure a session is tried again so much later, and then given up."""

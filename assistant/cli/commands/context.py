@@ -107,11 +107,11 @@ def _past(
     """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
     from assistant.agent.context_budget import rendered
     from assistant.agent.prompt import Section
-    from assistant.session import ids, keeping, transcript
+    from assistant.session import keeping, transcript
     from assistant.session.history import group, history
 
     place = options.place()
-    name = ids.find(place.sessions, session)
+    name = transcript.find(place.sessions, session)
     kept = keeping.prompts_sent(place.sessions, name)
     number = len(kept) if turn is None else turn
     if number > len(kept):

@@ -53,12 +53,12 @@ def show(
 ) -> None:
     """Show a conversation; with --json its entries, one a line."""
     from assistant.cli.session_text import session_lines
-    from assistant.session import codec, listing, transcript
+    from assistant.session import entries, listing, transcript
 
     said = transcript.read(context.obj.place().sessions, session)
     if as_json:
         for entry in said:
-            typer.echo(codec.encode(entry).decode(), nl=False)
+            typer.echo(entries.encode(entry).decode(), nl=False)
     elif as_markdown:
         typer.echo(spelled(listing.markdown(said)), nl=False)
     else:
@@ -86,11 +86,11 @@ def delete(
     yes: Yes = False,
 ) -> None:
     """Delete a conversation for good; facts learnt from it stay."""
-    from assistant.session import ids, keeping
+    from assistant.session import keeping, transcript
 
     place = context.obj.place()
     directory = place.sessions
-    found = ids.find(directory, session)
+    found = transcript.find(directory, session)
     if not confirmed(f"Delete {found} for good?", yes=yes):
         raise typer.Exit(1)
     keeping.delete(directory, found)

@@ -10,7 +10,7 @@ import pytest
 from assistant.cli.chat.approval import decided, in_full, wrapped
 from assistant.events import ApprovalRequested
 from assistant.messages import Reply, ToolCall
-from assistant.session import ids, transcript
+from assistant.session import transcript
 from assistant.session.entries import ApprovalEntry
 from assistant.tools.policy import Decision
 from assistant.workspace.folder import Workspace
@@ -42,7 +42,7 @@ def at(place: Path, provider: Provider, *arguments: str, **options: object) -> T
 
 
 def decisions(place: Path) -> list[tuple[str, str]]:
-    (session,) = ids.session_ids(Workspace(place).sessions)
+    (session,) = transcript.session_ids(Workspace(place).sessions)
     entries = transcript.read(Workspace(place).sessions, session)
     return [(e.decision, e.reason) for e in entries if isinstance(e, ApprovalEntry) and e.decision]
 
@@ -105,7 +105,7 @@ def test_the_whole_command_is_on_the_screen_and_a_refusal_is_one(
     assert not (place / "precious-is-gone").exists()
     assert decisions(place) == [("no", "absolutely not, are you crazy?")]
     assert "are you crazy?" in str(provider.requests[-1].body["messages"][-1])
-    (session,) = ids.session_ids(Workspace(place).sessions)
+    (session,) = transcript.session_ids(Workspace(place).sessions)
     told = run("sessions", "show", session).stdout
     assert f"you did not allow: shell {LONG} True (absolutely not, are you crazy?)" in told
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from assistant.messages import Reply, ToolCall
-from assistant.session import ids
+from assistant.session import transcript
 from assistant.workspace.folder import Workspace
 from tests.cli.conftest import Run
 from tests.cli.terminal.test_approvals import at
@@ -40,6 +40,6 @@ def test_subtasks_show_as_a_tree_say_who_asks_and_end_with_ctrl_c(place: Path, r
         tty.say("/quit")
         tty.end()
     assert not (place / "wiped").exists()
-    (parent,) = ids.session_ids(Workspace(place).sessions)
+    (parent,) = transcript.session_ids(Workspace(place).sessions)
     shown = run("sessions", "show", f"{parent}.2").stdout
     assert shown.startswith("› wipe the boat") and "The boat is as it was." in shown
