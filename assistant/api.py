@@ -190,10 +190,10 @@ class Assistant:
         create: bool = False,
     ) -> None:
         from assistant.app.chat import open_chat  # the agent and its tools
-        from assistant.app.wish import ChatWish
+        from assistant.app.options import ChatOptions
 
         place = _place(workspace, create=create)
-        wish = ChatWish(resume, off_the_record=off_the_record, model=model)
+        wish = ChatOptions(resume, off_the_record=off_the_record, model=model)
         approver = _Asked(approve) if approve else None
         self._chat: Chat = open_chat(place, wish, approver=approver, no_daemon=not daemon)
         self._turn = threading.Lock()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assistant.app.chat import Chat, open_chat
+from assistant.app.options import ChatOptions
 from assistant.app.undo import TakenBack, changed_by, take_back
-from assistant.app.wish import ChatWish
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Choice
 from assistant.cli.chat.slash import COMMANDS
@@ -28,7 +28,7 @@ def chat(tmp_path: Path) -> Iterator[Chat]:
     (place.root / "diary").mkdir()
     (place.root / "diary/may.txt").write_text("May was warm.\n")
     (place.root / "notes.txt").write_text("written by hand\n")
-    with open_chat(place, ChatWish(), approver=ApproveAll(), no_daemon=True) as chat:
+    with open_chat(place, ChatOptions(), approver=ApproveAll(), no_daemon=True) as chat:
         yield chat
 
 
@@ -182,7 +182,7 @@ def test_a_purge_reaches_what_is_kept_of_a_turn(chat: Chat) -> None:
 def test_a_workspace_keeps_no_checkpoint_off_the_record(tmp_path: Path) -> None:
     place = template.create(tmp_path / "place").workspace
     trust.grant(place)
-    wish = ChatWish(off_the_record=True)
+    wish = ChatOptions(off_the_record=True)
     with open_chat(place, wish, approver=ApproveAll(), no_daemon=True) as chat:
         turn(chat, "hello")
     assert not Workspace(place.root).checkpoints.exists()

@@ -20,7 +20,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from assistant import config
-from assistant.app.models import try_model
 from assistant.cli.config_file import unknown_tools
 from assistant.cli.options import Globals, own_command
 from assistant.disk import locking, storage
@@ -39,6 +38,7 @@ from assistant.integrations.programs import Launch
 from assistant.memory.base import MemoryStatus
 from assistant.memory.daemon import lifecycle, watcher
 from assistant.model import catalogue
+from assistant.model.select import try_model
 from assistant.session import beats, listing
 from assistant.settings import tree as settings
 from assistant.settings.tree import Settings

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.app.wish import ChatWish
+from assistant.app.options import ChatOptions
 from assistant.cli.options import Globals
 from assistant.cli.progress import ProgressLine
 from assistant.errors import UsageError
@@ -30,7 +30,7 @@ class Opening:
     """What the command line says of a conversation, and how to open it."""
 
     options: Globals
-    wish: ChatWish = field(default_factory=ChatWish)
+    wish: ChatOptions = field(default_factory=ChatOptions)
     plain: bool = False
 
     def __post_init__(self) -> None:

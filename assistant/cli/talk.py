@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.app.wish import ChatWish
+from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
 from assistant.cli.help import DAILY, examples
@@ -64,7 +64,7 @@ def chat(
 
     From a pipe, each line is a turn.
     """
-    wish = ChatWish(resume, continued, otr, model, yes, add_dir or (), news=True)
+    wish = ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)
     opening = Opening(context.obj, wish, plain)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from assistant.cli.chat import terminal  # prompt_toolkit: only for a person
@@ -99,7 +99,7 @@ def ask(
     from assistant.cli.chat.approval import approver  # the agent: behind `--help`
 
     text, attached = message_and_input(message)
-    wish = ChatWish(resume, continued, otr, model, yes, add_dir or (), news=True)
+    wish = ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)
     opening = Opening(context.obj, wish)
     with opening.open(approver()) as opened:
         talk = opened.conversation

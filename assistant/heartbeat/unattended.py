@@ -16,7 +16,7 @@ from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
     from assistant.app.chat import Chat
-    from assistant.app.wish import Purpose
+    from assistant.app.options import Purpose
     from assistant.events import Event
     from assistant.settings.tree import Settings
 
@@ -76,10 +76,10 @@ def attempt(
     (`waiting`). Whatever else goes wrong has failed for good.
     """
     from assistant.app.chat import open_chat
-    from assistant.app.wish import ChatWish
+    from assistant.app.options import ChatOptions
 
     try:
-        with open_chat(place, ChatWish(purpose=purpose), no_daemon=no_daemon) as chat:
+        with open_chat(place, ChatOptions(purpose=purpose), no_daemon=no_daemon) as chat:
             outcome = _held(chat, ask, most)
     except AssistantError as error:
         return Outcome("failed", str(error))

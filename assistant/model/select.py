@@ -1,12 +1,14 @@
 """Which model answers, by the settings. Imports nothing heavy: litellm waits for the first turn."""
 
-from assistant.model.base import ChatModel
+from assistant import config
+from assistant.messages import Message
+from assistant.model.base import ChatModel, TextPiece
 from assistant.model.offline import OfflineModel
 from assistant.model.profiles import ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.text_tools import AutoTools, XmlTools
 from assistant.settings.sections import ModelSettings, ProfileSettings
-from assistant.settings.tree import Settings
+from assistant.settings.tree import Settings, validate
 
 
 def create(settings: Settings) -> ChatModel:
@@ -16,6 +18,16 @@ def create(settings: Settings) -> ChatModel:
     if not models:
         return OfflineModel()
     return ProfiledModel(models, patience=settings.model.retry_seconds)
+
+
+def try_model(name: str) -> str:
+    """What a model says to a word if it is configured, asked once. Raises ModelError."""
+    hasty = {"name": name, "retry_seconds": 0.0, "first_token_seconds": 60.0}
+    settings = validate(config.load({"model": hasty}))
+    pieces = create(settings.model_copy(update={"profiles": ()})).stream(
+        [Message("user", "Say hello in one word.")]
+    )
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)).strip()
 
 
 def in_prompt(model: ChatModel) -> bool:

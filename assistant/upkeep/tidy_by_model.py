@@ -1,12 +1,19 @@
 """What the model says of pairs of facts: the same, changed by the later one, or different."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
+from assistant import config
 from assistant.memory.base import Pair
+from assistant.model import select
 from assistant.model.answers import asked, listed
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
-from assistant.upkeep.tidy import Relation
+from assistant.secrets.current import redactor
+from assistant.settings.tree import validate
+from assistant.upkeep.tidy import Judge, Relation
+from assistant.workspace import trust
+from assistant.workspace.folder import Workspace
 
 BATCH = 20
 """Pairs that the model is asked of at once."""
@@ -20,6 +27,14 @@ negation are never the same.
 changed: the later one says what has become of the earlier one, which is therefore no longer true.
 different: both may be true side by side.
 Answer with JSON only: {"relations": [{"pair": 1, "relation": "different"}]}"""
+
+
+def configured_judge(place: Workspace) -> Judge | None:
+    """Who says how facts relate: the configured model; None without one, or without trust."""
+    model = select.create(validate(config.load()))
+    if not (model.extracts and trust.is_trusted(place)):
+        return None
+    return partial(relations, model, redact=redactor().redact)
 
 
 def relations(

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 from assistant.app.chat import open_chat
-from assistant.app.wish import ChatWish
+from assistant.app.options import ChatOptions
 from assistant.memory.base import Query
 from assistant.memory.daemon import client
 from assistant.memory.embedding.embedder import Embedder
@@ -197,7 +197,7 @@ def context(report: Report, directory: Path, sizes: tuple[int, int]) -> None:
     for size in sizes:
         place = Workspace(directory / f"w{size}")
         asked = queries(facts(size), QUERIES)
-        with open_chat(place, ChatWish(off_the_record=True)) as chat:
+        with open_chat(place, ChatOptions(off_the_record=True)) as chat:
             recall = latency(lambda text: chat.memory.recall(Query(text)), asked)
             turn = latency(chat.conversation.preview, asked)
             tokens = [

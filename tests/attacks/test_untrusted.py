@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assistant.app.chat import Chat, open_chat
-from assistant.app.wish import ChatWish
+from assistant.app.options import ChatOptions
 from assistant.errors import SessionError
 from assistant.events import Notice
 from assistant.session import transcript
@@ -56,7 +56,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 
 
 def opened(place: Workspace, **wish: Any) -> Chat:
-    return open_chat(place, ChatWish(**wish), no_daemon=True)
+    return open_chat(place, ChatOptions(**wish), no_daemon=True)
 
 
 def command(place: Workspace, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -63,11 +63,11 @@ class Walk:
 def turn(place: Path) -> Walk:
     """A turn of the chat in which the model calls a tool."""
     from assistant.app.chat import open_chat
-    from assistant.app.wish import ChatWish
+    from assistant.app.options import ChatOptions
     from assistant.model.scripted import ScriptedModel
     from assistant.workspace.folder import Workspace
 
-    with open_chat(Workspace(place), ChatWish(), no_daemon=True) as chat:
+    with open_chat(Workspace(place), ChatOptions(), no_daemon=True) as chat:
         listing = Reply(tool_calls=(ToolCall("c1", "list_files", {"path": "."}),))
         chat.conversation.model = ScriptedModel("Warm.", listing, "With Ada.")
         list(chat.send("Is the boat ready for the summer?"))

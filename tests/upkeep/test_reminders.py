@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assistant.app.chat import open_chat
-from assistant.app.wish import ChatWish
+from assistant.app.options import ChatOptions
 from assistant.errors import UsageError
 from assistant.events import ToolFinished
 from assistant.heartbeat import beat
@@ -99,7 +99,7 @@ def test_a_reminder_is_one_write_that_undo_takes_back(here: Workspace) -> None:
 
 
 def test_a_model_reminds_its_owner_once_and_is_told_what_was_understood(here: Workspace) -> None:
-    with open_chat(here, ChatWish(), no_daemon=True) as chat:
+    with open_chat(here, ChatOptions(), no_daemon=True) as chat:
         ask = Reply(tool_calls=(call("soonish", "c1"), call("tomorrow at 9", "c2")))
         chat.conversation.model = ScriptedModel(ask, "I will.")
         results = [e.content for e in chat.send("remind me") if isinstance(e, ToolFinished)]
@@ -109,7 +109,7 @@ def test_a_model_reminds_its_owner_once_and_is_told_what_was_understood(here: Wo
     assert "`assistant heartbeat install`" in results[1]
     told = [each.said for day in (1, 2) for each in beat.run(here, due + timedelta(days=day))]
     assert told == ["call the bank"]
-    with open_chat(here, ChatWish(purpose="event"), no_daemon=True) as chat:
+    with open_chat(here, ChatOptions(purpose="event"), no_daemon=True) as chat:
         assert "remind" not in [each.name for each in chat.conversation.toolbox.specs()]
 
 
@@ -117,7 +117,7 @@ def test_a_model_is_told_what_is_due_but_for_files_that_are_closed_to_it(
     here: Workspace, home: Path
 ) -> None:
     def agenda(days: int) -> str:
-        with open_chat(here, ChatWish(), no_daemon=True) as chat:
+        with open_chat(here, ChatOptions(), no_daemon=True) as chat:
             ask = Reply(tool_calls=(ToolCall("c1", "agenda", {"days": days}),))
             chat.conversation.model = ScriptedModel(ask, "There.")
             (result,) = [e for e in chat.send("what is due?") if isinstance(e, ToolFinished)]

@@ -144,8 +144,8 @@ def _chosen(found: "Sequence[Offer]", said: str) -> str:
 
 def _connected(name: str) -> bool:
     """Try a model; if it answers, or is wanted all the same, it is the configured one."""
-    from assistant.app.models import try_model
     from assistant.cli.commands import config
+    from assistant.model.select import try_model
 
     if " " in name or not name[0].isalnum():
         _tell("That names no model. A name is as `ollama_chat/qwen3`; Enter goes on without.", "  ")

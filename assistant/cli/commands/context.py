@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.app.wish import ChatWish
+from assistant.app.options import ChatOptions
 from assistant.cli.help import MEMORY, examples
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, Globals, message_and_input, print_json
@@ -120,7 +120,7 @@ def _past(
     entries = transcript.read(place.sessions, name)
     asked = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
     if now:
-        with Opening(options, ChatWish(resume=name)).open() as opened:
+        with Opening(options, ChatOptions(resume=name)).open() as opened:
             return past, None, opened.conversation.preview(asked)
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
     earlier = "\n\n".join(f"{each.role}: {each.content}" for each in rendered(history(ahead)))

@@ -174,11 +174,11 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 
 def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
     """What the model, if one is configured, or the rules propose."""
-    from assistant.app.models import judge  # not on the client's path
-    from assistant.upkeep.tidy import propose
+    from assistant.upkeep.tidy import propose  # not on the client's path
+    from assistant.upkeep.tidy_by_model import configured_judge
 
     try:
-        return propose(pairs, judge(place))
+        return propose(pairs, configured_judge(place))
     except ModelError as error:
         typer.echo(f"The model did not answer ({error.message}). By rules:", err=True)
         return propose(pairs)

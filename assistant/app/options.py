@@ -1,4 +1,4 @@
-"""What the owner wishes of a conversation."""
+"""What the owner asks of a conversation, by flags or from Python. Imports nothing heavy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Literal
 
 Purpose = Literal["", "heartbeat", "event"]
-"""What a session is for: a talk, a task of the heartbeat, or an event."""
+"""What a session is for: a chat, a task of the heartbeat, or an event."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChatWish:
+class ChatOptions:
     """What the owner asked of a conversation.
 
     `resume` is a session's id; `latest` goes on with the one begun last. `yes` lets dangerous
-    tools run unasked. `directories` are open to tools besides the workspace. `news`: say what past
-    sessions were read for, and what was looked after meanwhile. Nobody is there to talk with if the
-    `purpose` is a task of the heartbeat, or an event.
+    tools run unasked. `directories` are open to tools besides the workspace. `news`: report what
+    was learnt from past sessions and what was done meanwhile. Nobody is there if the `purpose` is
+    a task of the heartbeat, or an event.
     """
 
     resume: str | None = None
