@@ -223,7 +223,7 @@ def _conversation(
         *reach.tools,
         *scratch_tools(scratch),
         *(() if beats else (asking_tool(),)),
-        *((agenda_tool(_agenda(memory, roots), agenda.DAYS),) if trusted else ()),
+        *((agenda_tool(_agenda(memory, workspace, roots), agenda.DAYS),) if trusted else ()),
         *((reminding_tool(_reminding(workspace, roots, redact)),) if attended else ()),
         *skill_tools(skills),
     ]
@@ -271,13 +271,13 @@ def _origin(record: Transcript, options: ChatOptions) -> Callable[[str], Origin]
     return lambda fact: origin_in_turn(fact, record.session, group(record.entries))
 
 
-def _agenda(memory: Keeper, roots: Roots) -> Callable[[int], str]:
+def _agenda(memory: Keeper, workspace: Workspace, roots: Roots) -> Callable[[int], str]:
     """What is due within so many days, by the files that the model may see."""
 
     def may_see(passage: Passage) -> bool:
         return not any(roots.denies(tool, passage.source) for tool in ("agenda", "recall"))
 
-    return lambda days: agenda.listed(memory, date.today(), days, may_see)
+    return lambda days: agenda.listed(memory, workspace, date.today(), days, may_see)
 
 
 def _reminding(workspace: Workspace, roots: Roots, redact: Redactor) -> Callable[[str, str], str]:

@@ -29,6 +29,10 @@ def given(chat: "Chat", task: str, today: date) -> dict[str, str]:
     roots = Roots(chat.place, (), chat.settings.policy)
     return {
         TITLE: listed(
-            chat.memory, today, DAYS, lambda passage: not roots.denies("recall", passage.source)
+            chat.memory,
+            chat.place,
+            today,
+            DAYS,
+            lambda passage: not roots.denies("recall", passage.source),
         )
     }

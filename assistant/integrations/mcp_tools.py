@@ -202,7 +202,11 @@ class MemoryTools:
         shelf = self.shelf
         shelf.check_open()
         found = listed(
-            self.memory(), date.today(), days, lambda passage: bool(shelf.shown([passage]))
+            self.memory(),
+            self.place,
+            date.today(),
+            days,
+            lambda passage: bool(shelf.shown([passage])),
         )
         return f"{AGENDA}\n\n{found}"
 

@@ -1,16 +1,18 @@
-"""What is due, in words: each day that memory speaks of, with the fact and its place."""
+"""What is due: the days that memory speaks of and the reminders that are set, with their place."""
 
-from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
 
 from assistant.disk import storage
 from assistant.display import counted, shortened
-from assistant.errors import AssistantError
+from assistant.errors import AssistantError, StorageError
 from assistant.memory.base import Due, Passage
 from assistant.memory.protocol import Keeper
 from assistant.memory.text.times.period import Period
+from assistant.memory.text.times.schedule import told
 from assistant.quoting import one_line
-from assistant.workspace.folder import Workspace
+from assistant.upkeep.tasks import Task, tasks
+from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 MOST_TOLD = 4
 """What is due today is named in one line so far; the rest is counted."""
@@ -22,13 +24,36 @@ MOST_LISTED = 60
 """Lines of what it is given."""
 
 
-def coming(memory: Keeper, today: date, days: int) -> tuple[Due, ...]:
-    """What is due from today on, for so many days more."""
+def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tuple[Due, ...]:
+    """What is due from today on, for so many days more, in order: dates of facts, and reminders."""
     try:
         last = today + timedelta(days=days)
     except OverflowError:
         last = date.max
-    return memory.due(today.isoformat(), last.isoformat())
+    dues = memory.due(today.isoformat(), last.isoformat())
+    reminders = _reminders(workspace, today, last)
+    return tuple(sorted((*dues, *reminders), key=lambda due: (due.start, due.time)))
+
+
+def _reminders(workspace: Workspace, today: date, last: date) -> Iterator[Due]:
+    """The next time of each reminder in HEARTBEAT.md, if it is within these days."""
+    try:
+        listed, _ = tasks(read_text(workspace.root / HEARTBEAT_FILE))
+    except (FileNotFoundError, StorageError):  # the heartbeat and `doctor` report the fault
+        return
+    before = datetime.combine(today, time.min) - timedelta(minutes=1)
+    for task in listed:
+        moment = task.schedule.following(before) if task.reminds else None
+        if moment and moment.date() <= last:
+            yield _due(task, moment)
+
+
+def _due(task: Task, moment: datetime) -> Due:
+    day = moment.date().isoformat()
+    text, line, schedule = task.text, task.line, task.schedule
+    passage = Passage(task.key, text, text, HEARTBEAT_FILE, line, line, 0, len(text))
+    rhythm = "" if schedule.once else told(schedule)
+    return Due(day, day, passage, f"{moment:%H:%M}", schedule.rule, rhythm)
 
 
 def fact(due: Due) -> str:
@@ -36,13 +61,19 @@ def fact(due: Due) -> str:
     said = " ".join(due.passage.plain.split())
     if due.years > 0:
         return f"{said} · {counted(due.years, 'year')}"
-    return f"{said} · {due.rhythm}" if due.rule else said
+    return f"{said} · {due.rhythm}" if due.rhythm else said
 
 
-def listed(memory: Keeper, today: date, days: int, may_see: Callable[[Passage], bool]) -> str:
+def listed(
+    memory: Keeper,
+    workspace: Workspace,
+    today: date,
+    days: int,
+    may_see: Callable[[Passage], bool],
+) -> str:
     """What is due from today on, for so many days more: for a model, a line each, as passages are
     cited to it."""
-    found = [each for each in coming(memory, today, days) if may_see(each.passage)]
+    found = [each for each in coming(memory, workspace, today, days) if may_see(each.passage)]
     lines = [
         f"{one_line(each.passage.citation)} ({f'{when(each, today)} {each.time}'.strip()}): "
         f"{one_line(fact(each))}"
@@ -69,7 +100,7 @@ def first_of_the_day(place: Workspace, memory: Keeper, today: date) -> list[str]
     storage.private_directory(place.private)
     storage.replace(place.day, today.isoformat().encode())
     try:
-        due = coming(memory, today, 0)
+        due = coming(memory, place, today, 0)
     except AssistantError:
         return []  # recall says what is wrong with memory
     return [f"today: {_in_one_line(due)}"] if due else []

@@ -20,8 +20,7 @@ CURE = "Say it like “in 20 minutes”, “tomorrow at 9”, “next Monday at 
 RECENT = timedelta(hours=2)
 """A heartbeat that looked so lately will look again, whoever calls it."""
 NOTHING_WAKES = (
-    "Nothing on this machine would tell it: `assistant heartbeat install` has it looked for every "
-    "few minutes"
+    "No timer is installed that would deliver it. `assistant heartbeat install` installs one"
 )
 OWNER = Origin()
 _JOINT = re.compile(r"\A[\s,:]*(?:(?:to|that|of|daran|an)\b[\s,:]*)?", re.IGNORECASE)

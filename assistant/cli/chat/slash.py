@@ -226,7 +226,7 @@ def agenda(host: Host, days: str) -> None:
     if days and not days.isdecimal():
         raise UsageError(f"{days!r} is no number of days", "Say `/agenda 7`, or `/agenda`")
     ahead, today = int(days or DAYS), date.today()
-    show(coming(host.chat.memory, today, ahead), today, ahead)
+    show(coming(host.chat.memory, host.chat.place, today, ahead), today, ahead)
 
 
 def edit(host: Host, name: str) -> None:

@@ -35,14 +35,14 @@ def agenda(
     ics: Annotated[bool, typer.Option("--ics", help="Print an iCalendar file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is due, by the dates in memory."""
+    """Show what is due: dates in memory, and reminders."""
     if ics and as_json:
         raise UsageError("--ics and --json exclude each other", "Give one of them")
     from assistant.upkeep.agenda import coming  # it reads markdown: behind `--help`
 
     today = date.today()
     with context.obj.memory() as memory:
-        found = coming(memory, today, days)
+        found = coming(memory, context.obj.place(), today, days)
     if ics:
         from assistant.upkeep.calendar import ics as written
 

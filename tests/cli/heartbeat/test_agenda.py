@@ -40,3 +40,18 @@ def test_the_agenda_is_cited_and_told_once_a_day(run: Run, place: Path) -> None:
     assert note in run("ask", "hello").stderr
     assert note not in run("ask", "hello").stderr
     assert run("agenda", "--days", "-1").returncode == 2
+
+
+def test_reminders_are_listed_beside_what_facts_say(run: Run, place: Path) -> None:
+    soon = TODAY + timedelta(days=2)
+    (place / "MEMORY.md").write_text(f"# Memory\n\n- The flight is on {soon} at 18:40\n")
+    run("remind", f"on {soon} at 9 call the bank")
+    run("remind", "every day at 7 take the tablets")
+    run("remind", f"on {soon + timedelta(days=60)} at 9 renew the passport")
+    shown = [line.split("  ", 1)[1].strip() for line in run("agenda").stdout.splitlines()]
+    assert [text.split(" (")[0] for text in shown] == [
+        "take the tablets · every day at 07:00",
+        "call the bank",
+        f"The flight is on {soon} at 18:40",
+    ]
+    assert "RRULE:FREQ=DAILY" in run("agenda", "--ics").stdout
