@@ -1,10 +1,9 @@
-"""Handing a command over to a process that has everything imported already.
+"""Handing `ask` over to a process that has everything imported already.
 
-Importing a provider's library takes 3 s of CPU, each time. So the first `ask` starts a process that
-imports it and stays for a while (`worker.py`); for each `ask` that process makes a copy of itself,
-which is given this one's arguments, environment, directory and terminal, and does all of it. This
-process waits, passes signals on, and exits as the copy did. Wherever that cannot be, the command is
-carried out here, as ever.
+Importing a provider's library takes 3 s of CPU. So the first `ask` starts a process that imports it
+and stays for a while (`worker.py`). For each `ask` that process forks, and the copy takes over this
+one's arguments, environment, directory and terminal; this one waits, passes signals on, and exits
+as the copy did. Wherever that is impossible, the command runs here.
 """
 
 import contextlib
@@ -14,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -26,31 +26,27 @@ from assistant.disk import locking
 from assistant.errors import AssistantError
 from assistant.memory.daemon import sockets
 
-LENGTH = 8
-"""Bytes that say how long an order is."""
-GIVEN_FDS = 4
-"""The directory, standard input, output and error."""
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IMPORTED_BY = ("PYTHON", "LITELLM_", "SSL_", "REQUESTS_", "CURL_", "AWS_CA_", "LD_")
-"""How variables begin that matter when modules are imported; of proxies, how they end."""
+"""Prefixes of the variables that matter when modules are imported, beside those of proxies."""
 SWITCHED_OFF = ("false", "0", "no", "off")
 STOP_SECONDS = 10.0
 START_SECONDS = 60.0
-"""How long the process may take to import all; whoever else wants it meanwhile waits for that."""
+"""How long the process may take to import all; others that want it wait for that."""
 
 arguments: Sequence[str] | None = None
-"""What the command line said, where a process of its own is at the command; None elsewhere."""
+"""The command line, in a process that a person started; None elsewhere."""
 
 
 def place() -> Path:
     """What names the socket: this very code, run by this Python in such an environment."""
-    known = {
+    variables = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(IMPORTED_BY) or name.lower().endswith("_proxy")
     }
-    told = [assistant.__file__, assistant.__version__, sys.executable, sorted(known.items())]
-    return Path("/resident", sha256(json.dumps(told).encode()).hexdigest()[:24])
+    key = [assistant.__file__, assistant.__version__, sys.executable, sorted(variables.items())]
+    return Path("/resident", sha256(json.dumps(key).encode()).hexdigest()[:24])
 
 
 def wanted(raw: Mapping[str, Any], model: str | None) -> bool:
@@ -61,48 +57,43 @@ def wanted(raw: Mapping[str, Any], model: str | None) -> bool:
 
 
 def carried_out(model: str | None = None) -> int | None:
-    """The exit code of this process's command, done elsewhere; None if it has to be done here."""
+    """The exit code of this command, run by the process; None if it has to be run here."""
     with contextlib.suppress(OSError, AssistantError, ValueError):
-        connection = _connected(model)
-        if connection is not None and arguments is not None:
+        raw = config.load()
+        if arguments is None or not wanted(raw, model):
+            return None
+        connection = sockets.connect(place())
+        if connection is None:
+            with locking.lock(sockets.usable_path(place()).with_suffix(".lock"), START_SECONDS):
+                connection = sockets.connect(place()) or _started(raw)
+        if connection is not None:
             with connection:
                 return _handed_over(connection, arguments)
     return None
 
 
 def stop() -> bool:
-    """Have the process end, if there is one, and wait until it has."""
+    """End the process, if there is one, and wait until it has ended."""
     with contextlib.suppress(OSError, AssistantError):
         connection = sockets.connect(place())
         if connection is not None:
             with connection:
-                connection.sendall(bytes(LENGTH))
-                connection.settimeout(STOP_SECONDS)
-                connection.recv(1)
-                return True
+                process = sockets.peer(connection).process
+            os.kill(process, signal.SIGTERM)
+            until = time.monotonic() + STOP_SECONDS
+            while sockets.answers(place()) and time.monotonic() < until:
+                time.sleep(0.02)
+            return True
     return False
-
-
-def _connected(model: str | None) -> socket.socket | None:
-    """A connection to the process, begun if there is none; None where it is not wanted."""
-    raw = config.load()
-    if arguments is None or not wanted(raw, model):
-        return None
-    found = sockets.connect(place())
-    if found is not None:
-        return found
-    with locking.lock(sockets.usable_path(place()).with_suffix(".lock"), START_SECONDS):
-        return sockets.connect(place()) or _started(raw)
 
 
 def _started(raw: Mapping[str, Any]) -> socket.socket | None:
     """A connection to the process once it has imported all; None if it does not come up."""
     reading, writing = os.pipe()
     seconds = str(raw.get("daemon", {}).get("idle_seconds", ""))
-    command = [sys.executable, "-m", "assistant.cli.worker", str(writing), seconds]
     with os.fdopen(reading, "rb") as ready:
         subprocess.Popen(
-            command,
+            [sys.executable, "-m", "assistant.cli.worker", str(writing), seconds],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -115,48 +106,40 @@ def _started(raw: Mapping[str, Any]) -> socket.socket | None:
 
 
 def _handed_over(connection: socket.socket, words: Sequence[str]) -> int | None:
-    """Give the command away and wait for its end; None if it was not begun."""
+    """Have the command run and wait for its end; None if it was not begun."""
     umask = os.umask(0)
     os.umask(umask)
     order = {"arguments": list(words), "environment": dict(os.environ), "umask": umask}
-    data = json.dumps(order).encode()
     here = os.open(".", os.O_RDONLY)
     try:
-        socket.send_fds(connection, [len(data).to_bytes(LENGTH, "big")], [here, 0, 1, 2])
+        socket.send_fds(connection, [b"\n"], [here, 0, 1, 2])
     finally:
         os.close(here)
-    connection.sendall(data)
+    connection.sendall(json.dumps(order).encode() + b"\n")
     connection.settimeout(None)
-    with connection.makefile("rb") as told:
-        begun = told.readline()
-        if not begun:
+    with connection.makefile("rb") as answers:
+        if not (process := answers.readline()):
             return None
-        ended = b""
-        with _passing_on(int(begun)), contextlib.suppress(OSError):  # it is not done a second time
-            ended = told.readline()
-    return int(ended) if ended else 1
+        code = b""
+        with _passing_on(int(process)), contextlib.suppress(OSError):  # it is not run a second time
+            code = answers.readline()
+    return int(code) if code else 1
 
 
 @contextlib.contextmanager
 def _passing_on(process: int) -> Iterator[None]:
-    """What this process is told to do, the one that does its work is told."""
+    """Send the signals that this process gets to the one that does its work."""
 
-    def tell(number: int, _: FrameType | None) -> None:
+    def send(number: int, _: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, number)
 
-    def suspend(number: int, _: FrameType | None) -> None:
-        tell(signal.SIGSTOP, None)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        tell(signal.SIGCONT, None)
-
-    before = {each: signal.getsignal(each) for each in (*PASSED_ON, signal.SIGTSTP)}
-    for each in PASSED_ON:
-        if before[each] is not signal.SIG_IGN:
-            signal.signal(each, tell)
-    signal.signal(signal.SIGTSTP, suspend)
+    before = {number: signal.getsignal(number) for number in PASSED_ON}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, send)
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
