@@ -8,10 +8,7 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +19,7 @@ from urllib.parse import urlsplit
 from assistant import config
 from assistant.cli.config_file import unknown_tools
 from assistant.cli.options import Globals, own_command
-from assistant.disk import locking, storage
+from assistant.disk import storage
 from assistant.display import counted
 from assistant.errors import (
     AssistantError,
@@ -33,15 +30,13 @@ from assistant.errors import (
     ToolError,
 )
 from assistant.heartbeat import beat
-from assistant.integrations.connecting import Connection, connections, fault
+from assistant.integrations.connecting import connections, fault
 from assistant.integrations.programs import Launch
 from assistant.memory.base import MemoryStatus
-from assistant.memory.daemon import lifecycle, watcher
 from assistant.model import catalogue
 from assistant.model.select import try_model
 from assistant.session import beats, listing
 from assistant.settings import tree as settings
-from assistant.settings.tree import Settings
 from assistant.skills import loading as skills
 from assistant.tools.mcp_client import servers
 from assistant.tools.mcp_client.pins import Pins
@@ -51,7 +46,6 @@ from assistant.tools.web import browser, search
 from assistant.upkeep import reminders
 from assistant.workspace import folder as workspace
 from assistant.workspace import stores, trust
-from assistant.workspace.folder import MEMORY_FILE, Workspace
 
 Check = Callable[[Globals], str]
 """Says what is well, or raises what is not: a Remark if nothing is broken by it."""
@@ -88,13 +82,9 @@ def examined(name: str, check: Check, options: Globals) -> Finding:
 
 LITTLE, TOO_LITTLE = 500 << 20, 50 << 20
 """Bytes free on a disk: below the first it is said, below the second it is a fault."""
-AHEAD = 300
-"""Seconds that the last write may lie in the future: another machine's clock may be a bit fast."""
-EVENT_SECONDS = 3.0
-"""How long a file event may take; polling looks each second."""
-LOCK_SECONDS = 2.0
 LISTEN_SECONDS = 3.0
 """How long the model's server may take to accept a connection."""
+OFF = "`assistant config unset {}` turns it off"
 
 
 def _path(_: Globals) -> str:
@@ -125,46 +115,6 @@ def _existing(path: Path) -> Path:
     return next(each for each in (path, *path.parents) if each.exists())
 
 
-def _clock(options: Globals) -> str:
-    place = options.place()
-    written = [place.journal, *place.sessions.glob("*.jsonl")]
-    latest = max((path.stat().st_mtime for path in written if path.exists()), default=0.0)
-    if latest > time.time() + AHEAD:
-        ahead = f"{(latest - time.time()) / 60:,.0f} minutes"
-        raise StorageError(f"the last write lies {ahead} in the future", "Set the clock right")
-    return time.strftime("%Y-%m-%d %H:%M %Z")
-
-
-def _lock(options: Globals) -> str:
-    place = options.place()
-    place.private.mkdir(exist_ok=True)
-    locking.lock(place.ledger_lock, LOCK_SECONDS).release()
-    held = locking.try_lock(lifecycle.lock_path(place))
-    if held is None:
-        return f"process {locking.holder(lifecycle.lock_path(place))} owns the index"
-    held.release()
-    return "free"
-
-
-def _watcher(options: Globals) -> str:
-    """Make a file where the workspace lies, and see whether that is noticed."""
-    polling = settings.validate(config.load()).daemon.polling
-    seen = threading.Event()
-    with tempfile.TemporaryDirectory(dir=options.place().private) as name:
-        place = Workspace(Path(name).resolve())
-        watch = watcher.watch(place, seen.set, polling)
-        try:
-            (place.root / MEMORY_FILE).write_text("- seen?\n")
-            if not seen.wait(EVENT_SECONDS):
-                raise StorageError(
-                    "a change of a file is not noticed",
-                    "Look for changes instead: `assistant config set daemon.polling always`",
-                )
-        finally:
-            watch.stop()
-    return "looks for changes each second" if watch.polling else "is told of changes at once"
-
-
 def _sandbox(_: Globals) -> str:
     if not process.available():
         raise Remark("does not work here: each shell command asks", "Allow user namespaces")
@@ -172,10 +122,8 @@ def _sandbox(_: Globals) -> str:
 
 
 def _config_file(options: Globals) -> str:
-    place = options.place()
-    recipe = place.recipe if trust.is_trusted(place) else None
-    policy = settings.validate(config.load(recipe=recipe), recipe).policy
-    if unknown := [*settings.unknown_variables(), *unknown_tools(policy.model_dump())]:
+    unknown = unknown_tools(options.settings().policy.model_dump())
+    if unknown := [*settings.unknown_variables(), *unknown]:
         raise Remark("; ".join(unknown), "`assistant config show` lists the settings")
     path = config.config_file()
     return f"{path} is valid" if path.exists() else "all at their defaults"
@@ -191,33 +139,27 @@ def _workspace(options: Globals) -> str:
     return str(place.root)
 
 
-def _prompt_files(options: Globals) -> str:
+def _files(options: Globals) -> str:
+    """Whether the files of the prompt are there, and all files of the workspace can be read."""
     from assistant.agent.prompt import FILE_LIMIT
 
-    place, read = options.place(), _read_all(options, workspace.ALWAYS_FILES)
-    sizes = {each: len(workspace.read_text(place.root / each)) for each in workspace.ALWAYS_FILES}
-    long = [f"{each} has {size:,} characters" for each, size in sizes.items() if size > FILE_LIMIT]
-    if long:
-        cure = f"The first {FILE_LIMIT:,} of each are in the prompt: shorten it"
-        raise Remark("; ".join(long), cure)
-    return read
-
-
-def _memory_files(options: Globals) -> str:
-    return _read_all(options, options.place().sources())
-
-
-def _read_all(options: Globals, names: Sequence[str]) -> str:
-    place, faults = options.place(), []
+    place, faults, long = options.place(), [], []
+    names = [*workspace.ALWAYS_FILES, *place.sources()]
     for name in names:
         try:
-            workspace.read_text(place.root / name)
+            size = len(workspace.read_text(place.root / name))
         except FileNotFoundError:
             faults.append(f"{name} is missing (`assistant init {place.root}` adds it)")
         except StorageError as error:
             faults.append(error.message)
+        else:
+            if name in workspace.ALWAYS_FILES and size > FILE_LIMIT:
+                long.append(f"{name} has {size:,} characters")
     if faults:
         raise StorageError("; ".join(faults), "Save each as UTF-8 text, or move it elsewhere")
+    if long:
+        cure = f"The first {FILE_LIMIT:,} of each are in the prompt: shorten it"
+        raise Remark("; ".join(long), cure)
     return f"{counted(len(names), 'file')} read"
 
 
@@ -234,10 +176,8 @@ def _sessions(options: Globals) -> str:
 
 
 def _skills(options: Globals) -> str:
-    place = options.place()
-    recipe = place.recipe if trust.is_trusted(place) else None
-    chosen = settings.validate(config.load(recipe=recipe), recipe).skills
-    found = skills.load(place, chosen.disabled, chosen.folders)
+    chosen = options.settings().skills
+    found = skills.load(options.place(), chosen.disabled, chosen.folders)
     if found.notices:
         raise StorageError("; ".join(found.notices), "`assistant skills list` names them again")
     return counted(len(found.skills), "skill") if found.skills else "none"
@@ -258,10 +198,6 @@ def _stores(options: Globals) -> str:
     return f"your words are in {counted(len(kept), 'file')}, {size / 1e6:.1f} MB"
 
 
-def _chosen() -> Settings:
-    return settings.validate(config.load())
-
-
 def _status(options: Globals) -> MemoryStatus:
     with options.memory() as memory:
         return memory.status()
@@ -274,10 +210,10 @@ def _embedder(options: Globals) -> str:
 def _index(options: Globals) -> str:
     state = _status(options)
     trouble = state.server.trouble if state.server else ""
-    if notices := [each for each in state.notices if each != trouble]:
+    if notices := [notice for notice in state.notices if notice != trouble]:
         raise Remark("; ".join(notices), "")
-    held = f"{counted(state.chunks, 'chunk')} of {counted(len(state.sources), 'file')}"
-    return f"{held}, {state.index_bytes / 1e6:.1f} MB"
+    size = f"{counted(state.chunks, 'chunk')} of {counted(len(state.sources), 'file')}"
+    return f"{size}, {state.index_bytes / 1e6:.1f} MB"
 
 
 def _chroma(options: Globals) -> str:
@@ -308,9 +244,9 @@ def remove_unowned(options: Globals) -> str:
     return f"removed {counted(len(removed), 'collection')}"
 
 
-def _model(_: Globals) -> str:
+def _model(options: Globals) -> str:
     """The model's name, once its key is set and its server listens; nothing is sent to it."""
-    chosen = _chosen().model
+    chosen = options.settings().model
     name, provider = chosen.name, (chosen.name or "").partition("/")[0]
     if name is None:
         return "none configured: the offline responder answers (`assistant config set model NAME`)"
@@ -330,13 +266,13 @@ def _model(_: Globals) -> str:
     return name
 
 
-def _profiles(_: Globals) -> str:
+def _profiles(options: Globals) -> str:
     """The models to fall back on, once the keys they name are set."""
-    profiles = _chosen().profiles
-    wanted = [each.api_key_env for each in profiles if each.api_key_env]
+    profiles = options.settings().profiles
+    wanted = [profile.api_key_env for profile in profiles if profile.api_key_env]
     if absent := [key for key in wanted if not os.environ.get(key)]:
         raise ConfigError(f"{', '.join(absent)} is named by a profile, and not set", "Export it")
-    return ", ".join(each.name for each in profiles) or "none"
+    return ", ".join(profile.name for profile in profiles) or "none"
 
 
 def _listens(url: str) -> bool:
@@ -352,19 +288,16 @@ def _listens(url: str) -> bool:
 def model_name() -> str | None:
     """The configured model, if the settings are well."""
     try:
-        return _chosen().model.name
+        return settings.validate(config.load()).model.name
     except ConfigError:
         return None
 
 
 def answer(_: Globals) -> str:
     """What the configured model says to a word. Raises ModelError; a remark if there is none."""
-    if (name := _chosen().model.name) is None:
+    if (name := model_name()) is None:
         raise Remark("no model is configured", "`assistant config set model NAME` connects one")
     return f"{name} says: {try_model(name)}"
-
-
-OFF = "`assistant config unset {}` turns it off"
 
 
 def _heartbeat(options: Globals) -> str:
@@ -394,9 +327,9 @@ def _heartbeat(options: Globals) -> str:
     return said
 
 
-def _web(_: Globals) -> str:
+def _web(options: Globals) -> str:
     """What is turned on, and whether it has what it needs; nothing is asked of anybody."""
-    chosen = settings.validate(config.load()).web
+    chosen = options.settings().web
     if lacks := search.lacking(chosen):
         raise ConfigError(f"`web_search` cannot be used: {lacks}", OFF.format("web.search"))
     if chosen.browse and (why := browser.missing(chosen.browser)):
@@ -424,42 +357,34 @@ def _servers(options: Globals) -> str:
 
 
 def _programs(options: Globals) -> str:
-    place = options.place()
-    found = list(connections(Launch(own_command(), place.root)))
-    broken = {each: why for each in found if (why := fault(each))}
-    working = [each for each in found if each not in broken]
-    fine = f"{', '.join(_titles(working, str(place.root)))}: connected, and the server answers"
-    if broken:
-        said = [f"{each.program.title}: {why}" for each, why in broken.items()]
+    root = options.place().root
+    found = {each: fault(each) for each in connections(Launch(own_command(), root))}
+    others = {each for each in found if str(root) not in each.command}
+    titles = [
+        f"{each.program.title}{' (to another workspace)' if each in others else ''}"
+        for each, why in found.items()
+        if not why
+    ]
+    fine = f"{', '.join(titles)}: connected, and the server answers" if titles else ""
+    if broken := {each: why for each, why in found.items() if why}:
+        faults = [f"{each.program.title}: {why}" for each, why in broken.items()]
         again = [f"`assistant connect {each.program.name}`" for each in broken if each.command]
         cure = f"{' and '.join(again)} sets it right" if again else ""
-        raise ConfigError("; ".join([*said, *[fine] * bool(working)]), cure)
+        raise ConfigError("; ".join(filter(None, [*faults, fine])), cure)
     if halves := [each.program for each in found if not each.whole]:
-        lacking = ", ".join(each.title for each in halves)
-        cure = " and ".join(f"`assistant connect {each.name}`" for each in halves)
+        lacking = ", ".join(program.title for program in halves)
+        cure = " and ".join(f"`assistant connect {program.name}`" for program in halves)
         raise Remark(f"{lacking}: the server answers, but its hooks are gone", f"{cure} adds them")
-    if not found:
-        return "none is connected (`assistant connect PROGRAM`)"
-    return fine
-
-
-def _titles(found: list[Connection], root: str) -> Iterator[str]:
-    for each in found:
-        other = "" if root in each.command else " (to another workspace)"
-        yield f"{each.program.title}{other}"
+    return fine or "none is connected (`assistant connect PROGRAM`)"
 
 
 CHECKS: dict[str, Check] = {
     "path": _path,
     "settings": _config_file,
     "disk": _disk,
-    "clock": _clock,
-    "lock": _lock,
-    "watcher": _watcher,
     "sandbox": _sandbox,
     "workspace": _workspace,
-    "prompt files": _prompt_files,
-    "memory files": _memory_files,
+    "files": _files,
     "journal": _journal,
     "sessions": _sessions,
     "skills": _skills,

@@ -15,7 +15,7 @@ import typer
 from assistant import config
 from assistant.cli.progress import ProgressLine
 from assistant.display import as_json, spelled
-from assistant.errors import UsageError
+from assistant.errors import UsageError, WorkspaceError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.open import open_memory
 from assistant.memory.protocol import Keeper
@@ -23,6 +23,7 @@ from assistant.workspace import folder as workspace
 
 if TYPE_CHECKING:
     from assistant.messages import Picture
+    from assistant.settings.tree import Settings
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -51,6 +52,22 @@ class Globals:
     def place(self) -> workspace.Workspace:
         """The workspace chosen. Raises WorkspaceError if there is none."""
         return workspace.find(self.directory)
+
+    def recipe(self) -> Path | None:
+        """The recipe of the chosen workspace, if there is a workspace that is trusted."""
+        from assistant.workspace import trust
+
+        with contextlib.suppress(WorkspaceError):
+            place = self.place()
+            return place.recipe if trust.is_trusted(place) else None
+        return None
+
+    def settings(self) -> "Settings":
+        """The settings, with the recipe. Raises ConfigError."""
+        from assistant.settings import tree  # pydantic: not on a client's path
+
+        recipe = self.recipe()
+        return tree.validate(config.load(recipe=recipe), recipe)
 
     @contextlib.contextmanager
     def memory(self) -> Iterator[Keeper]:

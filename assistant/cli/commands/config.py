@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +18,6 @@ from assistant.disk import programs, storage
 from assistant.display import as_json as to_json
 from assistant.display import counted, spelled
 from assistant.errors import ConfigError, UsageError, WorkspaceError
-
-if TYPE_CHECKING:
-    from assistant.settings.sections import EmbeddingSettings
 
 config_commands = group("Show and change settings.")
 
@@ -58,15 +55,14 @@ def config_show(
     from assistant.settings import tree as settings
     from assistant.tools.mcp_client.servers import hidden
 
-    recipe = _recipe(context.obj)
-    values = settings.validate(config.load(recipe=recipe), recipe).model_dump(mode="json")
+    values = context.obj.settings().model_dump(mode="json")
     values["mcpServers"] = {name: hidden(each) for name, each in values["mcpServers"].items()}
     if key is not None:
         _show_value(value_at(values, path_of(key)), as_json=as_json)
     elif as_json:
         print_json(values)
     else:
-        layers = config.layers(recipe=recipe)
+        layers = config.layers(recipe=context.obj.recipe())
         for path, value in _leaves(values):
             line = f"{settings.shown_key(path)} = {'unset' if value is None else _shown(value)}"
             origin = config.whence(path, layers)
@@ -105,7 +101,7 @@ def config_set(
 ) -> None:
     """Change a setting in the configuration file, keeping its comments."""
     if key == "embedding.model":
-        _tell_cost(context.obj, values[0])
+        values = [_embedded_ahead(context.obj, values[0])]
     put(key, values)
 
 
@@ -134,30 +130,21 @@ def config_unset(key: Key) -> None:
 @config_commands.command("edit")
 def config_edit() -> None:
     """Open the configuration file in your editor, then check it."""
+    from assistant.settings import tree as settings
+
     path = _file()
     if not path.exists():
         storage.replace(path, FIRST.encode())
     while True:
         _run_editor(path)
         try:
-            _check()
+            settings.validate(config.read_file(path))
         except ConfigError as error:
             typer.echo(f"assistant: {spelled(str(error))}", err=True)
             if at_terminal() and typer.confirm("Edit it again?", default=True, err=True):
                 continue
             raise typer.Exit(1) from error
         return
-
-
-def _recipe(options: Globals) -> Path | None:
-    """The recipe of the workspace, where there is one and it is trusted."""
-    from assistant.workspace import trust
-
-    try:
-        place = options.place()
-    except WorkspaceError:
-        return None
-    return place.recipe if trust.is_trusted(place) else None
 
 
 def _file() -> Path:
@@ -180,12 +167,6 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else to_json(value)
 
 
-def _check() -> None:
-    from assistant.settings import tree as settings
-
-    settings.validate(config.read_file(config.config_file()))
-
-
 def _run_editor(path: Path) -> None:
     """Let the owner edit a file. Raises UsageError if there is no editor."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
@@ -204,32 +185,27 @@ def _run_editor(path: Path) -> None:
 # The embedding model
 
 
-def embedding_by(name: str) -> "EmbeddingSettings":
-    """The settings of embedding as they are, but with this model."""
-    from assistant.settings.sections import EmbeddingSettings
-    from assistant.settings.tree import validate
+def _embedded_ahead(options: Globals, name: str) -> str:
+    """The model, with the workspace's texts embedded by it, so that no question waits for that.
 
-    own = validate(config.load()).embedding.model_dump()
-    return EmbeddingSettings.model_validate({**own, "model": name})
-
-
-def _tell_cost(options: Globals, name: str) -> None:
-    """What another model costs in this workspace. Raises EmbedderError where it cannot be used."""
+    Raises EmbedderError where it cannot be used; what is done stays done if it is broken off.
+    """
     from assistant.memory.open import open_ahead
+    from assistant.settings.sections import EmbeddingSettings
 
-    with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
-        plan = open_ahead(options.place(), embedding_by(name), progress).plan()
-        typer.echo(cost(name, plan.texts, plan.total, plan.seconds, plan.bytes))
-        if plan.texts:
-            typer.echo("The next question waits for that; with `assistant memory model` none does")
-
-
-def cost(name: str, texts: int, total: int, seconds: float, size: int) -> str:
-    """A plan in words."""
-    return (
-        f"{spelled(name)} has {counted(texts, 'text')} of {total:,} to embed:"
-        f" about {_time(seconds)} here, {size / 1e6:.1f} MB"
+    folder = Path(name).expanduser()
+    name = str(folder.resolve()) if folder.exists() else name
+    own = EmbeddingSettings.model_validate(
+        {**options.settings().embedding.model_dump(), "model": name}
     )
+    with contextlib.suppress(WorkspaceError), ProgressLine() as progress:
+        ahead = open_ahead(options.place(), own, progress)
+        plan = ahead.plan()
+        texts = f"{counted(plan.texts, 'text')} of {plan.total:,} to embed"
+        cost = f"about {_time(plan.seconds)} here, {plan.bytes / 1e6:.1f} MB"
+        typer.echo(f"{spelled(name)} has {texts}: {cost}")
+        ahead.make(progress)
+    return name
 
 
 def _time(seconds: float) -> str:

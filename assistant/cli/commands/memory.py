@@ -12,8 +12,6 @@ import typer
 from assistant.cli.help import MEMORY, examples, group
 from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
-from assistant.cli.progress import ProgressLine
-from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
 from assistant.memory.base import Origin, ServerStatus
@@ -33,7 +31,7 @@ def register(cli: typer.Typer) -> None:
     memory_commands.command(
         epilog=examples("assistant memory log -n 5", "assistant memory log --since 7d")
     )(log)
-    for command in (undo, check, capture, merge, model):
+    for command in (undo, check, capture, merge):
         memory_commands.command()(command)
     cli.add_typer(memory_commands, name="memory", rich_help_panel=MEMORY)
 
@@ -311,42 +309,6 @@ def _diff(planned: "CopyMerge") -> Iterator[str]:
     yield from list(difflib.unified_diff(before, after, lineterm="", n=1))[2:] or [
         "  (nothing new)"
     ]
-
-
-def model(
-    context: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="DIR", help="The folder of a sentence-transformers model.")
-    ],
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what another embedding model costs, then switch to it."""
-    from assistant import config
-    from assistant.cli.commands.config import cost, embedding_by
-    from assistant.memory.open import open_ahead
-
-    place = context.obj.place()
-    wanted = str(Path(name).expanduser().resolve()) if Path(name).expanduser().exists() else name
-    with ProgressLine() as progress:
-        ahead = open_ahead(place, embedding_by(wanted), progress)
-        plan = ahead.plan()
-    if as_json:
-        print_json(asdict(plan))
-    else:
-        typer.echo(cost(wanted, plan.texts, plan.total, plan.seconds, plan.bytes))
-    if not yes and (as_json or not sys.stdin.isatty()):
-        typer.echo("Nothing was changed; --yes switches to it.", err=True)
-        return
-    if not confirmed("Switch to it?", yes=yes):
-        raise typer.Exit(1)
-    with ProgressLine() as progress:
-        ahead.make(progress)
-    from assistant.cli.config_file import changed  # pydantic: not for clients
-
-    storage.replace(config.config_file(), changed("embedding.model", [wanted]).text.encode())
-    if not as_json:
-        typer.echo("Memory uses it from now on.")
 
 
 # What a session was read for

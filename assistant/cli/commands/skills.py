@@ -142,13 +142,8 @@ def new(
 
 
 def _loaded(options: Globals) -> "Skills":
-    """The skills as a conversation would have them. What reads them is slow to load."""
-    from assistant import config
-    from assistant.settings import tree as settings
-    from assistant.skills import loading
-    from assistant.workspace import trust
+    """The skills as a conversation would have them."""
+    from assistant.skills import loading  # a YAML parser: behind `--help`
 
-    place = options.place()
-    recipe = place.recipe if trust.is_trusted(place) else None
-    chosen = settings.validate(config.load(recipe=recipe), recipe).skills
-    return loading.load(place, chosen.disabled, chosen.folders)
+    chosen = options.settings().skills
+    return loading.load(options.place(), chosen.disabled, chosen.folders)
