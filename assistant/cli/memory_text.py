@@ -1,7 +1,7 @@
 """What memory answers, as a person reads it and as a program does."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from assistant.memory.base import SESSIONS, Passage, Recall, Remembered
 if TYPE_CHECKING:
     from assistant.session.entries import RecalledEntry
 
+DIFF_COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -30,7 +31,7 @@ def show_written(written: Remembered) -> None:
     if written.similar:
         typer.echo("Similar facts (--replaces FILE:LINE supersedes one):")
         for passage in written.similar:
-            typer.echo(f"  {one_line(f'{passage.citation}  {passage.text}')}")
+            typer.echo(f"  {passage_line(passage)}")
 
 
 def show_recorded(recalled: "RecalledEntry", query: str) -> None:
@@ -139,6 +140,17 @@ def _dim(line: str) -> str:
 def one_line(text: str, width: int = 100) -> str:
     """The text on one line, cut to a width; nothing in it steers the terminal."""
     return shortened(spelled(" ".join(text.split())), width)
+
+
+def passage_line(passage: Passage) -> str:
+    """A passage and its place on one line."""
+    return one_line(f"{passage.citation}  {passage.text}")
+
+
+def show_diff(lines: Iterable[str]) -> None:
+    """A diff in colour."""
+    for line in lines:
+        typer.echo(typer.style(spelled(line), fg=DIFF_COLOURS.get(line[:1])))
 
 
 def recall_json(found: Recall, within: str = "") -> dict[str, Any]:

@@ -63,7 +63,7 @@ def test_faults_come_with_their_cures_and_are_mentioned_once(
     assert done.returncode == 1
     faults = [line for line in done.stdout.splitlines() if line.startswith("✗ ")]
     for said in (
-        r"files: (?=.*AGENTS.md is not UTF-8 text)(?=.*HEARTBEAT.md is not).*SOUL.md is missing \(`",
+        r"files: (?=.*AGENTS.md is not UTF-8 text)(?=.*HEARTBEAT.md is not).*SOUL.md is missing",
         "skills: skills/x/SKILL.md:1 is not used",
         "sessions: .*20261121-133024-k7q",
         "chroma: The Chroma server at http://127.0.0.1:9 cannot be reached",

@@ -53,7 +53,7 @@ WRONG = {
     "remember --as-is --secret a x": "--as-is and --secret exclude each other. Give one of them",
     "forget x --sessions": "--sessions only works with --purge. Add --purge, or drop --sessions",
     "chat --continue --resume k7q": "--continue and --resume exclude each other. Give one of them",
-    "context --turn 2": "--turn and --diff need a session. Name one with --session ID",
+    "context --turn 2": "--turn needs a session. Name one with --session ID",
     "agenda --ics --json": "--ics and --json exclude each other. Give one of them",
     "connect --undo": "no program given. Name one of claude-code, codex, cursor, opencode, "
     "claude-desktop or zed",

@@ -100,7 +100,7 @@ def config_set(
     ],
 ) -> None:
     """Change a setting in the configuration file, keeping its comments."""
-    if key == "embedding.model":
+    if key == "embedding.model" and values[0]:
         values = [_embedded_ahead(context.obj, values[0])]
     put(key, values)
 

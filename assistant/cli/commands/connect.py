@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.help import PROGRAMS, examples
+from assistant.cli.memory_text import show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, own_command, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 from assistant.workspace.folder import default_root
 
 if TYPE_CHECKING:
-    from assistant.integrations.connecting import Change, Connection
+    from assistant.integrations.connecting import Connection
     from assistant.integrations.programs import Program
 
 
 NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
-COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
 
 def register(cli: typer.Typer) -> None:
@@ -72,7 +72,8 @@ def connect(
     changes = connecting.changes(chosen, launch, undo=undo)
     made = bool(changes) and not print_only and (yes or not as_json)
     if not as_json:
-        _show(changes)
+        for change in changes:
+            show_diff(change.diff())
     copies: list[Path] = []
     if made:
         if not confirmed("Make this change?", yes=yes):
@@ -122,12 +123,6 @@ def _tell(program: "Program", copies: Sequence[Path], *, made: bool, undo: bool)
         typer.echo(f"{program.title} is no longer connected.")
     else:
         typer.echo(f"{program.title} is connected. {program.afterwards}")
-
-
-def _show(changes: "Sequence[Change]") -> None:
-    for change in changes:
-        for line in change.diff():
-            typer.echo(typer.style(spelled(line), fg=COLOURS.get(line[:1])))
 
 
 def hook(

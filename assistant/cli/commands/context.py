@@ -1,12 +1,10 @@
 """`context`: what a message would be sent with, and what past turns were sent."""
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.app.options import ChatOptions
 from assistant.cli.help import MEMORY, examples
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, Globals, message_and_input, print_json
@@ -15,14 +13,16 @@ from assistant.errors import UsageError
 
 if TYPE_CHECKING:
     from assistant.agent.prompt import Section
-    from assistant.session.keeping import Sent
 
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command(rich_help_panel=MEMORY, epilog=examples("assistant context what is due on Friday"))(
-        context
-    )
+    cli.command(
+        rich_help_panel=MEMORY,
+        epilog=examples(
+            "assistant context what is due on Friday", "assistant context --session k7q"
+        ),
+    )(context)
 
 
 def context(
@@ -35,20 +35,14 @@ def context(
         int | None,
         typer.Option("--turn", metavar="N", min=1, help="Its turn, from 1; otherwise the latest."),
     ] = None,
-    diff: Annotated[
-        bool,
-        typer.Option(
-            "--diff", help="Show what changed since the turn before, or since then without --turn."
-        ),
-    ] = False,
     section: Annotated[
         str | None, typer.Option("--section", metavar="TITLE", help="Show only this section.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the prompt that a message would be sent with."""
-    if session is None and (turn is not None or diff):
-        raise UsageError("--turn and --diff need a session", "Name one with --session ID")
+    if session is None and turn is not None:
+        raise UsageError("--turn needs a session", "Name one with --session ID")
     if session is not None and message:
         raise UsageError("a past turn has its own message", "Give a message or --session, not both")
     sections: Sequence[Section]
@@ -57,10 +51,7 @@ def context(
         with Opening(context.obj).open() as opened:
             sections = opened.preview(text, attached)
     else:
-        past, before, sections = _past(context.obj, session, turn, now=diff and turn is None)
-        if diff:
-            _show_difference(past, before, sections, latest=turn is None, as_json=as_json)
-            return
+        sections = _past(context.obj, session, turn)
     if section:
         sections = _only(sections, section)
     _show(sections, as_json=as_json, bare=section is not None)
@@ -101,10 +92,8 @@ def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
     return found
 
 
-def _past(
-    options: Globals, session: str, turn: int | None, *, now: bool
-) -> "tuple[Sent, Sent | None, list[Section]]":
-    """What a turn was sent, what the turn before it was, and its sections, or those of `now`."""
+def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
+    """What a turn was sent; without a number the latest."""
     from assistant.agent.context_budget import rendered
     from assistant.agent.prompt import Section
     from assistant.session import keeping, transcript
@@ -112,58 +101,17 @@ def _past(
 
     place = options.place()
     name = transcript.find(place.sessions, session)
-    kept = keeping.prompts_sent(place.sessions, name)
-    number = len(kept) if turn is None else turn
-    if number > len(kept):
-        raise UsageError(f"session {name} has {counted(len(kept), 'turn')}", "Name one of them")
-    past = kept[number - 1]
+    sent = keeping.prompts_sent(place.sessions, name)
+    number = len(sent) if turn is None else turn
+    if number > len(sent):
+        raise UsageError(f"session {name} has {counted(len(sent), 'turn')}", "Name one of them")
+    past = sent[number - 1]
     entries = transcript.read(place.sessions, name)
     asked = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
-    if now:
-        with Opening(options, ChatOptions(resume=name)).open() as opened:
-            return past, None, opened.conversation.preview(asked)
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
     earlier = "\n\n".join(f"{each.role}: {each.content}" for each in rendered(history(ahead)))
     parts = [Section(each.title, each.text, source=each.source) for each in past.parts]
-    told = [
-        Section("History", earlier, source=f"session {name}"),
-        Section("Message", asked, source=f"turn {number}, {local_time(past.time)}, {past.model}"),
-    ]
-    before = kept[number - 2] if number > 1 else None
-    return past, before, [*parts, *(each for each in told if each.text)]
-
-
-def _show_difference(
-    past: "Sent",
-    before: "Sent | None",
-    sections: "Sequence[Section]",
-    *,
-    latest: bool,
-    as_json: bool,
-) -> None:
-    """How the sections of one turn differ from those of another, as a unified diff each."""
-    then = {each.title: each.text for each in past.parts}
-    if latest:
-        old, new = then, {each.title: each.text for each in sections}
-        new = {title: text for title, text in new.items() if title not in ("History", "Message")}
-        names = ("sent then", "sent now")
-    else:
-        old, new = ({each.title: each.text for each in before.parts} if before else {}), then
-        names = ("the turn before", "this turn")
-    found = {title: list(_changes(old, new, title, names)) for title in {**old, **new}}
-    changed = {title: lines for title, lines in found.items() if lines}
-    if as_json:
-        print_json([{"title": title, "diff": lines} for title, lines in changed.items()])
-        return
-    for title, lines in changed.items():
-        typer.echo(f"# {spelled(title)}")
-        typer.echo(spelled("\n".join(lines)) + "\n")
-    if not changed:
-        typer.echo("Nothing has changed.")
-
-
-def _changes(
-    old: dict[str, str], new: dict[str, str], title: str, names: tuple[str, str]
-) -> Iterator[str]:
-    then, now = (each.get(title, "").splitlines() for each in (old, new))
-    return difflib.unified_diff(then, now, *names, lineterm="", n=1)
+    parts.append(Section("History", earlier, source=f"session {name}"))
+    source = f"turn {number}, {local_time(past.time)}, {past.model}"
+    parts.append(Section("Message", asked, source=source))
+    return [part for part in parts if part.text]

@@ -1,17 +1,17 @@
 """`remember`, `recall` and `forget`."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from typing import Annotated
 
 import typer
 
 from assistant.cli.help import DAILY, examples
 from assistant.cli.memory_text import (
-    one_line,
     passage_json,
+    passage_line,
     recall_json,
     show_recall,
     show_written,
@@ -121,64 +121,48 @@ def remember(
         from assistant.workspace import project  # only this needs it
 
         section = project.section()
-    texts = _batches() if several else iter([[given(fact, "fact")]])
-    asked = not as_json and sys.stdin is not None and sys.stdin.isatty()
+    facts = [
+        Fact(text, section, replaces, secrets="keep" if as_is else "tell")
+        for text in (_facts() if several else [given(fact, "fact")])
+    ]
+    asks = not (as_json or as_is or secret) and sys.stdin is not None and sys.stdin.isatty()
     refused = False
     with context.obj.memory() as memory:
-        for batch in texts:
-            facts = [
-                Fact(text, section, replaces, secrets="keep" if as_is else "tell") for text in batch
-            ]
-            for written in _written(memory, facts, secret or (), ask=asked and not as_is):
+        for start in range(0, len(facts), AT_ONCE):
+            batch = facts[start : start + AT_ONCE]
+            results: Iterable[Remembered | None] = (
+                (give(memory, fact) for fact in batch)
+                if asks
+                else [_give_named(memory, batch[0], secret)]
+                if secret
+                else memory.remember(batch)
+            )
+            for written in results:
                 refused = refused or written is None or written.status == "secret"
                 if as_json and written:
                     print_json(written_json(written))
                 elif written:
-                    _tell(written)
+                    _show(written)
     if refused:
         raise typer.Exit(1)
 
 
-def _written(
-    memory: Keeper, facts: Sequence[Fact], names: Sequence[str], *, ask: bool
-) -> Iterable[Remembered | None]:
-    """What became of facts; at a terminal their owner is asked about secrets in them."""
-    if names:
-        return [_give_named(memory, fact, names) for fact in facts]
-    if ask:
-        return (give(memory, fact) for fact in facts)
-    return memory.remember(facts)
-
-
-def _batches() -> Iterator[Sequence[str]]:
+def _facts() -> list[str]:
     """The facts on standard input, one a line; lines that say no current fact are left out."""
-    left_out = 0
-
     from assistant.memory.text.fact_line import fact_of_line  # not for a warm recall
 
-    def facts() -> Iterator[str]:
-        nonlocal left_out
-        for line in filter(None, lines()):
-            if fact := fact_of_line(line):
-                yield fact
-            else:
-                left_out += 1
-
-    texts = facts()
-    batch = list(islice(texts, 1))
-    if not batch:
+    facts = [fact_of_line(line) for line in filter(None, lines())]
+    if not any(facts):
         raise UsageError("there is no fact on standard input", "Write one a line")
-    while batch:
-        yield batch
-        batch = list(islice(texts, 1 if at_terminal() else AT_ONCE))
-    if left_out:
-        skipped = counted(left_out, "line")
-        typer.echo(f"Skipped {skipped}: struck out, or not a fact.", err=True)
+    if skipped := facts.count(None):
+        line = counted(skipped, "line")
+        typer.echo(f"Skipped {line}: struck out, or not a fact.", err=True)
+    return [fact for fact in facts if fact]
 
 
-def _tell(written: Remembered) -> None:
+def _show(written: Remembered) -> None:
     """Say where a fact now is, and what in it looks like a secret; or why it was not written."""
-    described = ", ".join(_described(written.text, each) for each in written.secrets)
+    described = ", ".join(_described(written.text, secret) for secret in written.secrets)
     if written.status == "secret":
         typer.echo(
             f"assistant: nothing was written: the fact holds {described}. --secret NAME keeps the "
@@ -198,7 +182,7 @@ def _tell(written: Remembered) -> None:
 # Secrets in a fact
 
 Learn = Callable[[str, str], None]
-"""Told the name and the value of a secret that was registered."""
+"""Gets the name and the value of a secret that was registered."""
 
 
 def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) -> Remembered | None:
@@ -213,70 +197,67 @@ def give(memory: Memory, fact: Fact, learn: Learn = lambda name, value: None) ->
             (written,) = memory.remember([replace(fact, secrets="keep")])
             return written
         case "k" | "K":
-            named: dict[str, str] = {}
+            names: dict[str, str] = {}
             for secret in written.secrets:
                 value = fact.text[secret.start : secret.end]
-                if value not in named:
-                    named[value] = ask("Name it", secret.kind if secret.certain else None)
-                    _register(named[value], value)
-                    learn(named[value], value)
-            text = _with_stand_ins(fact.text, written.secrets, named)
-            (written,) = memory.remember([replace(fact, text=text, secrets="tell")])
-            return written
+                if value not in names:
+                    names[value] = ask("Name it", secret.kind if secret.certain else None)
+            return _keep_out(memory, fact, names, learn)
     say("Nothing was written.")
     return None
 
 
 def _give_named(memory: Memory, fact: Fact, names: Sequence[str]) -> Remembered:
-    """Register the secrets in a fact under these names, and write it with their stand-ins.
-
-    Raises UsageError if it holds more or fewer, or a name belongs to another secret.
-    """
+    """Write a fact with its secrets registered under these names. Raises UsageError if it holds
+    more or fewer."""
     from assistant.secrets.current import redactor  # 30 ms, for this option alone
 
-    found = [
-        Secret(each.start, each.end, each.kind, each.certain)
-        for each in redactor().findings(fact.text)
-    ]
-    values = list(dict.fromkeys(fact.text[each.start : each.end] for each in found))
+    found = redactor().findings(fact.text)
+    values = list(dict.fromkeys(fact.text[secret.start : secret.end] for secret in found))
     if len(values) != len(names):
         raise UsageError(
             f"{counted(len(values), 'secret')} found in the fact, {counted(len(names), 'name')} "
             "given",
             "Register it with `assistant secrets add NAME`, and write [[secret:NAME]] in its place",
         )
-    named = dict(zip(values, names, strict=True))
-    for value, name in named.items():
-        _register(name, value)
-    (written,) = memory.remember([replace(fact, text=_with_stand_ins(fact.text, found, named))])
-    return written
+    return _keep_out(memory, fact, dict(zip(values, names, strict=True)))
 
 
-def _register(name: str, value: str) -> None:
-    """Register a secret. Raises UsageError if the name has another value already."""
+def _keep_out(
+    memory: Memory,
+    fact: Fact,
+    names: Mapping[str, str],
+    learn: Learn = lambda name, value: None,
+) -> Remembered:
+    """Register the values under their names, and write the fact with stand-ins for them.
+
+    Raises UsageError if a name has another value already.
+    """
     from assistant.secrets import registered  # as above
 
-    if name not in registered.names():
-        where = registered.add(name, value)
-        say(f"{name} is registered; its value is in {where}")
-    elif registered.value(name) != value:
-        raise UsageError(f"{name} is the name of another secret", "Choose another name")
-
-
-def _with_stand_ins(text: str, secrets: Sequence[Secret], named: dict[str, str]) -> str:
-    for secret in sorted(secrets, key=lambda each: each.start, reverse=True):
-        name = named[text[secret.start : secret.end]]
-        text = f"{text[: secret.start]}[[secret:{name}]]{text[secret.end :]}"
-    return text
+    text = fact.text
+    for value, name in names.items():
+        if name not in registered.names():
+            where = registered.add(name, value)
+            say(f"{name} is registered; its value is in {where}")
+        elif registered.value(name) != value:
+            raise UsageError(f"{name} is the name of another secret", "Choose another name")
+        learn(name, value)
+        text = text.replace(value, f"[[secret:{name}]]")
+    (written,) = memory.remember([replace(fact, text=text, secrets="tell")])
+    return written
 
 
 def _described(text: str, secret: Secret) -> str:
     """A secret by its kind and its ends, for the owner to know it by."""
     value = text[secret.start : secret.end]
     hint = f"{value[:2]}…{value[-2:]}" if len(value) >= 8 else f"{value[:1]}…"
-    if secret.certain:
-        return spelled(f"the secret {secret.kind} ({hint})")
-    return spelled(f"what looks like a secret ({secret.kind}, {hint})")
+    kind = (
+        f"the secret {secret.kind} ("
+        if secret.certain
+        else f"what looks like a secret ({secret.kind}, "
+    )
+    return spelled(f"{kind}{hint})")
 
 
 # Recall
@@ -424,7 +405,7 @@ def _the_very(memory: Keeper, target: str) -> Passage:
     found = _located(memory, target)
     if found.exact and len(found.passages) == 1:
         return found.passages[0]
-    like = "; ".join(map(_line, found.passages))
+    like = "; ".join(map(passage_line, found.passages))
     many = f"{len(found.passages)} facts say {target!r}"
     none = f"no fact says exactly {target!r}; closest matches"
     raise LedgerError(
@@ -443,7 +424,7 @@ def choice(memory: Keeper, target: str) -> Passage | None:
     if not found.exact:
         say(f"No fact says exactly {spelled(target)!r}. Closest matches:")
     for number, passage in enumerate(passages, start=1):
-        say(_line(passage) if len(passages) == 1 else f"{number}. {_line(passage)}")
+        say(f"{f'{number}. ' if passages[1:] else ''}{passage_line(passage)}")
     if not at_terminal():
         if len(passages) == 1 and found.exact:
             raise UsageError("this needs your confirmation", "Run it again with --yes")
@@ -459,7 +440,3 @@ def _located(memory: Keeper, target: str) -> Located:
     if not found.passages:
         raise LedgerError(f"nothing in memory mentions {target!r}", "Try `assistant recall` first")
     return found
-
-
-def _line(passage: Passage) -> str:
-    return one_line(f"{passage.citation}  {passage.text}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.help import MEMORY, examples, group
-from assistant.cli.memory_text import one_line
+from assistant.cli.memory_text import one_line, show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
@@ -284,13 +284,15 @@ def _by_git(ours: Path, base: Path, theirs: Path) -> int:
 
 
 def _show_merge(planned: "CopyMerge") -> None:
+    import difflib  # where copies were found alone
+
     if planned.fault:
         typer.echo(f"not merged: {spelled(planned.copy)}: {spelled(planned.fault)}", err=True)
         return
     typer.echo(typer.style(spelled(planned.copy), bold=True))
-    for line in _diff(planned):
-        colour = {"-": "red", "+": "green"}.get(line[:1])
-        typer.echo(typer.style(spelled(line), fg=colour))
+    before, after = planned.before.splitlines(), planned.after.splitlines()
+    diff = list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]
+    show_diff(diff or ["  (nothing new)"])
     for text in planned.doubtful:
         typer.echo(f"  comes back: {spelled(text)}")
     if planned.doubtful:
@@ -300,15 +302,6 @@ def _show_merge(planned: "CopyMerge") -> None:
         )
     for text in planned.left:
         typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
-
-
-def _diff(planned: "CopyMerge") -> Iterator[str]:
-    import difflib  # where copies were found alone
-
-    before, after = planned.before.splitlines(), planned.after.splitlines()
-    yield from list(difflib.unified_diff(before, after, lineterm="", n=1))[2:] or [
-        "  (nothing new)"
-    ]
 
 
 # What a session was read for

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.memory import memory_commands, sentences
-from assistant.cli.memory_text import one_line, show_written
+from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError
@@ -147,7 +147,7 @@ def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
     typer.echo(f"  {spelled(held.fact.text)}")
     there = memory.locate(held.fact.replaces).passages if held.fact.replaces else ()
     for passage in there:
-        typer.echo(f"  in place of {one_line(f'{passage.citation}  {passage.text}')}")
+        typer.echo(f"  in place of {passage_line(passage)}")
     origin = held.fact.origin
     said = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
     said += f", written down {held.fact.recorded}" if held.fact.recorded else ""
@@ -188,9 +188,7 @@ def _offer(memory: Keeper, proposals: "Sequence[Proposal]") -> None:
     """Show each proposal; at a terminal, carry out those that the owner accepts."""
     for number, proposal in enumerate(proposals, start=1):
         typer.echo(typer.style(f"\n{number} of {len(proposals)}: {proposal.kind}", bold=True))
-        for line in _diff(proposal):
-            colour = {"-": "red", "+": "green"}.get(line[:1])
-            typer.echo(typer.style(spelled(line), fg=colour))
+        show_diff(_diff(proposal))
         if not sys.stdin.isatty():
             continue
         answer = typer.prompt("[y]es, [n]o, [q]uit", default="n")[:1]
