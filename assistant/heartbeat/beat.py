@@ -1,22 +1,19 @@
-"""One run of the heartbeat: what is due is done, each in a session of its own, and it ends.
+"""One run of the heartbeat: what is due is done, each task in a session of its own, and it ends.
 
-Nothing that knows a model is loaded before a task is due and its time was taken.
+Nothing that knows a model is loaded before a task is due and its time was claimed.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from assistant.disk import locking, storage
-from assistant.errors import WorkspaceError
 from assistant.heartbeat import claims
-from assistant.heartbeat.claims import State
-from assistant.heartbeat.unattended import allowed, attempt
+from assistant.heartbeat.unattended import Outcome, allowed, attempt, check
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.upkeep.tasks import Task, Unread, tasks
-from assistant.workspace import trust
 from assistant.workspace.folder import HEARTBEAT_FILE, Workspace, read_text
 
 if TYPE_CHECKING:
@@ -26,18 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What came of a due time: what was said, or why it failed; what it cost, and its session."""
+    """A task, the time it was due, and what came of it."""
 
     task: Task
     due: datetime
-    state: State
-    said: str = ""
-    tokens: int = 0
-    session: str = ""
+    outcome: Outcome
 
 
 def read(place: Workspace) -> tuple[list[Task], list[Unread]]:
-    """The tasks of the workspace. Raises StorageError if the file is no text."""
+    """The tasks of the workspace. Raises StorageError if the file is not text."""
     try:
         return tasks(read_text(place.root / HEARTBEAT_FILE))
     except FileNotFoundError:
@@ -45,7 +39,7 @@ def read(place: Workspace) -> tuple[list[Task], list[Unread]]:
 
 
 def due(place: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
-    """The tasks whose latest time has come and was taken by nobody, the earliest first.
+    """The tasks whose latest time has come and was claimed by nobody, the earliest first.
 
     A task counts from the look before the one that first met it. Of several times that were
     missed only the latest is due.
@@ -58,85 +52,72 @@ def due(place: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
             latest = task.schedule.latest(now)
             if latest and latest >= begin and claims.is_free(place, task, latest):
                 found.append((task, latest))
-        there = {task.key for task in listed}
-        known.seen = {key: since for key, since in known.seen.items() if key in there}
-        known.waiting = {key: due for key, due in known.waiting.items() if key in there}
+        keys = {task.key for task in listed}
+        known.seen = {key: since for key, since in known.seen.items() if key in keys}
+        known.waiting = {key: due for key, due in known.waiting.items() if key in keys}
         known.looked = now.isoformat(timespec="minutes")
-    return sorted(found, key=lambda each: each[1])
+    return sorted(found, key=lambda item: item[1])
 
 
 def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator[Beat]:
-    """Do what is due. Raises WorkspaceError without trust, ConfigError if it may not be done."""
-    if not trust.is_trusted(place):
-        raise WorkspaceError(
-            f"{place.root} is not trusted, and its tasks are not done",
-            "Run `assistant trust` if it is yours",
-        )
-    held = locking.try_lock(storage.private_directory(place.private) / "heartbeat.lock")
-    if held is None:
-        return  # another is at it
-    with held:
-        _tell_broken(place)
+    """Do what is due; nothing if another process is at it.
+
+    Raises WorkspaceError without trust, ConfigError if a task may not be done.
+    """
+    check(place)
+    lock = locking.try_lock(storage.private_directory(place.private) / "heartbeat.lock")
+    if lock is None:
+        return
+    with lock:
+        for time in claims.broken(place):
+            with beats.changing(place) as known:
+                known.tell(News(time, failed="broke off, and is not done again"))
         found = due(place, now)
-        late = [each for each in found if each[0].skips and now - each[1] > each[0].grace]
-        for task, when in late:
-            if claims.take(place, task, when, "skipped"):
-                yield Beat(task, when, "skipped")
-        ready = [each for each in found if each not in late]
-        for task, when in ready:
-            if task.reminds:  # a crash behind the first step has it written once more, not lost
-                beat = _tell(place, Beat(task, when, "done", task.text))
+        for task, when in sorted(found, key=lambda item: not item[0].reminds):
+            if task.skips and now - when > task.grace:
+                if claims.take(place, task, when, "skipped"):
+                    yield Beat(task, when, Outcome("skipped"))
+            elif task.reminds:  # told before it is claimed: a crash has it told again, not lost
+                beat = _tell(place, Beat(task, when, Outcome("done", task.text)))
                 if claims.take(place, task, when, "done"):
                     yield beat
-        for task, when in [each for each in ready if not each[0].reminds]:
-            most = allowed(place).heartbeat.tokens
-            if claims.take(place, task, when):
-                beat = _tell(place, _done(place, task, when, most, no_daemon))
-                if beat.state != "waiting":
-                    claims.settle(place, task, when, beat.state)
-                yield beat
+            else:
+                most = allowed(place).heartbeat.tokens
+                if claims.take(place, task, when):
+                    yield _done(place, task, when, most, no_daemon=no_daemon)
         if found:
             claims.prune(place)
 
 
-def _done(place: Workspace, task: Task, when: datetime, most: int, no_daemon: bool) -> Beat:
-    """Carry out a task whose time was taken; it is given back if it is to be tried again."""
-    from assistant.heartbeat import agenda
+def _done(place: Workspace, task: Task, when: datetime, most: int, *, no_daemon: bool) -> Beat:
+    """Carry out a task whose time was claimed; the claim is released if it is to be tried again."""
 
     def ask(chat: "Chat") -> "Iterator[Event]":
-        return chat.send(task.text, agenda.given(chat, task.text, date.today()))
+        return chat.send(task.text)
 
-    came = attempt(place, "heartbeat", ask, most, no_daemon=no_daemon)
-    if came.state == "waiting":
+    outcome = attempt(place, "heartbeat", ask, most, no_daemon=no_daemon)
+    if outcome.state == "waiting":
         claims.release(place, task, when)
-        return Beat(task, when, "waiting", came.said, came.tokens)
-    return Beat(task, when, came.state, came.said, came.tokens, came.session)
-
-
-def _tell(place: Workspace, beat: Beat) -> Beat:
-    """Have the owner told, unless there is nothing to say; that a beat waits is said once."""
-    when = f"{beat.due:%Y-%m-%dT%H:%M}"
-    task = beat.task
-    with beats.changing(place) as known:
-        known.beat = datetime.now().isoformat(timespec="minutes")
-        if beat.state == "waiting":
-            if known.waiting.get(task.key) == when:
-                return beat
-            known.waiting[task.key] = when
-        else:
-            known.waiting.pop(task.key, None)
-        if not task.reminds:
-            known.refused = ""
-        if beat.state in ("failed", "waiting"):
-            known.tell(News(when, failed=f"{task.citation}: {beat.said}"))
-        elif beat.state == "done":
-            known.tell(News(when, beat.session, task=task.key if task.reminds else ""))
+    beat = _tell(place, Beat(task, when, outcome))
+    if outcome.state != "waiting":
+        claims.settle(place, task, when, outcome.state)
     return beat
 
 
-def _tell_broken(place: Workspace) -> None:
-    """Have the owner told which beats broke off."""
-    for when in claims.broken(place):
-        due = f"{when[:4]}-{when[4:6]}-{when[6:11]}:{when[11:]}"
-        with beats.changing(place) as known:
-            known.tell(News(due, failed="broke off, and is not done again"))
+def _tell(place: Workspace, beat: Beat) -> Beat:
+    """Have the owner told, unless there is nothing to say; that a task waits is said once."""
+    task, when, outcome = beat.task, f"{beat.due:%Y-%m-%dT%H:%M}", beat.outcome
+    with beats.changing(place) as known:
+        known.beat = datetime.now().isoformat(timespec="minutes")
+        if outcome.state == "waiting" and known.waiting.get(task.key) == when:
+            return beat
+        known.waiting.pop(task.key, None)
+        if outcome.state == "waiting":
+            known.waiting[task.key] = when
+        if not task.reminds:
+            known.refused = ""
+        if outcome.state in ("failed", "waiting"):
+            known.tell(News(when, failed=f"{task.citation}: {outcome.text}"))
+        elif outcome.state == "done":
+            known.tell(News(when, outcome.session, task=task.key if task.reminds else ""))
+    return beat

@@ -9,8 +9,8 @@ import os
 import platform
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -27,31 +27,22 @@ AHEAD = timedelta(hours=25)
 _NAME = re.compile(r"(?P<task>[0-9a-f]{12})-(?P<due>\d{8}T\d{4}Z?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is known of a due time: who took it, when, and what came of it."""
-
-    state: State
-    at: str
-    machine: str
-    process: int
-
-
 def directory(place: Workspace) -> Path:
     """Where the claims are."""
     return place.private / "heartbeat"
 
 
 def is_free(place: Workspace, task: Task, due: datetime) -> bool:
-    """Whether nobody has taken this due time, nor one after it: clocks are set back."""
-    key = task.schedule.key(due)
-    latest = task.schedule.key(datetime.now() + AHEAD)
-    return not any(key <= each <= latest for each in _taken(place, task))
+    """Whether nobody has claimed this due time, nor one after it: clocks are set back."""
+    key, latest = task.schedule.key(due), task.schedule.key(datetime.now() + AHEAD)
+    claimed = (name["due"] for name in _names(place) if name["task"] == task.key)
+    return not any(key <= other <= latest for other in claimed)
 
 
 def take(place: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
-    """Take a due time for good; False if somebody was first."""
-    path = storage.private_directory(directory(place)) / f"{task.key}-{task.schedule.key(due)}"
+    """Claim a due time for good; False if somebody was first."""
+    storage.private_directory(directory(place))
+    path = _path(place, task, due)
     with storage.reported("written", path):
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, storage.PRIVATE_FILE)
@@ -64,52 +55,48 @@ def take(place: Workspace, task: Task, due: datetime, state: State = "begun") ->
 
 
 def settle(place: Workspace, task: Task, due: datetime, state: State) -> None:
-    """Note what came of a due time that was taken."""
-    storage.replace(directory(place) / f"{task.key}-{task.schedule.key(due)}", _encoded(state))
+    """Note what came of a due time that was claimed."""
+    storage.replace(_path(place, task, due), _encoded(state))
 
 
 def release(place: Workspace, task: Task, due: datetime) -> None:
     """Give a due time back: nothing was done, and it may be tried again."""
-    (directory(place) / f"{task.key}-{task.schedule.key(due)}").unlink(missing_ok=True)
+    _path(place, task, due).unlink(missing_ok=True)
 
 
 def broken(place: Workspace) -> Iterator[str]:
-    """The due times that this machine began and died over; each is named once, and then failed.
+    """The due times (ISO) that this machine began and died over; each is named once, and then
+    failed.
 
-    For whoever holds the right to beat here: nobody else is at work.
+    For the holder of the heartbeat's lock: nobody else is at work.
     """
-    for path in sorted(directory(place).glob("*")):
-        found = _NAME.fullmatch(path.name)
-        claim = _read(path) if found else None
-        if found and claim and claim.state == "begun" and claim.machine == platform.node():
+    for name in _names(place):
+        path = directory(place) / name[0]
+        try:
+            claim = json.loads(storage.held(path))
+        except ValueError:
+            continue
+        if claim.get("state") == "begun" and claim.get("machine") == platform.node():
             storage.replace(path, _encoded("failed"))
-            yield found["due"]
+            yield datetime.strptime(name["due"][:13], "%Y%m%dT%H%M").isoformat(timespec="minutes")
 
 
 def prune(place: Workspace) -> None:
     """Drop the oldest claims of each task beyond those that are kept."""
-    names: dict[str, list[Path]] = {}
-    for path in sorted(directory(place).glob("*"), reverse=True):
-        if found := _NAME.fullmatch(path.name):
-            names.setdefault(found["task"], []).append(path)
-    for paths in names.values():
-        for path in paths[KEPT:]:
-            path.unlink(missing_ok=True)
+    for _, names in groupby(_names(place), key=lambda name: name["task"]):
+        for name in [*names][:-KEPT]:
+            (directory(place) / name[0]).unlink(missing_ok=True)
 
 
-def _taken(place: Workspace, task: Task) -> Iterator[str]:
-    for path in directory(place).glob(f"{task.key}-*"):
-        if found := _NAME.fullmatch(path.name):
-            yield found["due"]
+def _path(place: Workspace, task: Task, due: datetime) -> Path:
+    return directory(place) / f"{task.key}-{task.schedule.key(due)}"
+
+
+def _names(place: Workspace) -> Iterator["re.Match[str]"]:
+    """The names of all claims, those of a task together, the oldest first."""
+    names = sorted(path.name for path in directory(place).glob("*"))
+    yield from filter(None, map(_NAME.fullmatch, names))
 
 
 def _encoded(state: State) -> bytes:
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    return json.dumps(asdict(Claim(state, at, platform.node(), os.getpid()))).encode()
-
-
-def _read(path: Path) -> Claim | None:
-    try:
-        return Claim(**json.loads(storage.held(path)))
-    except (ValueError, TypeError):
-        return None
+    return json.dumps({"state": state, "machine": platform.node(), "process": os.getpid()}).encode()

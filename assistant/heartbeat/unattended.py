@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.errors import AssistantError, ConfigError
+from assistant.errors import AssistantError, ConfigError, WorkspaceError
 from assistant.heartbeat.claims import State
 from assistant.session import beats, keeping
 from assistant.session.beats import News
 from assistant.session.entries import AssistantEntry
+from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
 if TYPE_CHECKING:
@@ -26,16 +27,26 @@ SILENCE = frozenset({"", "nothing", "heartbeat ok", "no reply"})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: what was said, or why it failed; what it cost, and its session."""
+    """What came of a turn: the reply, or why it failed; its tokens, and its session."""
 
     state: State
-    said: str = ""
+    text: str = ""
     tokens: int = 0
     session: str = ""
 
 
+def check(place: Workspace) -> None:
+    """Raises WorkspaceError if the workspace is not trusted."""
+    if not trust.is_trusted(place):
+        raise WorkspaceError(
+            f"{place.root} is not trusted: its tasks are not done, and events not answered",
+            "Run `assistant trust` if it is yours",
+        )
+
+
 def allowed(place: Workspace) -> "Settings":
-    """The settings, if there are a model and tokens left. Raises ConfigError, told once."""
+    """The settings, if there are a model and tokens left. Raises ConfigError; the owner is told
+    once."""
     from assistant import config
     from assistant.model import select
     from assistant.settings import tree as settings  # once there is something to do
@@ -73,44 +84,40 @@ def attempt(
     """A turn in a session of its own, stopped once it has cost `most` tokens.
 
     Where the model answered nothing, nothing was done, and no session stays: it may be tried again
-    (`waiting`). Whatever else goes wrong has failed for good.
+    (`waiting`). Whatever else goes wrong has failed for good. Raises KeyboardInterrupt at Ctrl-C.
     """
+    from assistant import events
     from assistant.app.chat import open_chat
     from assistant.app.options import ChatOptions
 
+    reply = failed = ""
     try:
         with open_chat(place, ChatOptions(purpose=purpose), no_daemon=no_daemon) as chat:
-            outcome = _held(chat, ask, most)
+            talk = chat.conversation
+            try:
+                for event in ask(chat):
+                    match event:
+                        case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
+                            talk.interruption.cancel()
+                            failed = f"stopped: it had cost {_cost(chat):,} of {most:,} tokens"
+                        case events.TurnFinished(interrupted=True) if not failed:
+                            raise KeyboardInterrupt
+                        case events.TurnFinished(text):
+                            reply = text
+                        case events.TurnFailed(message, cure):
+                            failed = f"{message}. {cure}".rstrip()
+            finally:
+                with beats.changing(place) as known:
+                    known.spend(_cost(chat))
+            entries, session = talk.transcript.entries, talk.transcript.session
+            cost = _cost(chat)
     except AssistantError as error:
         return Outcome("failed", str(error))
-    if outcome.state == "waiting":
-        keeping.delete(place.sessions, outcome.session)
-    return outcome
-
-
-def _held(chat: "Chat", ask: Callable[["Chat"], "Iterator[Event]"], most: int) -> Outcome:
-    from assistant import events
-
-    talk, said, failed = chat.conversation, "", ""
-    try:
-        for event in ask(chat):
-            match event:
-                case events.StateChanged(events.State.THINKING) if _cost(chat) >= most:
-                    talk.interruption.cancel()
-                    failed = f"stopped: it had cost {_cost(chat):,} of {most:,} tokens"
-                case events.TurnFinished(interrupted=True) if not failed:
-                    raise KeyboardInterrupt  # Ctrl-C ends the turn, and all that was to follow
-                case events.TurnFinished(reply):
-                    said = reply
-                case events.TurnFailed(message, cure):
-                    failed = f"{message}. {cure}".rstrip()
-    finally:
-        with beats.changing(chat.place) as known:
-            known.spend(_cost(chat))
-    state: State = "failed" if failed else "silent" if says_nothing(said) else "done"
-    if failed and not any(isinstance(each, AssistantEntry) for each in talk.transcript.entries):
-        state, failed = "waiting", f"{failed} (it is tried again)"
-    return Outcome(state, failed or said, _cost(chat), talk.transcript.session)
+    if failed and not any(isinstance(entry, AssistantEntry) for entry in entries):
+        keeping.delete(place.sessions, session)
+        return Outcome("waiting", f"{failed} (it is tried again)", cost)
+    state: State = "failed" if failed else "silent" if says_nothing(reply) else "done"
+    return Outcome(state, failed or reply, cost, session)
 
 
 def _cost(chat: "Chat") -> int:

@@ -10,8 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -28,15 +27,6 @@ NO_CRONTAB = re.compile(r"no crontab|no such file", re.IGNORECASE)
 """How `crontab -l` says that there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """Where it was written, and what it says."""
-
-    kind: Kind
-    places: tuple[str, ...]
-    text: str
-
-
 def choice() -> Kind:
     """What this machine has. Raises ConfigError if it is nothing."""
     if sys.platform == "darwin":
@@ -51,48 +41,46 @@ def choice() -> Kind:
     )
 
 
-def install(place: Workspace, kind: Kind, minutes: int, *, write: bool = True) -> Installed:
-    """Have `heartbeat run` called every so many minutes; without `write` only say how.
+def files(place: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
+    """The files, or the line of the crontab, that have `heartbeat run` called every so many
+    minutes."""
+    return {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](place, minutes)
 
-    Raises StorageError, ConfigError.
-    """
-    made = {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](place, minutes)
-    if not write:
-        return Installed(kind, tuple(map(str, made)), "\n".join(made.values()))
+
+def install(place: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
+    """Write the files and start the timer. Raises StorageError."""
     if kind == "cron":
-        _write_crontab([*_others(place), *made.values()])
-    for path, text in made.items() if kind != "cron" else ():
+        _run(["crontab", "-"], _lines([*_others(place), *files.values()]))
+        return
+    for path, text in files.items():
         with storage.reported("made", Path(path).parent):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         storage.replace(Path(path), text.encode())
     if kind == "systemd":
         _run(["systemctl", "--user", "daemon-reload"])
         _run(["systemctl", "--user", "enable", "--now", f"{name(place)}.timer"])
-    elif kind == "launchd":
-        (path,) = made
+    else:
+        (path,) = files
         _works(["launchctl", "bootout", f"gui/{os.getuid()}", path])
         _run(["launchctl", "bootstrap", f"gui/{os.getuid()}", path])
-    return Installed(kind, tuple(made), "\n".join(made.values()))
 
 
 def uninstall(place: Workspace) -> list[str]:
-    """Take away whatever was installed for a workspace; where it was."""
-    gone = []
-    for path in (*_units(place), _agent(place)):
-        if not path.exists():
-            continue
+    """Remove whatever was installed for a workspace; where it was."""
+    removed = [path for path in (*_units(place), _agent(place)) if path.exists()]
+    for path in removed:
         if path.suffix == ".timer":
             _works(["systemctl", "--user", "disable", "--now", path.name])
         elif path.suffix == ".plist":
             _works(["launchctl", "bootout", f"gui/{os.getuid()}", str(path)])
         path.unlink()
-        gone.append(str(path))
-    if any(path.endswith(".timer") for path in gone):
+    if any(path.suffix == ".timer" for path in removed):
         _works(["systemctl", "--user", "daemon-reload"])
+    in_cron = []
     if programs.find("crontab") and len(others := _others(place)) < len(_crontab()):
-        _write_crontab(others)
-        gone.append("crontab")
-    return gone
+        _run(["crontab", "-"], _lines(others))
+        in_cron = ["crontab"]
+    return [*map(str, removed), *in_cron]
 
 
 def is_installed(place: Workspace) -> bool:
@@ -167,38 +155,26 @@ def _with_environment(place: Workspace) -> str:
 
 def _crontab() -> list[str]:
     """The lines of the user's crontab, which is written whole: none only if there is none."""
-    done = _asked(["crontab", "-l"])
-    if done.returncode and not NO_CRONTAB.search(done.stderr):
-        raise _failed(done)
-    return done.stdout.splitlines() if done.returncode == 0 else []
+    try:
+        return _run(["crontab", "-l"]).splitlines()
+    except StorageError as error:
+        if NO_CRONTAB.search(error.message):
+            return []
+        raise
 
 
 def _others(place: Workspace) -> list[str]:
     return [line for line in _crontab() if not line.endswith(f"# {name(place)}")]
 
 
-def _write_crontab(lines: Sequence[str]) -> None:
-    _run(["crontab", "-"], "".join(f"{line}\n" for line in lines))
+def _lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _run(command: list[str], text: str = "") -> None:
-    """Raises StorageError with what the command said."""
-    done = _asked(command, text)
-    if done.returncode:
-        raise _failed(done)
-
-
-def _works(command: list[str]) -> bool:
+def _run(command: list[str], text: str = "") -> str:
+    """What a command prints. Raises StorageError with what it said, if it fails or does not end."""
     try:
-        return _asked(command).returncode == 0
-    except StorageError:
-        return False
-
-
-def _asked(command: list[str], text: str = "") -> "subprocess.CompletedProcess[str]":
-    """What a command answers. Raises StorageError if it cannot be run, or does not end."""
-    try:
-        return subprocess.run(
+        done = subprocess.run(
             [programs.find(command[0]) or command[0], *command[1:]],
             input=text,
             capture_output=True,
@@ -208,8 +184,15 @@ def _asked(command: list[str], text: str = "") -> "subprocess.CompletedProcess[s
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StorageError(f"{command[0]} failed: {error}", OTHER) from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise StorageError(f"`{shlex.join(command)}` failed: {said}", OTHER)
+    return done.stdout
 
 
-def _failed(done: "subprocess.CompletedProcess[str]") -> StorageError:
-    said = (done.stderr or done.stdout).strip()
-    return StorageError(f"`{shlex.join(done.args)}` failed: {said}", OTHER)
+def _works(command: list[str]) -> bool:
+    try:
+        _run(command)
+    except StorageError:
+        return False
+    return True

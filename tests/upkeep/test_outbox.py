@@ -9,7 +9,7 @@ import pytest
 from assistant.cli.doctor import Remark, _heartbeat
 from assistant.errors import ConfigError
 from assistant.heartbeat import beat, claims
-from assistant.heartbeat.beat import says_nothing
+from assistant.heartbeat.unattended import says_nothing
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.upkeep import outbox

@@ -107,7 +107,9 @@ def test_a_model_reminds_its_owner_once_and_is_told_what_was_understood(here: Wo
     due = datetime.combine(date.today() + timedelta(days=1), time(9))
     assert f"{due:%a} {due.day} {due:%b}, 09:00: call the bank (HEARTBEAT.md:" in results[1]
     assert "`assistant heartbeat install`" in results[1]
-    told = [each.said for day in (1, 2) for each in beat.run(here, due + timedelta(days=day))]
+    told = [
+        each.outcome.text for day in (1, 2) for each in beat.run(here, due + timedelta(days=day))
+    ]
     assert told == ["call the bank"]
     with open_chat(here, ChatOptions(purpose="event"), no_daemon=True) as chat:
         assert "remind" not in [each.name for each in chat.conversation.toolbox.specs()]
@@ -150,13 +152,13 @@ def test_reminders_are_told_once_as_they_stand_and_without_a_model(here: Workspa
     file.write_text(file.read_text() + "- on 2026-11-23 at 10:00 remind me to water\n")
     assert list(beat.run(here, NOW + timedelta(minutes=10))) == []
     told = list(beat.run(here, NOW + timedelta(minutes=30)))
-    assert [(each.state, each.said, each.tokens) for each in told] == [
+    assert [(each.outcome.state, each.outcome.text, each.outcome.tokens) for each in told] == [
         ("done", "call the bank", 0),
         ("done", "water", 0),
     ]
     assert list(beat.run(here, NOW + timedelta(minutes=35))) == []
     slept = list(beat.run(here, NOW + timedelta(days=3)))  # late, and yet once
-    assert [each.said for each in slept] == ["pay the rent"]
+    assert [each.outcome.text for each in slept] == ["pay the rent"]
     news = outbox.take(here)
     assert len(news) == 3 and "call the bank (HEARTBEAT.md:" in news[0]
 

@@ -9,13 +9,13 @@ import typer
 
 from assistant.cli.commands.heartbeat import send_news
 from assistant.cli.help import TOOLS, examples
-from assistant.cli.options import AsJson, at_terminal, input_bytes, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, print_json
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 
 if TYPE_CHECKING:
-    from assistant.heartbeat.events.answering import Answered
-    from assistant.heartbeat.events.incoming import Incoming
+    from assistant.heartbeat.answering import Answered
+    from assistant.heartbeat.incoming import Incoming
 
 PAUSE = 1.0
 """Seconds between two looks at the folder."""
@@ -59,28 +59,54 @@ def event(
 
     Its content is untrusted data. While another process answers events, it waits in the queue.
     """
-    from assistant.heartbeat.events import queue
-    from assistant.heartbeat.events.answering import answered, check
-    from assistant.heartbeat.events.incoming import MOST_BYTES, incoming
+    from assistant.heartbeat import queue
+    from assistant.heartbeat.answering import answer_waiting
+    from assistant.heartbeat.incoming import MOST_BYTES, incoming
+    from assistant.heartbeat.unattended import check
 
-    place = context.obj.place()
-    check(place)
+    options: Globals = context.obj
+    check(options.place())
     if at_terminal():
         raise UsageError("no event on standard input", "Pipe one JSON object into it")
-    came = incoming(source, input_bytes(MOST_BYTES + 1))
-    own = queue.put(place, came, id=id, reply_to=reply_to)
-    done = None
-    for each in answered(place, own=own, no_daemon=context.obj.no_daemon) if own else ():
-        if each.queued.name == own:
-            done = each
-    if done:
-        _show(done, as_json)
+    received = incoming(source, input_bytes(MOST_BYTES + 1))
+    own = queue.put(options.place(), received, id=id, reply_to=reply_to)
+    answer = None
+    if own:
+        for answered in answer_waiting(options.place(), own=own, no_daemon=options.no_daemon):
+            answer = answered if answered.queued.name == own else answer
+    if answer:
+        _show(answer, as_json)
     elif as_json:
         print_json({"source": source, "state": "queued" if own else "known"})
     elif own:
         typer.echo("Queued: another process is answering events, and goes on with this.", err=True)
     else:
         typer.echo(f"An event {id} from {source} was taken before.", err=True)
+
+
+def _show(answer: "Answered", as_json: bool) -> None:
+    """Print an answer; exit with 1 if there is none, or it was not passed on."""
+    outcome, source = answer.outcome, answer.queued.source
+    fault = outcome.text if outcome.state in ("failed", "waiting") else answer.fault
+    if as_json:
+        print_json(
+            {
+                "source": source,
+                "state": outcome.state,
+                "answer": outcome.text,
+                "session": outcome.session,
+                "tokens": outcome.tokens,
+                "instructed": answer.instructed,
+            }
+        )
+    elif outcome.state in ("done", "silent"):
+        typer.echo(spelled(outcome.text))
+        hint = "" if answer.instructed else f"; AGENTS.md has no section for {source}"
+        cost = counted(outcome.tokens, "token")
+        typer.echo(f"session {outcome.session} · {cost}{hint}", err=True)
+    if fault:
+        typer.echo(f"assistant: {spelled(fault)}", err=True)
+        raise typer.Exit(1)
 
 
 def listen(
@@ -95,20 +121,20 @@ def listen(
     ] = None,
 ) -> None:
     """Answer events as they come, until Ctrl-C."""
-    from assistant.heartbeat.events import listening, queue
-    from assistant.heartbeat.events.answering import check
+    from assistant.heartbeat import listening, queue
+    from assistant.heartbeat.unattended import check
 
     place = context.obj.place()
     check(place)
     if folder is None and port is None:
         raise UsageError("there is nothing to listen to", "Give --folder, --port, or both")
     if folder and not folder.is_dir():
-        raise UsageError(f"{folder} is no folder", f"mkdir -p {folder}/mail")
-    came = threading.Event()
+        raise UsageError(f"{folder} is not a folder", f"mkdir -p {folder}/mail")
+    arrived = threading.Event()
 
     def put(event: "Incoming", id: str = "") -> None:
         queue.put(place, event, id=id)
-        came.set()
+        arrived.set()
 
     if port is not None:
         secret, where = listening.token(place)
@@ -118,54 +144,30 @@ def listen(
     if folder:
         typer.echo(f"Files in {folder.absolute()}/SOURCE/")
     sys.stdout.flush()
+    fault = ""
     while True:
-        for fault in listening.taken(folder, put) if folder else ():
-            typer.echo(f"note: {spelled(fault)}", err=True)
-        _answer(context)
-        came.wait(PAUSE if folder else REST)
-        came.clear()
+        for refused in listening.taken(folder, put) if folder else ():
+            typer.echo(f"note: {spelled(refused)}", err=True)
+        before, fault = fault, _answer(context.obj)
+        if fault and fault != before:
+            typer.echo(f"note: {spelled(fault)}; what comes in waits", err=True)
+        arrived.wait(PAUSE if folder else REST)
+        arrived.clear()
 
 
-def _answer(context: typer.Context) -> None:
-    """Answer what waits; that it cannot be answered is said once."""
-    from assistant.heartbeat.events.answering import answered
+def _answer(options: Globals) -> str:
+    """Answer what waits; why it cannot be answered."""
+    from assistant.heartbeat.answering import answer_waiting
 
-    place = context.obj.place()
+    fault = ""
     try:
-        for each in answered(place, no_daemon=context.obj.no_daemon):
-            told = f"{each.came.state} · session {each.came.session} · "
-            cost = counted(each.came.tokens, "token")
-            typer.echo(spelled(f"{each.queued.event.title}: {told}{cost}"))
+        for answered in answer_waiting(options.place(), no_daemon=options.no_daemon):
+            outcome = answered.outcome
+            cost = counted(outcome.tokens, "token")
+            line = f"{outcome.state} · session {outcome.session} · {cost}"
+            typer.echo(spelled(f"{answered.queued.event.title}: {line}"))
             sys.stdout.flush()
     except AssistantError as error:
-        if context.meta.get("fault") != str(error):
-            typer.echo(f"note: {spelled(str(error))}; what comes in waits", err=True)
-        context.meta["fault"] = str(error)
-    else:
-        context.meta.pop("fault", None)
-    send_news(place)
-
-
-def _show(done: "Answered", as_json: bool) -> None:
-    """Print an answer; exit with 1 if there is none, or it was not passed on."""
-    came, source = done.came, done.queued.source
-    fault = came.said if came.state in ("failed", "waiting") else done.fault
-    if as_json:
-        print_json(
-            {
-                "source": source,
-                "state": came.state,
-                "answer": came.said,
-                "session": came.session,
-                "tokens": came.tokens,
-                "instructed": done.instructed,
-            }
-        )
-    elif came.state in ("done", "silent"):
-        typer.echo(spelled(came.said))
-        told = "" if done.instructed else f"; AGENTS.md has no section for {source}"
-        cost = counted(came.tokens, "token")
-        typer.echo(f"session {came.session} · {cost}{told}", err=True)
-    if fault:
-        typer.echo(f"assistant: {spelled(fault)}", err=True)
-        raise typer.Exit(1)
+        fault = str(error)
+    send_news(options)
+    return fault

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from assistant.heartbeat.events.incoming import incoming, instructions
+from assistant.heartbeat.incoming import incoming, instructions
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider, fails
 
@@ -221,9 +221,9 @@ def test_hundreds_at_once_are_answered_by_one_process(place: Path, tmp_path: Pat
 def test_what_is_no_event_is_refused(place: Path) -> None:
     faults = {
         "": "there is no event on standard input",
-        "{": "the event is no JSON: ",
-        "[1]": "the event is JSON, and no object",
-        '{"x": ' + "9" * 90_000 + "}": "more than 4,300 digits. Send it as text",
+        "{": "the event is not JSON: ",
+        "[1]": "the event is JSON, but not an object",
+        '{"x": ' + "9" * 90_000 + "}": "the event is not JSON: Exceeds the limit",
         '{"x": "' + "y" * 2_000_000 + '"}': "the event has more than 1,000,000 bytes",
     }
     for given, message in faults.items():

@@ -16,7 +16,7 @@ from typing import Any
 
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
-from assistant.heartbeat.events.incoming import Incoming
+from assistant.heartbeat.incoming import Incoming
 from assistant.session import notebook
 from assistant.workspace.folder import Workspace
 
@@ -89,20 +89,20 @@ def begin_work(place: Workspace) -> Lock | None:
 
 def waiting(place: Workspace) -> Iterator[Queued]:
     """The events that may be answered now, oldest first, as the queue changes meanwhile."""
-    folder, met = place.private / "events", ""
-    while True:
-        names = sorted(path.stem for path in folder.glob(f"*{WAITING}") if path.stem > met)
-        if not names:
-            return
-        met = names[0]
-        queued = _read(folder / f"{met}{WAITING}")
+    folder, last = place.private / "events", ""
+    while names := sorted(path.stem for path in folder.glob(f"*{WAITING}") if path.stem > last):
+        last = names[0]
+        queued = _read(folder / f"{last}{WAITING}")
         if queued and queued.after <= time.time():
             yield queued
 
 
 def begin(place: Workspace, queued: Queued) -> None:
     """Note that it is being answered."""
-    _rename(place, queued, WAITING, BEGUN)
+    path = directory(place) / f"{queued.name}{WAITING}"
+    with storage.reported("renamed", path):
+        path.replace(path.with_suffix(BEGUN))
+    storage.sync_directory(path.parent)
 
 
 def end(place: Workspace, queued: Queued) -> None:
@@ -113,12 +113,12 @@ def end(place: Workspace, queued: Queued) -> None:
 def try_again(place: Workspace, queued: Queued) -> bool:
     """Put one back that nothing was done for; False if it has been tried for too long, and is
     put aside."""
-    now = time.time()
+    now, begun = time.time(), directory(place) / f"{queued.name}{BEGUN}"
     if now - queued.arrived > GIVEN_UP:
-        _rename(place, queued, BEGUN, FAILED)
+        begun.replace(begun.with_suffix(FAILED))
         return False
     minutes = min(2.0**queued.tries, LONGEST_PAUSE)
-    _write(directory(place), replace(queued, tries=queued.tries + 1, after=now + 60 * minutes))
+    _write(begun.parent, replace(queued, tries=queued.tries + 1, after=now + 60 * minutes))
     end(place, queued)
     return True
 
@@ -130,13 +130,6 @@ def broken(place: Workspace) -> Iterator[Queued]:
         path.replace(path.with_suffix(FAILED))
         if queued:
             yield queued
-
-
-def _rename(place: Workspace, queued: Queued, old: str, new: str) -> None:
-    path = directory(place) / f"{queued.name}{old}"
-    with storage.reported("renamed", path):
-        path.replace(path.with_suffix(new))
-    storage.sync_directory(path.parent)
 
 
 def _write(folder: Path, queued: Queued) -> None:

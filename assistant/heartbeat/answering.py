@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.errors import WorkspaceError
-from assistant.heartbeat.events import queue
-from assistant.heartbeat.events.incoming import instructions
-from assistant.heartbeat.events.queue import Queued
-from assistant.heartbeat.unattended import Outcome, allowed, attempt
+from assistant.heartbeat import queue
+from assistant.heartbeat.incoming import instructions
+from assistant.heartbeat.queue import Queued
+from assistant.heartbeat.unattended import Outcome, allowed, attempt, check
 from assistant.session import beats
 from assistant.session.beats import News
 from assistant.session.entries import TitleEntry
-from assistant.workspace import trust
 from assistant.workspace.folder import PROCEDURES_FILE, Workspace, read_text
 
 if TYPE_CHECKING:
@@ -31,26 +29,20 @@ class Answered:
     not be passed on."""
 
     queued: Queued
-    came: Outcome
+    outcome: Outcome
     instructed: bool
     fault: str = ""
 
 
-def check(place: Workspace) -> None:
-    """Raises WorkspaceError if the workspace may not answer."""
-    if not trust.is_trusted(place):
-        raise WorkspaceError(
-            f"{place.root} is not trusted, and answers no events",
-            "Run `assistant trust` if it is yours",
-        )
-
-
-def answered(place: Workspace, *, own: str = "", no_daemon: bool = False) -> Iterator[Answered]:
+def answer_waiting(
+    place: Workspace, *, own: str = "", no_daemon: bool = False
+) -> Iterator[Answered]:
     """Answer what waits, oldest first, until nothing does or no model answers; nothing if another
     process is at it.
 
-    The owner is told what is passed on to no command, but for the event `own`. Raises ConfigError
-    if there is no model or no tokens are left: what waits goes on waiting.
+    The owner is told what no command is passed, but for the event `own`. Raises WorkspaceError
+    without trust, ConfigError if there is no model or no tokens are left: what waits goes on
+    waiting.
     """
     check(place)
     while any(queue.waiting(place)):  # one may come between the last look and the lock's end
@@ -58,21 +50,24 @@ def answered(place: Workspace, *, own: str = "", no_daemon: bool = False) -> Ite
         if work is None:
             return
         with work:
-            for each in queue.broken(place):
-                _tell(place, each, failed="broke off, and is not answered again")
-            for each in queue.waiting(place):
+            for queued in queue.broken(place):
+                _tell(place, queued, failed="broke off, and is not answered again")
+            for queued in queue.waiting(place):
                 most = allowed(place).heartbeat.tokens
-                done = _answered(place, each, most, no_daemon=no_daemon)
-                if each.name != own:
-                    _report(place, done)
-                yield done
-                if done.came.state == "waiting":
+                answered = _answer(place, queued, most, no_daemon=no_daemon)
+                if queued.name != own:
+                    _report(place, answered)
+                yield answered
+                if answered.outcome.state == "waiting":
                     return
 
 
-def _answered(place: Workspace, queued: Queued, most: int, *, no_daemon: bool) -> Answered:
+def _answer(place: Workspace, queued: Queued, most: int, *, no_daemon: bool) -> Answered:
     event = queued.event
-    told = instructions(_procedures(place), event.source)
+    try:
+        told = instructions(read_text(place.root / PROCEDURES_FILE), event.source)
+    except FileNotFoundError:
+        told = ""
 
     def ask(chat: "Chat") -> "Iterator[Event]":
         talk = chat.conversation
@@ -80,18 +75,18 @@ def _answered(place: Workspace, queued: Queued, most: int, *, no_daemon: bool) -
         return talk.send(event.message(told), {f"An event from {event.source}": event.shown})
 
     queue.begin(place, queued)
-    came, fault = attempt(place, "event", ask, most, no_daemon=no_daemon), ""
-    if came.state == "waiting":
+    outcome, fault = attempt(place, "event", ask, most, no_daemon=no_daemon), ""
+    if outcome.state == "waiting":
         if not queue.try_again(place, queued):
-            came = replace(came, state="failed", said=f"{came.said}, for the last time")
+            outcome = replace(outcome, state="failed", text=f"{outcome.text}, for the last time")
     else:
-        if queued.reply_to and came.state != "failed":
-            fault = _passed_on(queued.reply_to, came.said)
+        if queued.reply_to and outcome.state != "failed":
+            fault = _pass_on(queued.reply_to, outcome.text)
         queue.end(place, queued)
-    return Answered(queued, came, bool(told), fault)
+    return Answered(queued, outcome, bool(told), fault)
 
 
-def _passed_on(command: str, text: str) -> str:
+def _pass_on(command: str, text: str) -> str:
     """Run the owner's command with the answer on standard input; what went wrong."""
     try:
         done = subprocess.run(
@@ -102,18 +97,13 @@ def _passed_on(command: str, text: str) -> str:
     return f"`{command}` failed with {done.returncode}" if done.returncode else ""
 
 
-def _report(place: Workspace, done: Answered) -> None:
+def _report(place: Workspace, answered: Answered) -> None:
     """Have the owner told, once, of what nobody was shown."""
-    queued, came = done.queued, done.came
-    match came.state:
-        case "failed":
-            _tell(place, queued, failed=came.said)
-        case "waiting" if not queued.tries:
-            _tell(place, queued, failed=came.said)
-        case "done" if done.fault:
-            _tell(place, queued, came.session, failed=done.fault)
-        case "done" if not queued.reply_to:
-            _tell(place, queued, came.session)
+    queued, outcome = answered.queued, answered.outcome
+    if outcome.state == "failed" or (outcome.state == "waiting" and not queued.tries):
+        _tell(place, queued, failed=outcome.text)
+    elif outcome.state == "done" and (answered.fault or not queued.reply_to):
+        _tell(place, queued, outcome.session, answered.fault)
 
 
 def _tell(place: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
@@ -121,10 +111,3 @@ def _tell(place: Workspace, queued: Queued, session: str = "", failed: str = "")
     about = f"{queued.event.title}: {failed}" if failed else ""
     with beats.changing(place) as known:
         known.tell(News(when, session, about, source=queued.source))
-
-
-def _procedures(place: Workspace) -> str:
-    try:
-        return read_text(place.root / PROCEDURES_FILE)
-    except FileNotFoundError:
-        return ""

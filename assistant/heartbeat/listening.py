@@ -13,8 +13,8 @@ from typing import Any
 
 from assistant.disk import storage
 from assistant.errors import AssistantError, UsageError
-from assistant.heartbeat.events import queue
-from assistant.heartbeat.events.incoming import MOST_BYTES, SOURCE, Incoming, incoming
+from assistant.heartbeat import queue
+from assistant.heartbeat.incoming import MOST_BYTES, SOURCE, Incoming, incoming
 from assistant.workspace.folder import Workspace
 
 HERE = "127.0.0.1"
