@@ -46,7 +46,7 @@ from assistant.tools.rules import DENIED
 from assistant.tools.scratch import Scratch, scratch_tools
 from assistant.tools.skills import skill_tools
 from assistant.tools.toolbox import LOADER, Toolbox
-from assistant.upkeep import agenda, findings, outbox
+from assistant.upkeep import agenda, outbox
 from assistant.upkeep.reminders import remind
 from assistant.workspace import trust
 from assistant.workspace.checkpoints import Checkpoints
@@ -170,7 +170,7 @@ def open_chat(
         if approver is not None:
             conversation.approver = ApproveAll(approver) if options.yes else approver
         if not options.off_the_record and not options.purpose:
-            conversation.untold += findings.take(workspace)
+            conversation.untold += outbox.take_findings(workspace)
         opened.pop_all()
     return Chat(workspace, options, chosen, memory, conversation)
 

@@ -1,7 +1,7 @@
 """What is due: the days that memory speaks of and the reminders that are set, with their place."""
 
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 
 from assistant.disk import storage
 from assistant.display import counted, shortened
@@ -22,6 +22,7 @@ DAYS = 30
 """How far a model is told ahead."""
 MOST_LISTED = 60
 """Lines of what it is given."""
+HOUR = timedelta(hours=1)
 
 
 def coming(memory: Keeper, workspace: Workspace, today: date, days: int) -> tuple[Due, ...]:
@@ -107,10 +108,43 @@ def first_of_the_day(place: Workspace, memory: Keeper, today: date) -> list[str]
 
 
 def _in_one_line(due: Sequence[Due]) -> str:
-    told = [_short(each) for each in due[:MOST_TOLD]]
-    more = len(due) - len(told)
-    return " · ".join(told) + (f" · {more} more: `assistant agenda`" if more else "")
+    lines = [
+        f"{each.time} {shortened(fact(each), SHOWN)} ({each.passage.citation})".strip()
+        for each in due[:MOST_TOLD]
+    ]
+    more = len(due) - len(lines)
+    return " · ".join(lines) + (f" · {more} more: `assistant agenda`" if more else "")
 
 
-def _short(due: Due) -> str:
-    return f"{due.time} {shortened(fact(due), SHOWN)} ({due.passage.citation})".strip()
+def ics(found: Iterable[Due]) -> bytes:
+    """What is due as an iCalendar file (RFC 5545): whole days, or an hour on the clock of whoever
+    reads it. What comes round is a single event with its rule."""
+    from icalendar import Calendar, Event, vRecur  # 70 ms that only this costs
+
+    calendar = Calendar()
+    calendar.add("prodid", "-//assistant//agenda//EN")
+    calendar.add("version", "2.0")
+    known: set[str] = set()
+    for due in found:
+        name = f"{due.passage.id}-{due.rule or due.start}-{due.time}@assistant"
+        if name in known:
+            continue
+        known.add(name)
+        event = Event()
+        event.add("uid", name)
+        event.add("dtstamp", datetime.now(UTC))
+        event.add("summary", " ".join(due.passage.plain.split()))
+        event.add("description", due.passage.citation)
+        start, end = date.fromisoformat(due.start), date.fromisoformat(due.end)
+        if due.time:
+            begin = datetime.combine(start, time.fromisoformat(due.time))
+            event.add("dtstart", begin)
+            event.add("dtend", begin + (end - start) + HOUR)
+        else:
+            event.add("dtstart", start)
+            event.add("dtend", end + timedelta(days=1))
+        if due.rule:
+            event.add("rrule", vRecur.from_ical(due.rule))
+        calendar.add_component(event)
+    written: bytes = calendar.to_ical()
+    return written

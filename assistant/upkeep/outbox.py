@@ -6,11 +6,11 @@ it, and shown by the next chat or `ask`. Ways are the desktop's notification or 
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from assistant.disk import programs
+from assistant.disk import programs, storage
 from assistant.display import shortened
 from assistant.errors import AssistantError, ConfigError, StorageError
 from assistant.secrets.current import redactor
@@ -85,6 +85,22 @@ def take(place: Workspace) -> list[str]:
     return [*lines, *([f"{more} earlier beats: `assistant sessions list`"] if more else ())]
 
 
+def keep_findings(place: Workspace, faults: Sequence[str]) -> None:
+    """Keep what `doctor` found wrong in place of what was kept. Raises StorageError."""
+    if faults:
+        storage.private_directory(place.private)
+        storage.replace(place.findings, "\n".join(faults).encode())
+    else:
+        place.findings.unlink(missing_ok=True)
+
+
+def take_findings(place: Workspace) -> list[str]:
+    """What `doctor` found wrong, for the only time."""
+    kept = storage.held(place.findings).decode("utf-8", "replace")
+    place.findings.unlink(missing_ok=True)
+    return [f"`assistant doctor` found: {fault}" for fault in kept.splitlines()]
+
+
 def _line(place: Workspace, news: News) -> str:
     text = _text(place, news)
     text = text if news.failed else shortened(text, SHOWN)
@@ -95,29 +111,29 @@ def _line(place: Workspace, news: News) -> str:
 def _text(place: Workspace, news: News) -> str:
     """What the owner is told, on one line and without secrets."""
     if news.failed:
-        said = news.failed
+        text = news.failed
     elif news.task:
-        said = next(_reminder(place, news.task), f"a reminder was due, and its line is {GONE}")
+        text = _reminder(place, news.task) or f"a reminder was due, and its line is {GONE}"
     else:
-        said = next(_answer(place, news.session), "its session is gone")
-    return redactor().redact(" ".join(said.split()))
+        text = _answer(place, news.session) or "its session is gone"
+    return redactor().redact(" ".join(text.split()))
 
 
-def _reminder(place: Workspace, key: str) -> Iterator[str]:
+def _reminder(place: Workspace, key: str) -> str:
     try:
         found = tasks(read_text(place.root / HEARTBEAT_FILE))[0]
     except (FileNotFoundError, StorageError):
-        return
-    yield from (f"{each.text} ({each.citation})" for each in found if each.key == key)
+        return ""
+    return next((f"{task.text} ({task.citation})" for task in found if task.key == key), "")
 
 
-def _answer(place: Workspace, session: str) -> Iterator[str]:
+def _answer(place: Workspace, session: str) -> str:
     try:
-        entries = list(read(place.sessions, session))
+        entries = read(place.sessions, session)
     except AssistantError:
-        return
-    said = [e.text for e in entries if isinstance(e, AssistantEntry | InterruptedEntry)]
-    yield from [text for text in said if text.strip()][-1:]
+        return ""
+    texts = [e.text for e in entries if isinstance(e, AssistantEntry | InterruptedEntry)]
+    return next((text for text in reversed(texts) if text.strip()), "")
 
 
 def _way(text: str, command: str | None) -> tuple[list[str], str] | None:

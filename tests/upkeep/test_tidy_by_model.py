@@ -7,7 +7,7 @@ import pytest
 from assistant.errors import ModelError
 from assistant.memory.base import Pair, Passage
 from assistant.model.scripted import ScriptedModel
-from assistant.upkeep.tidy_by_model import BATCH, relations
+from assistant.upkeep.tidy import BATCH, relations
 
 
 def pairs(count: int, text: str = "a fact") -> list[Pair]:

@@ -44,7 +44,7 @@ def agenda(
     with context.obj.memory() as memory:
         found = coming(memory, context.obj.place(), today, days)
     if ics:
-        from assistant.upkeep.calendar import ics as written
+        from assistant.upkeep.agenda import ics as written
 
         typer.echo(written(found).decode("utf-8"), nl=False)
     elif as_json:

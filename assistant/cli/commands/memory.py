@@ -12,6 +12,7 @@ import typer
 from assistant.cli.help import MEMORY, examples, group
 from assistant.cli.memory_text import one_line, show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
+from assistant.disk import storage
 from assistant.display import counted, local_time, spelled
 from assistant.errors import SessionError, UsageError
 from assistant.memory.base import Origin, ServerStatus
@@ -33,6 +34,7 @@ def register(cli: typer.Typer) -> None:
     )(log)
     for command in (undo, check, capture, merge):
         memory_commands.command()(command)
+    memory_commands.command("map")(draw)
     cli.add_typer(memory_commands, name="memory", rich_help_panel=MEMORY)
 
 
@@ -302,6 +304,39 @@ def _show_merge(planned: "CopyMerge") -> None:
         )
     for text in planned.left:
         typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
+
+
+def draw(
+    context: typer.Context,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write the page to this file.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open it in your browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw memory as a page: topics, timeline, what is recalled."""
+    import webbrowser
+    from datetime import datetime
+
+    from assistant.secrets.current import redactor
+    from assistant.session.listing import recalls
+    from assistant.upkeep.map.gathering import gather
+    from assistant.upkeep.map.page import page
+
+    place, now = context.obj.place(), datetime.now().astimezone()
+    with context.obj.memory() as memory:
+        drawn = gather(memory, recalls(place.sessions), str(place.root), now, redactor().redact)
+    if as_json:
+        print_json(drawn)
+        return
+    target = (to or place.private / "map.html").expanduser().resolve()
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}", "Make it, or name another")
+    storage.replace(target, page(drawn).encode("utf-8", "replace"))
+    facts, topics = counted(len(drawn["facts"]), "fact"), counted(len(drawn["topics"]), "topic")
+    typer.echo(f"{facts} in {topics}: {spelled(str(target))}")
+    if show and not webbrowser.open(target.as_uri()):
+        raise UsageError("no browser could be opened", f"Open {target} in one")
 
 
 # What a session was read for

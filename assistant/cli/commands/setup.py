@@ -246,7 +246,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the setup; each fault comes with its cure. Exits with 1 if there is one."""
-    from assistant.upkeep import findings as kept
+    from assistant.upkeep import outbox
 
     options: Globals = context.obj
     found = []
@@ -258,7 +258,7 @@ def doctor(
         print_json([asdict(each) for each in found])
     faults = [each.line for each in found if each.state == "fault"]
     with contextlib.suppress(WorkspaceError):
-        kept.keep(options.place(), faults)  # the next chat mentions them
+        outbox.keep_findings(options.place(), faults)  # the next chat mentions them
     if faults:
         raise typer.Exit(1)
 
