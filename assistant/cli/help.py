@@ -1,9 +1,10 @@
 """How help reads: a sentence for each command, groups by name on the first page, and examples."""
 
+import inspect
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
@@ -29,9 +30,21 @@ def group(help: str, **more: Any) -> typer.Typer:
     )
 
 
-def examples(*lines: str) -> str:
-    """What stands at the end of a command's help."""
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def command(
+    group: typer.Typer, panel: str | None = None, *, name: str | None = None, **settings: Any
+) -> Callable[[Function], Function]:
+    """Add a function to a group; its docstring is the help, and may end with examples."""
+
+    def add(function: Function) -> Function:
+        text, _, lines = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
+        examples = f"\b\nExamples:\n{lines}" if lines else None
+        group.command(name, help=text, epilog=examples, rich_help_panel=panel, **settings)(function)
+        return function
+
+    return add
 
 
 class Group(TyperGroup):

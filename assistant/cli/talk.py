@@ -9,7 +9,7 @@ import typer
 from assistant.app.options import ChatOptions
 from assistant.cli import resident
 from assistant.cli.chat import welcome
-from assistant.cli.help import DAILY, examples
+from assistant.cli.help import DAILY, command
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, lines, message_and_input
 
@@ -32,22 +32,8 @@ Plain = Annotated[bool, typer.Option("--plain", help="Draw nothing, for screen r
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples(
-            "assistant chat --continue",
-            "assistant chat --model ollama_chat/qwen3 --otr",
-            "printf 'hello\\nwhat is due today?\\n' | assistant chat",
-        ),
-    )(chat)
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples(
-            "assistant ask what should I bring on Friday",
-            "cat minutes.txt | assistant ask list the decisions",
-            "assistant ask --json when does Mia land | jq -r 'select(.reply).reply'",
-        ),
-    )(ask)
+    command(cli, DAILY)(chat)
+    command(cli, DAILY)(ask)
 
 
 def chat(
@@ -60,9 +46,14 @@ def chat(
     add_dir: AddDir = None,
     plain: Plain = False,
 ) -> None:
-    """Chat in this terminal; `assistant` alone does the same.
+    r"""Chat in this terminal; `assistant` alone does the same.
 
     From a pipe, each line is a turn.
+
+    Examples:
+      assistant chat --continue
+      assistant chat --model ollama_chat/qwen3 --otr
+      printf 'hello\nwhat is due today?\n' | assistant chat
     """
     wish = ChatOptions(resume, continued, otr, model, yes, add_dir or (), news=True)
     opening = Opening(context.obj, wish, plain)
@@ -90,7 +81,13 @@ def ask(
     add_dir: AddDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send one message and print the reply."""
+    """Send one message and print the reply.
+
+    Examples:
+      assistant ask what should I bring on Friday
+      cat minutes.txt | assistant ask list the decisions
+      assistant ask --json when does Mia land | jq -r 'select(.reply).reply'
+    """
     if not (context.obj.no_daemon or context.obj.debug):
         done = resident.carried_out(model)
         if done is not None:

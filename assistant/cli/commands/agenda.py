@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.help import DAILY, examples
+from assistant.cli.help import DAILY, command
 from assistant.cli.options import AsJson, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -21,10 +21,7 @@ DAYS = 30
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples("assistant agenda --days 7", "assistant agenda --ics > due.ics"),
-    )(agenda)
+    command(cli, DAILY)(agenda)
 
 
 def agenda(
@@ -35,7 +32,12 @@ def agenda(
     ics: Annotated[bool, typer.Option("--ics", help="Print an iCalendar file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is due: dates in memory, and reminders."""
+    """Show what is due: dates in memory, and reminders.
+
+    Examples:
+      assistant agenda --days 7
+      assistant agenda --ics > due.ics
+    """
     if ics and as_json:
         raise UsageError("--ics and --json exclude each other", "Give one of them")
     from assistant.upkeep.agenda import coming  # it reads markdown: behind `--help`

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from assistant import config
-from assistant.cli.help import SETUP, examples, group
+from assistant.cli.help import SETUP, command, group
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.disk import programs, storage
@@ -44,13 +44,16 @@ def register(cli: typer.Typer) -> None:
     cli.add_typer(config_commands, name="config", rich_help_panel=SETUP)
 
 
-@config_commands.command(
-    "show", epilog=examples("assistant config show", "assistant config show memory.k")
-)
+@command(config_commands, name="show")
 def config_show(
     context: typer.Context, key: Annotated[str | None, KEY] = None, as_json: AsJson = False
 ) -> None:
-    """Show all settings and where each comes from, or the value of one."""
+    """Show all settings and where each comes from, or the value of one.
+
+    Examples:
+      assistant config show
+      assistant config show memory.k
+    """
     from assistant.cli.config_file import path_of, value_at
     from assistant.settings import tree as settings
     from assistant.tools.mcp_client.servers import hidden
@@ -84,14 +87,7 @@ def _show_value(value: Any, *, as_json: bool) -> None:
             typer.echo(spelled(_shown(each)))
 
 
-@config_commands.command(
-    "set",
-    epilog=examples(
-        "assistant config set model ollama_chat/qwen3",
-        "assistant config set policy.allow 'shell:git status*' 'shell:ls*'",
-        "assistant config set profiles.1.name openai/gpt-5.6",
-    ),
-)
+@command(config_commands, name="set")
 def config_set(
     context: typer.Context,
     key: Key,
@@ -99,7 +95,13 @@ def config_set(
         list[str], typer.Argument(metavar="VALUE...", help="Its value, or the values of a list.")
     ],
 ) -> None:
-    """Change a setting in the configuration file, keeping its comments."""
+    """Change a setting in the configuration file, keeping its comments.
+
+    Examples:
+      assistant config set model ollama_chat/qwen3
+      assistant config set policy.allow 'shell:git status*' 'shell:ls*'
+      assistant config set profiles.1.name openai/gpt-5.6
+    """
     if key == "embedding.model" and values[0]:
         values = [_embedded_ahead(context.obj, values[0])]
     put(key, values)
@@ -121,13 +123,13 @@ def put(key: str, values: list[str]) -> None:
         typer.echo(f"note: {spelled(doubt)}", err=True)
 
 
-@config_commands.command("unset")
+@command(config_commands, name="unset")
 def config_unset(key: Key) -> None:
     """Remove a setting from the configuration file."""
     put(key, [""])
 
 
-@config_commands.command("edit")
+@command(config_commands, name="edit")
 def config_edit() -> None:
     """Open the configuration file in your editor, then check it."""
     from assistant.settings import tree as settings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import PROGRAMS, examples
+from assistant.cli.help import PROGRAMS, command
 from assistant.cli.memory_text import show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, own_command, print_json
 from assistant.display import spelled
@@ -23,25 +23,10 @@ NAMES = "claude-code, codex, cursor, opencode, claude-desktop or zed"
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command(
-        rich_help_panel=PROGRAMS,
-        epilog=examples(
-            "assistant connect",
-            "assistant connect claude-code",
-            "assistant connect zed --print",
-            "assistant connect codex --undo",
-        ),
-    )(connect)
-    cli.command(
-        rich_help_panel=PROGRAMS,
-        epilog=examples("assistant mcp --as claude-code", "assistant mcp --as zed --read-only"),
-    )(mcp)
+    command(cli, PROGRAMS)(connect)
+    command(cli, PROGRAMS)(mcp)
     lenient = {"ignore_unknown_options": True, "allow_extra_args": True}
-    cli.command(  # an option it does not know stops no program
-        context_settings=lenient,
-        rich_help_panel=PROGRAMS,
-        epilog=examples("assistant hook --quiet-for session"),
-    )(hook)
+    command(cli, PROGRAMS, context_settings=lenient)(hook)
 
 
 def connect(
@@ -56,7 +41,14 @@ def connect(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a coding agent or an editor use this memory; the change is shown first."""
+    """Let a coding agent or an editor use this memory; the change is shown first.
+
+    Examples:
+      assistant connect
+      assistant connect claude-code
+      assistant connect zed --print
+      assistant connect codex --undo
+    """
     from assistant.integrations import connecting
     from assistant.integrations.programs import Launch, named
 
@@ -147,6 +139,9 @@ def hook(
     """Answer an event of a coding agent: JSON on standard input. `connect` sets it up.
 
     It always succeeds, so as not to stop the agent; --debug shows what is wrong.
+
+    Examples:
+      assistant hook --quiet-for session
     """
     from assistant.integrations.hook import Call, respond  # behind `--help`
 
@@ -166,7 +161,12 @@ def mcp(
     ] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Let it write nothing.")] = False,
 ) -> None:
-    """Serve memory over MCP, on standard input and output."""
+    """Serve memory over MCP, on standard input and output.
+
+    Examples:
+      assistant mcp --as claude-code
+      assistant mcp --as zed --read-only
+    """
     if trust and read_only:
         raise UsageError("--trust and --read-only exclude each other", "Give one of them")
     from assistant.integrations.mcp_server import serve  # behind `--help`

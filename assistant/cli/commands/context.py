@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, examples
+from assistant.cli.help import MEMORY, command
 from assistant.cli.opening import Message, Opening
 from assistant.cli.options import AsJson, Globals, message_and_input, print_json
 from assistant.display import counted, local_time, spelled
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command(
-        rich_help_panel=MEMORY,
-        epilog=examples(
-            "assistant context what is due on Friday", "assistant context --session k7q"
-        ),
-    )(context)
+    command(cli, MEMORY)(context)
 
 
 def context(
@@ -40,7 +35,12 @@ def context(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the prompt that a message would be sent with."""
+    """Show the prompt that a message would be sent with.
+
+    Examples:
+      assistant context what is due on Friday
+      assistant context --session k7q
+    """
     if session is None and turn is not None:
         raise UsageError("--turn needs a session", "Name one with --session ID")
     if session is not None and message:

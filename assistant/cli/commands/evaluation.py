@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, examples
+from assistant.cli.help import MEMORY, command
 from assistant.cli.memory_text import one_line
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted
@@ -14,7 +14,7 @@ from assistant.workspace.folder import read_text
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command("eval", rich_help_panel=MEMORY, epilog=examples("assistant eval -n 50"))(evaluate)
+    command(cli, MEMORY, name="eval")(evaluate)
 
 
 def evaluate(
@@ -27,6 +27,9 @@ def evaluate(
     """Measure recall: ask memory about its own facts, and show what it misses.
 
     The questions are made from your facts by rules, on this machine, always the same.
+
+    Examples:
+      assistant eval -n 50
     """
     from assistant.upkeep import evaluate  # a markdown parser: not for clients
 

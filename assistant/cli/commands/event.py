@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.heartbeat import send_news
-from assistant.cli.help import TOOLS, examples
+from assistant.cli.help import TOOLS, command
 from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, print_json
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
@@ -25,20 +25,8 @@ REST = 30.0
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command(
-        rich_help_panel=TOOLS,
-        epilog=examples(
-            "curl -s https://ci.example/last | assistant event --source ci",
-            "cat event.json | assistant event --source mail --reply-to 'tee answer.txt'",
-        ),
-    )(event)
-    cli.command(
-        rich_help_panel=TOOLS,
-        epilog=examples(
-            "assistant listen --folder ~/events",
-            "assistant listen --port 8722",
-        ),
-    )(listen)
+    command(cli, TOOLS)(event)
+    command(cli, TOOLS)(listen)
 
 
 def event(
@@ -58,6 +46,10 @@ def event(
     """Answer an event: a JSON object on standard input, handled as AGENTS.md says.
 
     Its content is untrusted data. While another process answers events, it waits in the queue.
+
+    Examples:
+      curl -s https://ci.example/last | assistant event --source ci
+      cat event.json | assistant event --source mail --reply-to 'tee answer.txt'
     """
     from assistant.heartbeat import queue
     from assistant.heartbeat.answering import answer_waiting
@@ -120,7 +112,12 @@ def listen(
         typer.Option("--port", min=1, max=65535, help="Take HTTP requests of this machine."),
     ] = None,
 ) -> None:
-    """Answer events as they come, until Ctrl-C."""
+    """Answer events as they come, until Ctrl-C.
+
+    Examples:
+      assistant listen --folder ~/events
+      assistant listen --port 8722
+    """
     from assistant.heartbeat import listening, queue
     from assistant.heartbeat.unattended import check
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import DAILY, examples
+from assistant.cli.help import DAILY, command
 from assistant.cli.memory_text import (
     passage_json,
     passage_line,
@@ -53,30 +53,9 @@ AT_ONCE = 100
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples(
-            "assistant remember The spare key is with Ada",
-            "assistant remember Lives in Lisbon --replaces MEMORY.md:12",
-            "grep '^- ' notes.md | assistant remember -",
-        ),
-    )(remember)
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples(
-            "assistant recall who has the spare key",
-            "assistant recall where do I live --as-of 2025-06-01 --all",
-            "assistant recall door code -k 1 --why",
-        ),
-    )(recall)
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples(
-            "assistant forget the door code",
-            "assistant forget MEMORY.md:12 --yes",
-            "assistant forget MEMORY.md:12 --purge --sessions",
-        ),
-    )(forget)
+    command(cli, DAILY)(remember)
+    command(cli, DAILY)(recall)
+    command(cli, DAILY)(forget)
 
 
 # Remember
@@ -110,7 +89,13 @@ def remember(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a fact to MEMORY.md."""
+    """Write a fact to MEMORY.md.
+
+    Examples:
+      assistant remember The spare key is with Ada
+      assistant remember Lives in Lisbon --replaces MEMORY.md:12
+      grep '^- ' notes.md | assistant remember -
+    """
     several = reads_lines(fact)
     if several and (replaces or secret):
         option = "--replaces" if replaces else "--secret"
@@ -289,7 +274,13 @@ def recall(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Search memory."""
+    """Search memory.
+
+    Examples:
+      assistant recall who has the spare key
+      assistant recall where do I live --as-of 2025-06-01 --all
+      assistant recall door code -k 1 --why
+    """
     _check_date(as_of)
     if sessions and within:
         raise UsageError("--sessions and --in exclude each other", "Give one of them")
@@ -354,7 +345,13 @@ def forget(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a fact from memory."""
+    """Remove a fact from memory.
+
+    Examples:
+      assistant forget the door code
+      assistant forget MEMORY.md:12 --yes
+      assistant forget MEMORY.md:12 --purge --sessions
+    """
     if sessions and not purge:
         raise UsageError("--sessions only works with --purge", "Add --purge, or drop --sessions")
     with context.obj.memory() as memory:

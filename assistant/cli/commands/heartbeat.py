@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assistant.cli.help import TOOLS, examples, group
+from assistant.cli.help import TOOLS, command, group
 from assistant.cli.options import AsJson, Globals, print_json
 from assistant.display import counted, spelled
 
@@ -21,17 +21,9 @@ heartbeat_commands = group("Run the tasks of HEARTBEAT.md, now or by a timer.")
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
     cli.add_typer(heartbeat_commands, name="heartbeat", rich_help_panel=TOOLS)
-    heartbeat_commands.command()(run)
-    heartbeat_commands.command()(explain)
-    heartbeat_commands.command(
-        epilog=examples(
-            "assistant heartbeat install",
-            "assistant heartbeat install --with cron --print",
-            "assistant heartbeat install --undo",
-        )
-    )(install)
 
 
+@command(heartbeat_commands)
 def run(
     context: typer.Context,
     test: Annotated[
@@ -110,6 +102,7 @@ def send_news(options: Globals) -> None:
         typer.echo(f"note: {spelled(fault)}", err=True)
 
 
+@command(heartbeat_commands)
 def explain(context: typer.Context, as_json: AsJson = False) -> None:
     """Show how each task is understood, and when it is due next."""
     from assistant.heartbeat import beat
@@ -165,6 +158,7 @@ def _next(told: dict[str, Any]) -> str:
     return f"next {told['next'].replace('T', ' ')}" if told["next"] else "never again"
 
 
+@command(heartbeat_commands)
 def install(
     context: typer.Context,
     kind: Annotated[
@@ -176,7 +170,13 @@ def install(
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the timer.")] = False,
 ) -> None:
-    """Have a timer of this machine call `heartbeat run` every few minutes."""
+    """Have a timer of this machine call `heartbeat run` every few minutes.
+
+    Examples:
+      assistant heartbeat install
+      assistant heartbeat install --with cron --print
+      assistant heartbeat install --undo
+    """
     from assistant.upkeep import timers
 
     place = context.obj.place()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistant.cli.help import PROGRAMS, group
+from assistant.cli.help import PROGRAMS, command, group
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
@@ -25,10 +25,9 @@ NONE = "There are no MCP servers: add one with `assistant config edit`, or in a 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
     cli.add_typer(server_commands, name="mcp-servers", rich_help_panel=PROGRAMS)
-    server_commands.command("list")(list_)
-    server_commands.command()(approve)
 
 
+@command(server_commands, name="list")
 def list_(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.")] = None,
@@ -53,6 +52,7 @@ def list_(
         raise typer.Exit(1)
 
 
+@command(server_commands)
 def approve(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The server.")],

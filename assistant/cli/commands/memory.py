@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, examples, group
+from assistant.cli.help import MEMORY, command, group
 from assistant.cli.memory_text import one_line, show_diff
 from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
 from assistant.disk import storage
@@ -28,16 +28,10 @@ memory_commands = group("Look after memory: its state, history, reviews and inde
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    memory_commands.command()(status)
-    memory_commands.command(
-        epilog=examples("assistant memory log -n 5", "assistant memory log --since 7d")
-    )(log)
-    for command in (undo, check, capture, merge):
-        memory_commands.command()(command)
-    memory_commands.command("map")(draw)
     cli.add_typer(memory_commands, name="memory", rich_help_panel=MEMORY)
 
 
+@command(memory_commands)
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Show what is indexed, by which model, and what needs attention."""
     with context.obj.memory() as memory:
@@ -79,6 +73,7 @@ EVERY_WRITE = 100_000
 MARKS = {"learnt": ("+", "green"), "changed": ("~", "yellow"), "forgotten": ("-", "red")}
 
 
+@command(memory_commands)
 def log(
     context: typer.Context,
     limit: Annotated[
@@ -94,7 +89,12 @@ def log(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the latest writes to memory, or what has changed since a day."""
+    """Show the latest writes to memory, or what has changed since a day.
+
+    Examples:
+      assistant memory log -n 5
+      assistant memory log --since 7d
+    """
     if since is not None:
         return _show_changes(context.obj, since, as_json=as_json)
     place = context.obj.place()
@@ -143,6 +143,7 @@ def _show_change(change: "Change") -> None:
         typer.echo(f"  → {spelled(change.now)}")
 
 
+@command(memory_commands)
 def undo(context: typer.Context, as_json: AsJson = False) -> None:
     """Undo the latest write to memory."""
     with context.obj.memory() as memory:
@@ -154,6 +155,7 @@ def undo(context: typer.Context, as_json: AsJson = False) -> None:
             typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(said)}")
 
 
+@command(memory_commands)
 def check(
     context: typer.Context,
     rebuild: Annotated[
@@ -178,6 +180,7 @@ def check(
         raise typer.Exit(1)
 
 
+@command(memory_commands)
 def capture(
     context: typer.Context,
     wait: Annotated[bool, typer.Option("--wait", help="Also wait for open chats to end.")] = False,
@@ -201,6 +204,7 @@ def _left(waiting: int) -> str:
     return f", {counted(waiting, 'waits', 'wait')} for `assistant memory review`" if waiting else ""
 
 
+@command(memory_commands)
 def merge(
     context: typer.Context,
     versions: Annotated[
@@ -306,6 +310,7 @@ def _show_merge(planned: "CopyMerge") -> None:
         typer.echo(f"  not merged, not a fact: {spelled(text.strip())}")
 
 
+@command(memory_commands, name="map")
 def draw(
     context: typer.Context,
     to: Annotated[

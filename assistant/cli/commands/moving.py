@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, examples
+from assistant.cli.help import MEMORY, command
 from assistant.cli.options import AsJson, Yes, at_terminal, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.display import counted, spelled
@@ -23,12 +23,8 @@ SHOWN = 20
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command(
-        "import",
-        rich_help_panel=MEMORY,
-        epilog=examples("assistant import chatgpt.zip --dry-run", "assistant import chatgpt.zip"),
-    )(import_)
-    cli.command(rich_help_panel=MEMORY, epilog=examples("assistant export mind.zip"))(export)
+    command(cli, MEMORY, name="import")(import_)
+    command(cli, MEMORY)(export)
 
 
 def import_(
@@ -49,6 +45,10 @@ def import_(
 
     Conversations become sessions, facts wait for your review, notes become files in
     memory/imported. Importing again adds only what is new.
+
+    Examples:
+      assistant import chatgpt.zip --dry-run
+      assistant import chatgpt.zip
     """
     if dry_run and yes:
         raise UsageError("--dry-run and --yes exclude each other", "Give one of them")
@@ -119,7 +119,11 @@ def export(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The zip archive to write.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write the workspace, sessions included, to an archive; `init --from` restores it."""
+    """Write the workspace, sessions included, to an archive; `init --from` restores it.
+
+    Examples:
+      assistant export mind.zip
+    """
     from assistant.importing import archive  # behind `--help`
 
     names, links = archive.export(context.obj.place(), path)

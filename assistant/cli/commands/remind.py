@@ -6,20 +6,14 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import DAILY, examples
+from assistant.cli.help import DAILY, command
 from assistant.cli.options import AsJson, print_json
 from assistant.display import spelled
 
 
 def register(cli: typer.Typer) -> None:
     """Add the command to the tree."""
-    cli.command(
-        rich_help_panel=DAILY,
-        epilog=examples(
-            "assistant remind tomorrow at 9 call the bank",
-            "assistant remind every Friday at 18 put out the bins",
-        ),
-    )(remind)
+    command(cli, DAILY)(remind)
 
 
 def remind(
@@ -34,6 +28,10 @@ def remind(
 
     Times: "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "every Friday at 9".
     It is a line of HEARTBEAT.md: change or delete it there.
+
+    Examples:
+      assistant remind tomorrow at 9 call the bank
+      assistant remind every Friday at 18 put out the bins
     """
     from assistant.secrets.current import redactor
     from assistant.upkeep import reminders

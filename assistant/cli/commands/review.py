@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistant.cli.commands.memory import memory_commands, sentences
+from assistant.cli.help import command
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
 from assistant.cli.options import AsJson, print_json
 from assistant.display import counted, local_time, spelled
@@ -30,8 +31,8 @@ ANSWERS = {
 
 def register(_: typer.Typer) -> None:
     """Add these to the memory commands."""
-    for command in (review, restore, tidy):
-        memory_commands.command()(command)
+    for function in (review, restore, tidy):
+        command(memory_commands)(function)
 
 
 def review(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assistant.cli.help import MEMORY, examples, group
+from assistant.cli.help import MEMORY, command, group
 from assistant.cli.options import AsJson, Yes, confirmed, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -21,10 +21,10 @@ Session = Annotated[
 def register(cli: typer.Typer) -> None:
     """Add the sessions' commands to the tree."""
     cli.add_typer(session_commands, name="sessions", rich_help_panel=MEMORY)
-    cli.command(rich_help_panel=MEMORY)(undo)
+    command(cli, MEMORY)(undo)
 
 
-@session_commands.command("list")
+@command(session_commands, name="list")
 def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
     """List past conversations, newest first, with their cost."""
     from assistant.cli.session_text import show_sessions  # transcripts: behind `--help`
@@ -37,11 +37,7 @@ def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
         show_sessions(place.sessions)
 
 
-@session_commands.command(
-    epilog=examples(
-        "assistant sessions show k7q", "assistant sessions show k7q --markdown > talk.md"
-    )
-)
+@command(session_commands)
 def show(
     context: typer.Context,
     session: Session,
@@ -51,7 +47,12 @@ def show(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print markdown.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a conversation; with --json its entries, one a line."""
+    """Show a conversation; with --json its entries, one a line.
+
+    Examples:
+      assistant sessions show k7q
+      assistant sessions show k7q --markdown > talk.md
+    """
     from assistant.cli.session_text import session_lines
     from assistant.session import entries, listing, transcript
 
@@ -66,7 +67,7 @@ def show(
             typer.echo(line)
 
 
-@session_commands.command()
+@command(session_commands)
 def rename(
     context: typer.Context,
     session: Session,
@@ -79,7 +80,7 @@ def rename(
     typer.echo(f"{named} is now {spelled(' '.join(title))!r}.")
 
 
-@session_commands.command()
+@command(session_commands)
 def delete(
     context: typer.Context,
     session: Session,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assistant.cli.help import SETUP, examples, group
+from assistant.cli.help import SETUP, command, group
 from assistant.cli.options import AsJson, Globals, at_terminal, print_json
 from assistant.display import counted, spelled
 from assistant.errors import WorkspaceError
@@ -24,26 +24,12 @@ if TYPE_CHECKING:
 
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
-    cli.command(
-        rich_help_panel=SETUP,
-        epilog=examples(
-            "assistant init",
-            "assistant init ~/notes/mind --git",
-            "assistant init ~/notes/mind --from mind.zip",
-        ),
-    )(init)
-    cli.command(rich_help_panel=SETUP)(doctor)
-    cli.command("trust", rich_help_panel=SETUP)(trust_workspace)
+    command(cli, SETUP)(init)
+    command(cli, SETUP)(doctor)
+    command(cli, SETUP, name="trust")(trust_workspace)
     cli.add_typer(secret_commands, name="secrets", rich_help_panel=SETUP)
     cli.add_typer(daemon_commands, name="daemon", rich_help_panel=SETUP)
-    cli.command(
-        rich_help_panel=SETUP,
-        epilog=examples(
-            "assistant completion bash >> ~/.bashrc",
-            "assistant completion zsh > ~/.zfunc/_assistant",
-            "assistant completion fish > ~/.config/fish/completions/assistant.fish",
-        ),
-    )(completion)
+    command(cli, SETUP)(completion)
 
 
 def init(
@@ -60,7 +46,13 @@ def init(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create a workspace, or add what one lacks; existing files stay."""
+    """Create a workspace, or add what one lacks; existing files stay.
+
+    Examples:
+      assistant init
+      assistant init ~/notes/mind --git
+      assistant init ~/notes/mind --from mind.zip
+    """
     from assistant.importing.folders import at_home  # behind `--help`
 
     root = directory or context.obj.directory or workspace.default_root()
@@ -138,12 +130,14 @@ secret_commands = group("Register values that must never be sent or stored.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as `home_key`.")]
 
 
-@secret_commands.command(
-    "add",
-    epilog=examples("assistant secrets add home_key", "pass wifi | assistant secrets add wifi"),
-)
+@command(secret_commands, name="add")
 def add(name: Name) -> None:
-    """Register a secret; its value is asked for, or read from a pipe."""
+    """Register a secret; its value is asked for, or read from a pipe.
+
+    Examples:
+      assistant secrets add home_key
+      pass wifi | assistant secrets add wifi
+    """
     from assistant.secrets import registered  # the configuration: only this needs it
 
     if sys.stdin.isatty():
@@ -154,7 +148,7 @@ def add(name: Name) -> None:
     typer.echo(f"{name} is registered; its value is in {where}")
 
 
-@secret_commands.command("show")
+@command(secret_commands, name="show")
 def show(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print its value.")] = None,
     as_json: AsJson = False,
@@ -175,7 +169,7 @@ def show(
         typer.echo(each)
 
 
-@secret_commands.command("remove")
+@command(secret_commands, name="remove")
 def remove(name: Name) -> None:
     """Remove a registered secret."""
     from assistant.secrets import registered  # as above
@@ -187,7 +181,7 @@ def remove(name: Name) -> None:
 daemon_commands = group("Control the process that holds the index in memory.")
 
 
-@daemon_commands.command("stop")
+@command(daemon_commands, name="stop")
 def daemon_stop(context: typer.Context) -> None:
     """Stop the memory daemon; the next command starts it again."""
     from assistant.cli import resident
@@ -207,7 +201,13 @@ PROGRAM, VARIABLE = "assistant", "_ASSISTANT_COMPLETE"
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print the script that completes commands in your shell."""
+    """Print the script that completes commands in your shell.
+
+    Examples:
+      assistant completion bash >> ~/.bashrc
+      assistant completion zsh > ~/.zfunc/_assistant
+      assistant completion fish > ~/.config/fish/completions/assistant.fish
+    """
     from typer.completion import get_completion_script
 
     typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistant.cli.help import TOOLS, examples, group, meant
+from assistant.cli.help import TOOLS, command, group, meant
 from assistant.cli.options import AsJson, Globals, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
@@ -42,15 +42,9 @@ skill_commands = group("Look at the assistant's skills, or write one.")
 def register(cli: typer.Typer) -> None:
     """Add the commands to the tree."""
     cli.add_typer(skill_commands, name="skills", rich_help_panel=TOOLS)
-    skill_commands.command("list")(list_)
-    skill_commands.command(
-        epilog=examples(
-            "assistant skills new weekly-review",
-            "assistant skills new tea --description 'How I take my tea'",
-        )
-    )(new)
 
 
+@command(skill_commands, name="list")
 def list_(
     context: typer.Context,
     name: Annotated[
@@ -108,6 +102,7 @@ def _show(found: "Skills", name: str, *, as_json: bool) -> None:
         typer.echo(typer.style(spelled(file), dim=True))
 
 
+@command(skill_commands)
 def new(
     context: typer.Context,
     name: Annotated[
@@ -117,7 +112,12 @@ def new(
         str, typer.Option("--description", metavar="TEXT", help="What it does, and when to use it.")
     ] = "",
 ) -> None:
-    """Create a skill in the workspace."""
+    """Create a skill in the workspace.
+
+    Examples:
+      assistant skills new weekly-review
+      assistant skills new tea --description 'How I take my tea'
+    """
     from assistant.disk import storage
     from assistant.skills.base import SKILL_FILE
 
