@@ -53,7 +53,7 @@ def serve(listener: sockets.Listener, seconds: float, began: float) -> None:
         asked = select.select([listener.socket], [], [], min(TICK, seconds))[0]
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
-                running -= 1
+                running, last = running - 1, time.monotonic()
         if not asked:
             continue
         with listener.socket.accept()[0] as connection:

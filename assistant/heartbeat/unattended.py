@@ -56,7 +56,7 @@ def allowed(place: Workspace) -> "Settings":
     most = chosen.heartbeat.monthly_tokens
     if not select.create(chosen).extracts:
         error = ConfigError(
-            "there is work to do, and no model to do it",
+            "there is work to do, and there is no model to do it",
             "Connect one: `assistant config set model NAME`",
         )
     elif beats.load(place).spent >= most:
