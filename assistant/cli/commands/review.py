@@ -175,8 +175,10 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 
 def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
     """What the model, if one is configured, or the rules propose."""
-    from assistant.upkeep.tidy import propose  # not on the client's path
-    from assistant.upkeep.tidy_by_model import configured_judge
+    from assistant.upkeep.tidy import (
+        configured_judge,
+        propose,
+    )  # not on the client's path  # not on the client's path
 
     try:
         return propose(pairs, configured_judge(place))
