@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assistant.memory.base import Query, Recall
 from assistant.memory.text.chunk import Chunk, chunks_of
 from assistant.memory.text.identity import fact_key, fold
-from assistant.upkeep.tidy import FACT_FILES, LONG
+from assistant.upkeep.tidy import FACT_FILES, LONG, WORDS
 
 DEPTH = 150
 """Passages among which the rank of the answer is looked for."""
@@ -21,13 +21,6 @@ KEPT = 2 / 3
 """Share of a fact's words that a question keeps where the fact says nothing that "is"."""
 _BE = re.compile(r"(?P<subject>.+?) (?P<be>is|are|was|were) (?!not\b)(?P<value>\S.*)", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"“(])|\n")
-_WORDS = """
-a an the of in on at for to from by with and or is are was were be have has had it its i my we our
-he his she her they their you your this that these those there not no s
-"""
-_EMPTY = frozenset(_WORDS.split())
-"""Words that do not say what a question asks for."""
-
 Ask = Callable[[Query], Recall]
 
 
@@ -81,7 +74,7 @@ def question_for(fact: str) -> str | None:
     sentence = _SENTENCE.split(fact.strip())[0].strip().rstrip(".!;,")
     says = _BE.fullmatch(sentence)
     if says and _tells(subject := says["subject"]):
-        if subject.split()[0].lower() in _EMPTY:
+        if subject.split()[0].lower() in WORDS["unasked"]:
             subject = subject[0].lower() + subject[1:]
         return f"What {says['be']} {subject}?"
     words = sentence.split()
@@ -91,7 +84,7 @@ def question_for(fact: str) -> str | None:
 
 def _tells(text: str) -> bool:
     """Whether a question with these words asks for anything in particular."""
-    return any(word not in _EMPTY for word in fold(text).split())
+    return any(word not in WORDS["unasked"] for word in fold(text).split())
 
 
 def examine(ask: Ask, question: Question) -> Outcome:

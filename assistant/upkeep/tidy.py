@@ -6,9 +6,12 @@ such twins would lose a fact for good.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import resources
+from itertools import takewhile
 from typing import Literal
 
 from assistant import config
@@ -39,35 +42,12 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _stems(words: str) -> frozenset[str]:
-    return frozenset(map(_stem, words.split()))
-
-
-_EMPTY = _stems("a an the is are was were be been has have had with and it its of")
-_VALUED = _stems(
-    "is are lives works drives prefers uses costs weighs opens closes starts ends begins moved"
-    " called named stands lies runs plays studies teaches speaks"
-)
-"""After these a fact states a value that there is only one of, so that another one replaces it."""
-_VALUES = _stems(
-    "zero one two three four five six seven eight nine ten eleven twelve twenty hundred thousand"
-    " first second third fourth fifth once twice half double both am pm noon midnight morning"
-    " evening night today tomorrow yesterday monday tuesday wednesday thursday friday saturday"
-    " sunday january february march april may june july august september october november"
-    " december jan feb mar apr jun jul aug sep oct nov dec spring summer autumn winter"
-)
-_NEGATIONS = _stems(
-    "not no never none neither nor without cannot nobody nothing hardly rarely except unless"
-    " isnt arent wasnt werent dont doesnt didnt cant couldnt wont wouldnt shouldnt mustnt hasnt"
-    " havent hadnt nicht kein keine keinen nie ohne pas jamais sans nunca sin não non mai"
-)
-_HELPING = _stems("do does did")
-_OPENERS = (_EMPTY | _VALUED | _VALUES | _NEGATIONS | _HELPING) | _stems(
-    "i my we our he she they you your his her their this that these those there in on at for from"
-    " to by every each all some any if when after before owner likes loves wants needs owns keeps"
-    " takes drinks eats buys plans hates avoids knows can will"
-)
-"""Words that are capitalised at the beginning of a sentence and are nobody's name."""
+_TABLE = resources.files(__package__).joinpath("words.toml").read_text("utf-8")
+WORDS = {name: frozenset(words.split()) for name, words in tomllib.loads(_TABLE).items()}
+_STEMS = {name: frozenset(map(_stem, words)) for name, words in WORDS.items()}
+_EMPTY, _VALUED, _VALUES = _STEMS["empty"], _STEMS["valued"], _STEMS["values"]
+_NEGATIONS, _HELPING = _STEMS["negations"], _STEMS["helping"]
+_OPENERS = _EMPTY | _VALUED | _VALUES | _NEGATIONS | _HELPING | _STEMS["openers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +82,16 @@ def propose(pairs: Sequence[Pair], judge: Judge | None = None) -> tuple[Proposal
 
 def by_rules(pair: Pair) -> Relation:
     """What the words alone tell: only what is nearly certain."""
-    one, other = _Said.of(pair.earlier), _Said.of(pair.later)
-    if _turns(one.content, other.content) and not one.differs(other):
+    one, other = _Words(pair.earlier), _Words(pair.later)
+    turned = (one.content[n:] + one.content[:n] for n in range(len(one.content)))
+    if other.content in turned and not one.is_twin_of(other):
         return "same"
     return "changed" if _revalued(one.words, other.words) or _negated(one, other) else "different"
 
 
 def are_twins(one: Passage, other: Passage) -> bool:
     """Whether two facts differ in a number, a name, a date or a negation, or in just one word."""
-    return _Said.of(one).differs(_Said.of(other))
+    return _Words(one).is_twin_of(_Words(other))
 
 
 def _is_fact(passage: Passage) -> bool:
@@ -125,64 +106,39 @@ def _proposal(pair: Pair, relation: Relation, why: str) -> Proposal | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Words:
     """The folded words of a fact, and those that tell it from its twins."""
 
-    words: tuple[str, ...]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, passage: Passage) -> "_Said":
-        words, names = [], []
+    def __init__(self, passage: Passage) -> None:
+        self.words: list[str] = []
+        self.names: list[str] = []
         begins = True
         for raw in passage.plain.split():
-            word = _stem(fold(raw))
-            if word:
-                words.append(word)
+            if word := _stem(fold(raw)):
+                self.words.append(word)
                 common = word in _VALUES or (begins and word in _OPENERS)
                 if raw.strip("\"'“„(«")[:1].isupper() and not common:
-                    names.append(word)
+                    self.names.append(word)
             begins = raw.endswith((".", "!", "?"))
-        return cls(tuple(words), tuple(names))
+        self.content = [word for word in self.words if word not in _EMPTY]
+        self.values = [w for w in self.words if w in _VALUES or any(map(str.isdigit, w))]
+        self.negations = sum(word in _NEGATIONS for word in self.words)
 
-    @property
-    def content(self) -> tuple[str, ...]:
-        return tuple(word for word in self.words if word not in _EMPTY)
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        return tuple(w for w in self.words if w in _VALUES or any(map(str.isdigit, w)))
-
-    @property
-    def negations(self) -> int:
-        return sum(word in _NEGATIONS for word in self.words)
-
-    def differs(self, other: "_Said") -> bool:
+    def is_twin_of(self, other: "_Words") -> bool:
         if self.values != other.values or self.negations != other.negations:
             return True
-        return self._misnames(other) or other._misnames(self) or self._is_one_word_off(other)
+        if self._misnames(other) or other._misnames(self):
+            return True
+        changed = sum(a != b for a, b in zip(self.content, other.content, strict=False))
+        return len(self.content) == len(other.content) and changed == 1
 
-    def _misnames(self, other: "_Said") -> bool:
+    def _misnames(self, other: "_Words") -> bool:
         """Whether a name here is not there, or the names come in another order."""
         shared = [word for word in other.words if word in self.names]
         return list(dict.fromkeys(self.names)) != list(dict.fromkeys(shared))
 
-    def _is_one_word_off(self, other: "_Said") -> bool:
-        if len(self.content) != len(other.content):
-            return False
-        pairs = zip(self.content, other.content, strict=True)
-        return sum(one != another for one, another in pairs) == 1
 
-
-def _turns(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two runs of words are the same, begun at another place."""
-    if not one or len(one) != len(other):
-        return False
-    return any(one[start:] + one[:start] == other for start in range(len(one)))
-
-
-def _revalued(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _revalued(one: list[str], other: list[str]) -> bool:
     """Whether both state a value of one thing, and differ in nothing but the value."""
     start = _shared(one, other)
     end = _shared(one[start:][::-1], other[start:][::-1])
@@ -192,20 +148,17 @@ def _revalued(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return start >= 2 and not _VALUED.isdisjoint(one[:start])
 
 
-def _negated(one: _Said, other: _Said) -> bool:
+def _negated(one: _Words, other: _Words) -> bool:
     """Whether one is the other's negation."""
     if one.negations == other.negations:
         return False
-    left = [[w for w in said.words if w not in _NEGATIONS | _HELPING] for said in (one, other)]
+    left = [[w for w in fact.words if w not in _NEGATIONS | _HELPING] for fact in (one, other)]
     return left[0] == left[1]
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many words two runs begin with in common."""
-    together = zip(one, other, strict=False)
-    return next(
-        (number for number, (a, b) in enumerate(together) if a != b), min(len(one), len(other))
-    )
+def _shared(one: list[str], other: list[str]) -> int:
+    """How many words two lists begin with in common."""
+    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))])
 
 
 # By a model

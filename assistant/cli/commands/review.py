@@ -178,7 +178,7 @@ def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]
     from assistant.upkeep.tidy import (
         configured_judge,
         propose,
-    )  # not on the client's path  # not on the client's path
+    )  # not on the client's path
 
     try:
         return propose(pairs, configured_judge(place))

@@ -1,5 +1,6 @@
 """`skills`: procedures that the owner keeps in folders of their own."""
 
+import json
 import re
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -19,21 +20,6 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 LONGEST_NAME = 64
 """As in the Agent Skills format."""
-TEMPLATE = """\
----
-name: {name}
-description: {description}
-# A message that holds one of these brings the skill in by itself:
-# triggers:
-#   - {words}
----
-
-# {title}
-
-1. Say here, step by step, what is to be done.
-2. Put longer material into `references/` and programs into `scripts/` beside this file, and name
-   them here: they are read and run when they are needed.
-"""
 UNDESCRIBED = "Say here what this skill does, and when to use it."
 
 skill_commands = group("Look at the assistant's skills, or write one.")
@@ -118,6 +104,8 @@ def new(
       assistant skills new weekly-review
       assistant skills new tea --description 'How I take my tea'
     """
+    from importlib import resources
+
     from assistant.disk import storage
     from assistant.skills.base import SKILL_FILE
 
@@ -131,12 +119,9 @@ def new(
         raise UsageError(f"{file} exists", "Choose another name, or edit it")
     words = name.replace("-", " ")
     file.parent.mkdir(parents=True, exist_ok=True)
-    said = (
-        '"'
-        + " ".join((description or UNDESCRIBED).split()).replace("\\", "\\\\").replace('"', '\\"')
-        + '"'
-    )
-    text = TEMPLATE.format(name=name, description=said, words=words, title=words.capitalize())
+    said = json.dumps(" ".join((description or UNDESCRIBED).split()), ensure_ascii=False)
+    template = resources.files("assistant.skills").joinpath("template.md").read_text("utf-8")
+    text = template.format(name=name, description=said, words=words, title=words.capitalize())
     storage.replace(file, text.encode())
     typer.echo(f"Written: {spelled(str(file))}")
 
