@@ -100,19 +100,14 @@ def _path(_: Globals) -> str:
 
 
 def _disk(options: Globals) -> str:
-    places = {options.place().root, _existing(config.cache_dir()), _existing(config.state_dir())}
-    free = {place: shutil.disk_usage(place).free for place in places}
-    least = min(free, key=free.__getitem__)
-    said = f"{free[least] / 1e6:,.0f} MB are free at {least}"
-    if free[least] < TOO_LITTLE:
+    folders = [options.place().root, config.cache_dir(), config.state_dir()]
+    free, folder = min((shutil.disk_usage(each).free, each) for each in folders if each.exists())
+    said = f"{free / 1e6:,.0f} MB are free at {folder}"
+    if free < TOO_LITTLE:
         raise StorageError(said, "Make room: what memory writes would be refused")
-    if free[least] < LITTLE:
+    if free < LITTLE:
         raise Remark(said, "Make room soon")
     return said
-
-
-def _existing(path: Path) -> Path:
-    return next(each for each in (path, *path.parents) if each.exists())
 
 
 def _sandbox(_: Globals) -> str:
@@ -310,13 +305,10 @@ def _heartbeat(options: Globals) -> str:
         raise Remark(said, "`assistant heartbeat explain` says why")
     if not tasks:
         return "no tasks"
-    known = beats.load(place)
-    said = ", ".join(
-        f"{what} {at.replace('T', ' ')}"
-        for what, at in (("last beat", known.beat), ("last notification", known.delivered))
-        if at
-    )
-    said = f"{counted(len(tasks), 'task')}{said and f'; {said}'}"
+    known, said = beats.load(place), counted(len(tasks), "task")
+    times = {"last beat": known.beat, "last notification": known.delivered}
+    if last := [f"{what} {time.replace('T', ' ')}" for what, time in times.items() if time]:
+        said += f"; {', '.join(last)}"
     if not reminders.wakes(place, datetime.now()):
         raise Remark(
             f"{said}; nothing on this machine looks for them",

@@ -111,9 +111,10 @@ def put(key: str, values: list[str]) -> None:
     """Change a setting, and say so."""
     from assistant.cli.config_file import changed, path_of
 
-    change = changed(key, values)
-    storage.replace(_file(), change.text.encode())
-    typer.echo(f"{change.key} = {_shown(change.value)}  ({_file()})")
+    change, file = changed(key, values), config.config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    storage.replace(file, change.text.encode())
+    typer.echo(f"{change.key} = {_shown(change.value)}  ({file})")
     origin = config.whence(path_of(key), config.layers())
     if origin and not Path(origin).is_absolute():
         typer.echo(
@@ -134,7 +135,8 @@ def config_edit() -> None:
     """Open the configuration file in your editor, then check it."""
     from assistant.settings import tree as settings
 
-    path = _file()
+    path = config.config_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         storage.replace(path, FIRST.encode())
     while True:
@@ -147,12 +149,6 @@ def config_edit() -> None:
                 continue
             raise typer.Exit(1) from error
         return
-
-
-def _file() -> Path:
-    path = config.config_file()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
 
 
 def _leaves(values: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any]]:
@@ -170,18 +166,15 @@ def _shown(value: Any) -> str:
 
 
 def _run_editor(path: Path) -> None:
-    """Let the owner edit a file. Raises UsageError if there is no editor."""
+    """Let the owner edit a file. Raises UsageError if the editor fails."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    editor = named or next(filter(programs.find, EDITORS), "vi")
     try:
-        ours = next(filter(None, map(programs.find, EDITORS)), None)
-        editor = shlex.split(named) if named else [ours] if ours else []
-        if not editor:
-            raise UsageError("there is no editor", "Set EDITOR to one")
-        code = subprocess.run([*editor, str(path)]).returncode
+        code = subprocess.run([*shlex.split(editor), str(path)]).returncode
     except (OSError, ValueError) as error:
-        raise UsageError(f"the editor {named!r} cannot be run: {error}", "Set EDITOR") from error
+        raise UsageError(f"the editor {editor!r} cannot be run: {error}", "Set EDITOR") from error
     if code:
-        raise UsageError(f"the editor {editor[0]!r} failed with {code}", "Set EDITOR to another")
+        raise UsageError(f"the editor {editor!r} failed with {code}", "Set EDITOR to another")
 
 
 # The embedding model
