@@ -111,21 +111,19 @@ class _Request(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take one event."""
-        shown = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ").encode()
         length = self.headers.get("Content-Length", "")
-        if not hmac.compare_digest(shown, self.server.secret.encode()):
+        if not hmac.compare_digest(token, self.server.secret.encode()):
             self._answer(401, "the token is missing or wrong")
-        elif not length.isdecimal():
-            self._answer(411, "Content-Length is missing")
-        elif int(length) > MOST_BYTES:
-            self._answer(413, f"the event has more than {MOST_BYTES:,} bytes")
+        elif not length.isdecimal() or int(length) > MOST_BYTES:
+            self._answer(413, f"Content-Length is missing, or more than {MOST_BYTES:,}")
         else:
             self._take(self.rfile.read(int(length)))
 
     def _take(self, data: bytes) -> None:
-        given = (self.headers.get(name, "") for name in IDS)
+        id = next((value for name in IDS if (value := self.headers.get(name))), "")
         try:
-            self.server.put(incoming(self.path.strip("/"), data), next(filter(None, given), ""))
+            self.server.put(incoming(self.path.strip("/"), data), id)
         except UsageError as error:
             self._answer(400, str(error))
         except AssistantError as error:  # the disk is full: the sender has to try again

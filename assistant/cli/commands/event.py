@@ -14,8 +14,8 @@ from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 
 if TYPE_CHECKING:
-    from assistant.heartbeat.answering import Answered
     from assistant.heartbeat.incoming import Incoming
+    from assistant.heartbeat.queue import Answered
 
 PAUSE = 1.0
 """Seconds between two looks at the folder."""
@@ -52,8 +52,8 @@ def event(
       cat event.json | assistant event --source mail --reply-to 'tee answer.txt'
     """
     from assistant.heartbeat import queue
-    from assistant.heartbeat.answering import answer_waiting
     from assistant.heartbeat.incoming import MOST_BYTES, incoming
+    from assistant.heartbeat.queue import answer_waiting
     from assistant.heartbeat.unattended import check
 
     options: Globals = context.obj
@@ -154,7 +154,7 @@ def listen(
 
 def _answer(options: Globals) -> str:
     """Answer what waits; why it cannot be answered."""
-    from assistant.heartbeat.answering import answer_waiting
+    from assistant.heartbeat.queue import answer_waiting
 
     fault = ""
     try:

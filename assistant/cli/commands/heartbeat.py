@@ -33,7 +33,7 @@ def run(
 ) -> None:
     """Do what is due now, and answer events that wait; calls no model if nothing is."""
     from assistant.heartbeat import beat
-    from assistant.heartbeat.answering import answer_waiting
+    from assistant.heartbeat.queue import answer_waiting
     from assistant.upkeep import outbox
 
     options: Globals = context.obj
