@@ -124,7 +124,6 @@ class Conversation:
     redactor: Redactor = field(default_factory=Redactor)
     skills: Skills = field(default_factory=Skills)
     recipe: Sequence[Part] | None = None
-    one_call: bool = False
     max_rounds: int = MAX_ROUNDS
     trusted: bool = True
     captures: bool = True
@@ -346,7 +345,6 @@ class Conversation:
             skills=self.skills.index,
             off_the_record=self.transcript.off_the_record,
             trusted=self.trusted,
-            briefed=self.settings.memory_at == "message",
             most=room_for_files(self._window),
             memory=self._standing,
         )
@@ -365,7 +363,7 @@ class Conversation:
             shown=self._standing.shown,
         )
         sections = redacted([*stable, *turn], self.redactor.redact)
-        return Prompt(sections, self.settings.memory_at == "message")
+        return Prompt(sections)
 
     def _keep(self, prompt: Prompt, asked: UserEntry, now: datetime) -> None:
         """Write down what the turn is sent, for `context --session`; not off the record."""
@@ -403,7 +401,6 @@ class Conversation:
             self.transcript,
             self.approver,
             self.interruption,
-            self.one_call,
             self.max_rounds,
             redact=self.redactor.redact,
         )

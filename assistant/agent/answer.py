@@ -62,7 +62,7 @@ class Waits(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What a turn is run with. `one_call` runs only the first tool call of an answer.
+    """What a turn is run with.
 
     `max_rounds` are the requests to the model before it is told to come to an end. `redact` takes
     secrets out of what the model says before that is written down.
@@ -74,7 +74,6 @@ class Agent:
     transcript: Transcript
     approver: Approver = field(default_factory=DenyAll)
     interruption: Interruption = field(default_factory=Interruption)
-    one_call: bool = False
     max_rounds: int = MAX_ROUNDS
     redact: Callable[[str], str] = str
 

@@ -42,7 +42,6 @@ from assistant.session.history import last_turn, unanswered
 from assistant.tools.base import Question, ToolResult
 from assistant.tools.toolbox import Verdict
 
-DEFERRED = "Deferred: one call at a time. Make this call again if you still need it."
 STOPPED = "Not run: the owner interrupted."
 UNANSWERED = "The owner closed the question without an answer."
 OVER = "Not run: the turn is over."
@@ -127,9 +126,6 @@ def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:
         if agent.interruption.wanted():
             stop_if_cancelled(agent)
             yield from _not_run(agent, calls[index:], STOPPED)
-            return
-        if agent.one_call and index:
-            yield from _not_run(agent, calls[index:], DEFERRED)
             return
         yield from _run_call(agent, call)
 

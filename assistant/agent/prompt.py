@@ -3,7 +3,7 @@
 The stable sections are the cacheable prefix: they change only when the workspace's files do. What
 changes with each turn (the recalled memory, the working memory, the date) is the briefing: it
 stands behind the history, at the head of the owner's latest message, so that a provider reads all
-before it once. Or, as `context.memory_at` says, in a system message of its own before the history.
+before it once.
 """
 
 import json
@@ -88,23 +88,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The sections of one turn, which are made once; only the notes of the session may change.
-
-    `briefs`: what changes with a turn stands before the owner's message, not in the system prompt.
-    """
+    """The sections of one turn, which are made once; only the notes of the session may change."""
 
     sections: tuple[Section, ...]
-    briefs: bool
 
     @cached_property
     def system(self) -> list[Message]:
         """The system messages."""
-        return system_messages(each for each in self.sections if each.stable or not self.briefs)
+        return system_messages(each for each in self.sections if each.stable)
 
     @cached_property
     def briefing(self) -> str:
-        """What the program says before the owner's message; empty if it is in the system's."""
-        return briefing(self.sections) if self.briefs else ""
+        """What the program says before the owner's message."""
+        return briefing(self.sections)
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":
         """The same with the session's notes as they are by now."""
@@ -123,8 +119,7 @@ class Prompt:
         first, before = ([tools], [said]) if in_prompt(model) else ([], [tools, said])
         stable = [each for each in self.sections if each.stable]
         turn = [each for each in self.sections if not each.stable]
-        ordered = [*before, *turn] if self.briefs else [*turn, *before]
-        return [each for each in (*first, *stable, *ordered) if each.text]
+        return [each for each in (*first, *stable, *before, *turn) if each.text]
 
 
 def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
@@ -241,7 +236,6 @@ def stable_sections(
     skills: str = "",
     off_the_record: bool = False,
     trusted: bool = True,
-    briefed: bool = False,
     most: int = ALL_LIMIT,
     memory: Standing = NO_MEMORY,
 ) -> list[Section]:
@@ -282,7 +276,7 @@ def stable_sections(
         text = part.framing + "\n\n".join(texts) if texts else part.text
         if text == BEHAVIOUR and most < room_for_files(SMALL_WINDOW):
             text = BEHAVIOUR_IN_SHORT
-        if part.name == "rules" and briefed:
+        if part.name == "rules":
             text += BRIEFED
         source = ", ".join(name for name, *_ in files) or "the program"
         sections.append(Section(part.title, text, True, source, "; ".join(cuts)))

@@ -248,7 +248,6 @@ def _conversation(
         scratch=scratch,
         redactor=redact,
         skills=skills,
-        one_call=chosen.model.tool_calls == "one",
         max_rounds=chosen.model.max_rounds,
         trusted=trusted,
         captures=chosen.memory.capture != "never" and not options.purpose,

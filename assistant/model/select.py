@@ -4,29 +4,30 @@ from assistant import config
 from assistant.messages import Message
 from assistant.model.base import ChatModel, TextPiece
 from assistant.model.offline import OfflineModel
-from assistant.model.profiles import ProfiledModel
+from assistant.model.profiles import PATIENCE, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.text_tools import AutoTools, XmlTools
 from assistant.settings.sections import ModelSettings, ProfileSettings
 from assistant.settings.tree import Settings, validate
 
 
-def create(settings: Settings) -> ChatModel:
-    """The configured model and then its fallbacks, or the offline responder if there is none."""
+def create(settings: Settings, *, patience: float = PATIENCE) -> ChatModel:
+    """The configured model and then its fallbacks, or the offline responder if there is none.
+
+    A failed request is retried for `patience` seconds.
+    """
     models = [_model(settings.model)] if settings.model.name else []
     models += [_fallback(profile, settings.model) for profile in settings.profiles]
     if not models:
         return OfflineModel()
-    return ProfiledModel(models, patience=settings.model.retry_seconds)
+    return ProfiledModel(models, patience=patience)
 
 
 def try_model(name: str) -> str:
     """What a model says to a word if it is configured, asked once. Raises ModelError."""
-    hasty = {"name": name, "retry_seconds": 0.0, "first_token_seconds": 60.0}
-    settings = validate(config.load({"model": hasty}))
-    pieces = create(settings.model_copy(update={"profiles": ()})).stream(
-        [Message("user", "Say hello in one word.")]
-    )
+    settings = validate(config.load({"model": {"name": name, "timeout_seconds": 24.0}}))
+    model = create(settings.model_copy(update={"profiles": ()}), patience=0.0)
+    pieces = model.stream([Message("user", "Say hello in one word.")])
     return "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)).strip()
 
 

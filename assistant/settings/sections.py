@@ -56,20 +56,10 @@ class ModelSettings(Table):
     max_output_tokens: int | None = Field(default=None, ge=1)
     """Maximum tokens of a reply. Unset: the provider's limit."""
     effort: Effort | None = None
-    """How hard the model thinks. Unset: the provider's default."""
-    thinking: bool | None = None
-    """Turn thinking on or off. Unset: the provider's default."""
+    """How hard the model thinks; `none` turns thinking off. Unset: the provider's default."""
     timeout_seconds: float = Field(default=120.0, gt=0)
-    """How long an answer that has begun may be silent."""
-    first_token_seconds: float | None = Field(default=None, gt=0)
-    """How long to wait for the first word. Unset: 300; for a model on this machine only
-    `answer_seconds` counts."""
-    answer_seconds: float = Field(default=1800.0, gt=0)
-    """How long an answer may take."""
-    retry_seconds: float = Field(default=120.0, ge=0)
-    """How long a failed request is retried, with growing pauses."""
-    tool_calls: Literal["all", "one"] = "all"
-    """Run all tool calls of a reply, or only the first."""
+    """How long an answer may be silent. Its first word is waited for 2.5 times as long (on this
+    machine without a limit), and the whole answer may take 15 times as long."""
     max_rounds: int = Field(default=25, ge=1)
     """Maximum requests to the model in a turn, before it has to answer."""
     resident: bool = True
@@ -165,8 +155,6 @@ class SourceSettings(Table):
     """Globs of the notes to recall, such as `Work/**`. Unset: all markdown in it."""
     exclude: Texts = ()
     """Globs of folders and notes to leave out."""
-    budget: int = Field(default=250, ge=1)
-    """Maximum tokens of its passages in a recall; all sources together take at most half."""
 
     @property
     def folder(self) -> Path:
@@ -229,9 +217,6 @@ class ContextSettings(Table):
     """The share of the room for history from which it is compacted."""
     keep_recent: float = Field(default=0.30, gt=0.0, lt=1.0)
     """The share of the history, newest first, that compaction keeps word for word."""
-    memory_at: Literal["message", "system"] = "message"
-    """Where memory, notes and the time go: before the latest message, so that the provider caches
-    all before it, or in the system prompt."""
     reserve_tokens: int = Field(default=4096, ge=0)
     """Tokens kept free for the reply."""
 

@@ -88,6 +88,16 @@ WANTED = {
     "string": "a text",
 }
 """What a setting of the wrong type should be, by the type."""
+GONE = {
+    "model.thinking": "`assistant config set model.effort none` turns thinking off",
+    "model.first_token_seconds": "`model.timeout_seconds` sets this limit too",
+    "model.answer_seconds": "`model.timeout_seconds` sets this limit too",
+    "model.retry_seconds": "a failed request is retried for 120 s",
+    "model.tool_calls": "all tool calls of a reply run",
+    "context.memory_at": "memory stands before the latest message",
+    "sources.budget": "the notes of a source get 250 tokens of a recall",
+}
+"""Settings that were taken away, and what to do instead; without the parts that owners name."""
 LISTED: dict[str, type[BaseModel]] = {"profiles": ProfileSettings, "sources": SourceSettings}
 """The sections that are lists of tables."""
 
@@ -111,6 +121,10 @@ def validate(
 def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
     key = shown_key(error["loc"])
     if error["type"] == "extra_forbidden":
+        if instead := GONE.get(f"{error['loc'][0]}.{error['loc'][-1]}"):
+            return ConfigError(
+                f"there is no setting {key!r} any more{place}", f"Remove it: {instead}"
+            )
         near = get_close_matches(key, names(), n=1)
         return ConfigError(
             f"there is no setting {key!r}{place}",

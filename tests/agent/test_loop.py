@@ -9,7 +9,7 @@ import pytest
 
 from assistant.agent.answer import CUT_SHORT, Agent, Cancelled
 from assistant.agent.interruption import Interruption
-from assistant.agent.loop import DEFERRED, LAST_ROUND, LOOPED, REMINDERS, STOPPED, run_turn
+from assistant.agent.loop import LAST_ROUND, LOOPED, REMINDERS, STOPPED, run_turn
 from assistant.errors import ModelError, ModelFailure, ToolError, TurnError
 from assistant.events import (
     ApprovalDecided,
@@ -230,15 +230,6 @@ def test_ids_that_are_missing_or_used_again_are_made_distinct() -> None:
     bench.run()
     assert bench.ran == ["look here 1", "look b 1", "look c 1", "look d 1"]
     assert len({result.call_id for result in bench.results()}) == 4
-
-
-def test_one_call_at_a_time_if_so_set() -> None:
-    calls = (look("c1"), look("c2", place="b"), look("c3", place="c"))
-    bench = Workbench(ScriptedModel(calling(*calls), "Done."), options={"one_call": True})
-    events = bench.run()
-    assert bench.ran == ["look here 1"]
-    assert [result.content for result in bench.results()][1:] == [DEFERRED, DEFERRED]
-    assert sum(isinstance(event, ToolFinished) for event in events) == 3
 
 
 def reminders(bench: Workbench) -> list[str]:

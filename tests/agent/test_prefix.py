@@ -140,15 +140,6 @@ def test_a_request_begins_as_the_one_before_it_but_for_its_last_turn(
     assert common >= len(read(earlier)) - last_turn(earlier)
 
 
-def test_with_memory_in_the_system_prompt_it_does_not(
-    talk: Callable[..., tuple[Conversation, Provider]],
-) -> None:
-    earlier, later = first_requests(*talk(WIRES[0], memory_at="system"), 20)[-2:]
-    common = common_prefix(read(earlier), read(later))
-    assert common < len(read(earlier)) / 2
-    assert "[BRIEFING]" not in json.dumps(later.body)
-
-
 def test_claude_is_given_marks_where_the_one_before_left_them(
     talk: Callable[..., tuple[Conversation, Provider]],
 ) -> None:

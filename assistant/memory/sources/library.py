@@ -34,6 +34,8 @@ from assistant.workspace.folder import Workspace
 
 logger = logging.getLogger(__name__)
 
+NOTES_BUDGET = 250
+"""Tokens of a recall that the passages of one source get; all together get at most half."""
 AHEAD_SECONDS = 10.0
 """How long past conversations wait to be indexed, since nobody asks for them yet."""
 SHARE = 2
@@ -93,7 +95,7 @@ class Library:
         wanted = replace(query, own=None, without=(), before="", why=False)
         for source in self._settings.sources:
             collection = self._notes(source)
-            own = replace(wanted, budget=source.budget)
+            own = replace(wanted, budget=NOTES_BUDGET)
             passages = collection.recall(own, wait=False)
             if not passages and not facts.passages and collection.unread:
                 passages = collection.recall(own)  # nothing is known on it: better late than wrong

@@ -19,32 +19,12 @@ from urllib.parse import urlsplit
 from assistant.display import shortened
 from assistant.errors import ModelError, ModelFailure
 
-OVERFLOW = re.compile(
-    r"prompt is too long|request_too_large|exceed(s|ed)? (the )?(model'?s? )?(maximum )?context"
-    r"|maximum context length|context_length_exceeded|context[ _]window|context limit"
-    r"|available context size|greater than the context length|maximum prompt length"
-    r"|input token count.*exceeds|input is too long|exceeded model token limit|too many tokens"
-    r"|reduce the length of the messages|request too large",
-    re.IGNORECASE,
-)
 WINDOW = re.compile(
     r"context (?:length|size|window)(?: is|:)? ?\(?(\d{3,7})\b|n_ctx\D{1,4}(\d{3,7})"
     r"|> (\d{3,7}) max",
     re.IGNORECASE,
 )
 """The tokens of the window, where a provider names them as it refuses a request."""
-QUOTA = re.compile(
-    r"insufficient[ _](quota|balance|credit|funds)|exceeded your current quota|credit balance"
-    r"|billing|payment required|out of credits",
-    re.IGNORECASE,
-)
-UNKNOWN_MODEL = re.compile(
-    r"LLM Provider NOT provided|model\b.{0,80}(not found|does not exist|not a valid model)",
-    re.IGNORECASE,
-)
-MISSING_KEY = re.compile(
-    r"missing .{0,20}(api[ _]key|credentials)|unable to locate credentials", re.IGNORECASE
-)
 NO_TOOLS = re.compile(
     r"(does(n't| not)|that) support (tool|function)|tools? param requires"
     r"|(tool|function)[ _`]*(choice|use|calling|calls|s)?\b.{0,20} (requires|is not|are not|not) ",
@@ -60,6 +40,46 @@ NO_PICTURES = re.compile(
 """The same of a model that sees no pictures."""
 UNKNOWN_PROVIDER = "LLM Provider NOT provided"
 """litellm's words for a name whose provider it cannot tell."""
+RULES: tuple[tuple[ModelFailure, str, frozenset[int | None]], ...] = (
+    (
+        ModelFailure.NOT_FOUND,
+        r"LLM Provider NOT provided|model\b.{0,80}(not found|does not exist|not a valid model)",
+        frozenset({400, 404, None}),
+    ),
+    (
+        ModelFailure.AUTH,
+        r"missing .{0,20}(api[ _]key|credentials)|unable to locate credentials",
+        frozenset({*range(400, 600), None}),
+    ),
+    (
+        ModelFailure.BILLING,
+        r"insufficient[ _](quota|balance|credit|funds)|exceeded your current quota|credit balance"
+        r"|billing|payment required|out of credits",
+        frozenset({400, 403, 429, None}),
+    ),
+    (
+        ModelFailure.OVERFLOW,
+        r"prompt is too long|request_too_large|exceed(s|ed)? (the )?(model'?s? )?(maximum )?context"
+        r"|maximum context length|context_length_exceeded|context[ _]window|context limit"
+        r"|available context size|greater than the context length|maximum prompt length"
+        r"|input token count.*exceeds|input is too long|exceeded model token limit|too many tokens"
+        r"|reduce the length of the messages|request too large",
+        frozenset({400, 413, 422, 429, 500, None}),
+    ),
+    (ModelFailure.RATE_LIMIT, r"rate_limit|too_many_requests|exhausted", frozenset({None})),
+    (ModelFailure.AUTH, r"authentication|api_key|permission", frozenset({None})),
+    (ModelFailure.BAD_REQUEST, r"invalid_request|bad_request", frozenset({None})),
+    (ModelFailure.AUTH, "", frozenset({401, 403})),
+    (ModelFailure.BILLING, "", frozenset({402})),
+    (ModelFailure.NOT_FOUND, "", frozenset({404})),
+    (ModelFailure.TIMEOUT, "", frozenset({408, 504})),
+    (ModelFailure.OVERFLOW, "", frozenset({413})),
+    (ModelFailure.RATE_LIMIT, "", frozenset({429})),
+    (ModelFailure.BAD_REQUEST, "", frozenset(range(400, 500))),
+    (ModelFailure.SERVER, "", frozenset({*range(500, 600), None})),
+)
+"""What a response means: by the provider's words if its status is one of these; the first counts.
+None: an error without a status."""
 CHOOSE = "choose another model with `assistant config set model.name …`"
 DETAIL_LENGTH = 200
 
@@ -160,10 +180,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class StreamedError:
-    """An error in the middle of an answer: its message, and the HTTP status it stands for."""
+    """An error in the middle of an answer. `code` is whatever else names its kind."""
 
     message: str
-    status: int
+    status: int | None = None
+    code: str = ""
 
 
 class RedirectedError(Exception):
@@ -207,7 +228,7 @@ def classify(error: BaseException, endpoint: Endpoint) -> ModelError:
 
 def classify_streamed(error: StreamedError, endpoint: Endpoint) -> ModelError:
     """Return an error from the middle of an answer as if it had come at its start."""
-    kind = _of_response(error.message, error.status)
+    kind = _of_response(f"{error.message} {error.code}", error.status)
     return endpoint.failed(kind, detail_of(error.message), status=error.status)
 
 
@@ -221,23 +242,19 @@ def missing_key(endpoint: Endpoint) -> ModelError:
 
 
 LIMITS = {
-    "silence": ("fell silent in the middle of its answer", "model.timeout_seconds"),
-    "first_token": ("did not begin to answer in time", "model.first_token_seconds"),
-    "answer": ("did not come to the end of its answer in time", "model.answer_seconds"),
+    "silence": "fell silent in the middle of its answer",
+    "first_word": "did not begin to answer in time",
+    "answer": "did not come to the end of its answer in time",
 }
-"""What is said of an answer that ran into a limit, and the setting that is the limit."""
+"""What is said of an answer that ran into a limit of `Watch`."""
 
 
 def cut_off(endpoint: Endpoint, limit: str) -> ModelError:
     """The answer ran into a limit of `Watch` and was ended there."""
     if limit not in LIMITS:
         return endpoint.failed(ModelFailure.PROTOCOL, "too much without a word")
-    text, setting = LIMITS[limit]
-    return ModelError(
-        f"{endpoint.model} {text}",
-        f"Try again, or raise it: `assistant config set {setting} …`",
-        kind=ModelFailure.TIMEOUT,
-    )
+    _, cure = MESSAGES[ModelFailure.TIMEOUT]
+    return ModelError(f"{endpoint.model} {LIMITS[limit]}", cure, kind=ModelFailure.TIMEOUT)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -302,29 +319,12 @@ def _of_transport(chain: Sequence[BaseException]) -> ModelFailure | None:
 
 
 def _of_response(text: str, status: int | None) -> ModelFailure:
-    """The failure by the provider's words, else by the status."""
-    if UNKNOWN_MODEL.search(text) and status in (400, 404, None):
-        return ModelFailure.NOT_FOUND
-    if MISSING_KEY.search(text):
-        return ModelFailure.AUTH
-    if QUOTA.search(text) and status in (400, 403, 429, None):
-        return ModelFailure.BILLING
-    if OVERFLOW.search(text) and status in (400, 413, 422, 429, 500, None):
-        return ModelFailure.OVERFLOW
-    match status:
-        case 401 | 403:
-            return ModelFailure.AUTH
-        case 402:
-            return ModelFailure.BILLING
-        case 404:
-            return ModelFailure.NOT_FOUND
-        case 408 | 504:
-            return ModelFailure.TIMEOUT
-        case 413:
-            return ModelFailure.OVERFLOW
-        case 429:
-            return ModelFailure.RATE_LIMIT
-        case int() if 400 <= status < 500:
-            return ModelFailure.BAD_REQUEST
-        case _:
-            return ModelFailure.SERVER
+    """The failure by the provider's words and the status."""
+    return next(
+        (
+            kind
+            for kind, words, statuses in RULES
+            if status in statuses and re.search(words, text, re.IGNORECASE)
+        ),
+        ModelFailure.SERVER,
+    )

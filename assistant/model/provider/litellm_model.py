@@ -1,4 +1,7 @@
-"""litellm, imported when it is first needed, and made silent, local and watched."""
+"""Any language model that litellm knows, as a `ChatModel`.
+
+litellm is imported when it is first needed, and made silent, local and watched.
+"""
 
 import contextlib
 import gc
@@ -27,7 +30,6 @@ from assistant.model.provider.failures import (
 )
 from assistant.model.provider.request import (
     Style,
-    Thoughts,
     lacks_signed,
     thinking_parameters,
     wire_messages,
@@ -39,6 +41,7 @@ from assistant.settings.sections import ModelSettings
 if TYPE_CHECKING:
     from assistant.model.provider.transport import Watch
 
+Json = dict[str, Any]
 
 QUIET = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches its price map when imported
@@ -110,25 +113,14 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-Json = dict[str, Any]
-
 OLLAMA = "ollama/"
 """litellm drops tools of a model so named when it streams; of `ollama_chat/` it does not."""
-FIRST_TOKEN_SECONDS = 300.0
-"""How long to wait for the first word of a model elsewhere, if nothing is set."""
+FIRST_WORD, WHOLE = 2.5, 15
+"""How many times `timeout_seconds` the first word, and the whole answer, are waited for."""
 THINKERS = re.compile(r"deepseek|kimi|moonshot", re.IGNORECASE)
 """Models that think between their calls, and want to be shown again what they thought."""
-WANTS_THOUGHTS = re.compile(
-    r"reasoning_content\W.{0,60}(missing|required|must be)|missing.{0,20}reasoning_content",
-    re.IGNORECASE,
-)
-WANTS_NO_THOUGHTS = re.compile(
-    r"(unsupported|unknown|unexpected|unrecognized|extra|not (permitted|allowed|supported))"
-    r".{0,80}reasoning_content"
-    r"|reasoning_content\W.{0,80}(un(supported|known|expected|recognized)|not |extra)",
-    re.IGNORECASE,
-)
-"""A provider's ways of saying that it must be, or must not be, sent what was thought."""
+THOUGHTS = "reasoning_content"
+"""The field of a message that some providers demand and others refuse."""
 
 
 class LitellmModel:
@@ -145,7 +137,7 @@ class LitellmModel:
         self.name = f"ollama_chat/{name.removeprefix(OLLAMA)}" if name.startswith(OLLAMA) else name
         self._settings = settings
         self._api_key_env = api_key_env
-        self._thoughts: Thoughts = "if any" if THINKERS.search(self.name) else "never"
+        self._shows_thoughts = THINKERS.search(self.name) is not None
         self._told_window: int | None = None  # by its provider, as it refused a request
         self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
@@ -230,9 +222,7 @@ class LitellmModel:
         if self._api_key_env:
             return self._api_key_env
         usual = f"{self._provider.removesuffix('_chat').upper()}_API_KEY"
-        plain = usual.replace("_", "")
-        present = (name for name in os.environ if name.replace("_", "") == plain)
-        return next(iter(self._missing_keys), None) or next(present, usual)
+        return next(iter(self._missing_keys), usual)
 
     def _key(self) -> str | None:
         """The key to send, or None where litellm finds it. Raises ModelError if there is none."""
@@ -259,20 +249,11 @@ class LitellmModel:
         except ModelError as error:
             if error.kind is ModelFailure.OVERFLOW and (named := WINDOW.search(error.message)):
                 self._told_window = int(named[named.lastindex or 0])
-            if not (self._learns_from(error) or self._turns_blind(error, messages)):
+            if error.kind is ModelFailure.BAD_REQUEST and THOUGHTS in error.message:
+                self._shows_thoughts = not self._shows_thoughts
+            elif not self._turns_blind(error, messages):
                 raise
             yield from self._stream(messages, tools)
-
-    def _learns_from(self, error: ModelError) -> bool:
-        """Whether the provider refused for a field more or less, which is now known."""
-        if error.kind is not ModelFailure.BAD_REQUEST:
-            return False
-        before = self._thoughts
-        if WANTS_NO_THOUGHTS.search(error.message):
-            self._thoughts = "never"
-        elif WANTS_THOUGHTS.search(error.message):
-            self._thoughts = "always"
-        return self._thoughts != before
 
     def _turns_blind(self, error: ModelError, messages: Sequence[Message]) -> bool:
         """Whether the provider refused for pictures of earlier turns, which it is sent no more.
@@ -294,17 +275,15 @@ class LitellmModel:
     ) -> Generator[Piece, None, None]:
         from assistant.model.provider.transport import Limits, Watch  # imports httpx
 
-        settings = self._settings
-        first = settings.first_token_seconds
-        if first is None and not self._endpoint.is_local:
-            first = FIRST_TOKEN_SECONDS
+        silence = self._settings.timeout_seconds
+        first_word = None if self._endpoint.is_local else FIRST_WORD * silence
         request = self._request(messages, tools)
         ids = (call.id for message in messages for call in message.tool_calls)
-        made = Assembly([tool.name for tool in tools], ids, unopened=self._unopened)
+        made = Assembly(ids, unopened=self._unopened)
         finish = Finish()
         usage: Any = None
         with (
-            Watch(Limits(settings.timeout_seconds, first, settings.answer_seconds)) as watch,
+            Watch(Limits(silence, first_word, WHOLE * silence)) as watch,
             contextlib.closing(self._chunks(request, watch, finish)) as chunks,
         ):
             for chunk in chunks:
@@ -319,12 +298,8 @@ class LitellmModel:
         if made.wordless and finish.reason is None:
             if made.too_long:
                 raise cut_off(self._endpoint, "unread")
-            if watch.foreign:
-                raise ModelError(
-                    f"{self.name} sent an answer that cannot be read: it is no stream",
-                    f"Check that {settings.api_base or 'the provider'} speaks this model's format",
-                    kind=ModelFailure.PROTOCOL,
-                )
+            if watch.web_page:
+                raise self._endpoint.failed(ModelFailure.PROTOCOL, "it is a web page")
             raise ModelError(
                 f"{self.name} broke off before the first word of its answer",
                 self._endpoint.failed(ModelFailure.CONNECTION, "").cure,
@@ -370,7 +345,7 @@ class LitellmModel:
         style = Style(
             marks=claude,
             signs=claude,
-            thoughts=self._thoughts,
+            thoughts=self._shows_thoughts,
             own_ids=self._provider in ("gemini", "vertex_ai", "vertex_ai_beta"),
             sees=self.sees,
         )
@@ -395,7 +370,7 @@ class LitellmModel:
             request["max_tokens"] = settings.max_output_tokens
         if self._endpoint.is_ollama:
             request["num_ctx"] = self.context_window
-        if not (style.signs and lacks_signed(messages)):
+        if not (claude and lacks_signed(messages)):
             thinking = thinking_parameters(settings, self._provider)
             most = self._facts.get("max_output_tokens") if thinking else None
             if most and self._provider == "anthropic" and not settings.max_output_tokens:

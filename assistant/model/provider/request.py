@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any
 
 from assistant.messages import Message, ToolCall
 from assistant.model.base import ToolSpec
@@ -23,8 +23,6 @@ UNSEEN = "[Of the pictures named above {} cannot be shown to you: say so if it m
 UNTHOUGHT = " "
 """Stands for reasoning that a provider demands and that there is none of."""
 
-USUAL_EFFORT = "medium"
-"""The effort of a model that is told to think and not how much: OpenAI's own default."""
 BY_SWITCH = ("deepseek", "moonshot", "zai", "volcengine")
 """Their requests turn thinking on and off by `thinking.type`."""
 SERVERS = ("hosted_vllm", "lm_studio", "llamafile")
@@ -32,22 +30,19 @@ SERVERS = ("hosted_vllm", "lm_studio", "llamafile")
 BY_EFFORT = re.compile(r"(?:.*/)?(?:gpt-|o\d)")
 """OpenAI's models, also behind a proxy: they have an effort and no switch."""
 
-Thoughts = Literal["never", "if any", "always"]
-
 
 @dataclass(frozen=True, slots=True)
 class Style:
     """What a provider wants of messages beside their text.
 
     `marks`: it takes cache marks. `signs`: it signs what was thought, and wants that back while a
-    turn's calls go on. `thoughts`: whether it wants `reasoning_content` with all that the
-    assistant said, or with its calls and what came of them once it has sent any. `own_ids`: its
-    calls' ids say something to it. `sees`: it can be sent pictures.
+    turn's calls go on. `thoughts`: it wants `reasoning_content` with all that the assistant said.
+    `own_ids`: its calls' ids say something to it. `sees`: it can be sent pictures.
     """
 
     marks: bool = False
     signs: bool = False
-    thoughts: Thoughts = "never"
+    thoughts: bool = False
     own_ids: bool = False
     sees: bool = True
 
@@ -58,12 +53,11 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
     if not style.marks:
         sent = one_system_message(sent)
     marked = [number for number, message in enumerate(sent) if message.cache][-MOST_MARKS:]
-    thoughtful = _thoughtful(sent, style.thoughts)
     running = max((n for n, message in enumerate(sent) if message.role == "user"), default=0)
     wire = []
     for number, message in enumerate(sent):
         made = _message(message, style)
-        if number in thoughtful:
+        if style.thoughts and message.role == "assistant":
             made["reasoning_content"] = message.reasoning or UNTHOUGHT
         if style.signs and number > running and message.signed:
             made["thinking_blocks"] = [dict(block) for block in message.signed]
@@ -71,16 +65,6 @@ def wire_messages(messages: Sequence[Message], style: Style) -> list[Json]:
             made |= _mark(message, style)
         wire.append(made)
     return wire
-
-
-def _thoughtful(sent: Sequence[Message], thoughts: Thoughts) -> set[int]:
-    """Which of the messages show what was thought: calls, and the answers that came of them."""
-    own = [number for number, message in enumerate(sent) if message.role == "assistant"]
-    if thoughts == "always":
-        return set(own)
-    if thoughts == "never" or not any(sent[number].reasoning for number in own):
-        return set()
-    return {n for n in own if sent[n].tool_calls or (n and sent[n - 1].role == "tool")}
 
 
 def lacks_signed(messages: Sequence[Message]) -> bool:
@@ -159,37 +143,25 @@ def _mark(message: Message, style: Style) -> Json:
 
 
 def thinking_parameters(settings: ModelSettings, provider: str) -> Json:
-    """What `model.effort` and `model.thinking` add to a request; nothing if neither is set."""
-    effort: str | None = settings.effort
-    thinking = settings.thinking
+    """What `model.effort` adds to a request; nothing if it is unset."""
+    effort = settings.effort
+    if effort is None or (provider == "anthropic" and effort == "none"):
+        return {}  # Claude thinks only if it is told to
     model = (settings.name or "").partition("/")[2]
     own = provider == "openai" and settings.api_base is not None and not BY_EFFORT.match(model)
-    is_a_server = own or provider in SERVERS  # litellm knows nothing of what it takes
-    if thinking is None and not effort:
-        return {}
-    body: Json = {}
-    if thinking is None:
-        pass
-    elif provider in BY_SWITCH:
-        body = {"thinking": {"type": "enabled" if thinking else "disabled"}}
-        if provider != "deepseek":  # Moonshot takes one of the two
-            effort = None
+    thinks = effort != "none"
+    by_effort = thinks
+    if provider in BY_SWITCH:
+        body: Json = {"thinking": {"type": "enabled" if thinks else "disabled"}}
+        by_effort = thinks and provider == "deepseek"  # the others take one of the two
     elif provider == "openrouter":
-        body = {"reasoning": {"enabled": thinking}}
-        if thinking and effort:
-            body["reasoning"]["effort"] = effort
-        effort = None
-    elif is_a_server:
-        body = {"chat_template_kwargs": {"enable_thinking": thinking}}
-    elif provider == "anthropic" and not thinking:
-        return {}  # it thinks only if it is told to
-    else:
-        effort = (effort or USUAL_EFFORT) if thinking else "none"
-    request: Json = {"extra_body": body} if body else {}
-    if effort and (thinking or not body):
-        # OpenAI's parameter, which litellm makes the provider's own, or drops where it knows that
-        # the model has none.
-        request["reasoning_effort"] = effort
-        if provider == "deepseek" or is_a_server:
-            request["allowed_openai_params"] = ["reasoning_effort"]
+        body = {"reasoning": {"effort": effort} if thinks else {"enabled": False}}
+        by_effort = False
+    elif own or provider in SERVERS:
+        body = {"chat_template_kwargs": {"enable_thinking": thinks}}
+    else:  # litellm makes this the provider's own, or drops it where the model has none
+        return {"reasoning_effort": effort}
+    request: Json = {"extra_body": body}
+    if by_effort:
+        request |= {"reasoning_effort": effort, "allowed_openai_params": ["reasoning_effort"]}
     return request

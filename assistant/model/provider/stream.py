@@ -1,129 +1,20 @@
-"""Reasoning that a server leaves in the text, before `</think>` at its head.
+"""A streamed reply, put together from litellm's chunks: text, reasoning and tool calls.
 
-Open models served without a reasoning parser write so. Some chat templates write `<think>` at the
-end of the prompt: then the text has the end alone, and what came before it was no reply. Pure.
+litellm's stream takes an adapter's chunks apart and puts them together again. On that way a finish
+is lost where the adapter says that more may come (Gemini's always does), and one is made up where
+there was none. So what the adapter says is overheard.
 """
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
-from typing import Any
+from typing import Any, Literal
 
 from assistant.characters import mend
 from assistant.messages import Reply, Usage
 from assistant.model.base import ReasoningPiece, TextPiece
 from assistant.model.provider.calls import CallDelta, Calls
-
-OPEN, CLOSE = "<think>", "</think>"
-QUOTES = "`\"'“‘"
-
-
-class _State(Enum):
-    HEAD = auto()  # it is not known yet how the text begins
-    THINKING = auto()
-    GAP = auto()  # between the reasoning and the reply
-    REPLY = auto()
-
-
-class ThinkingFilter:
-    """Tells reasoning from the reply in a text that grows, wherever a piece may end.
-
-    `turned` says that the reply so far was reasoning: its end came without a start. A model that
-    does so does it again: with `unopened` its text is reasoning from the first word, and `turned`
-    says at the end, if none of it was closed, that it was the reply.
-    """
-
-    def __init__(self, *, unopened: bool = False) -> None:
-        self.turned = False
-        self._unopened = unopened
-        self._closed = False
-        self._state = _State.HEAD
-        self._held = ""
-        self._said: list[str] = []
-
-    def feed(self, piece: str) -> tuple[str, str]:
-        """Take a piece in; returns what is reasoning of it and what is reply."""
-        self._held += piece
-        reasoning = ""
-        if self._state is _State.HEAD and not self._begins():
-            return "", ""
-        if self._state is _State.THINKING:
-            reasoning = self._thought()
-        elif self._state is _State.REPLY and not self._closed:
-            turned = self._end_without_a_start()
-            if turned is None:
-                return "", self._said_of_held()
-            reasoning = turned
-        if self._state is _State.GAP:
-            self._held = self._held.lstrip()
-            self._state = _State.REPLY if self._held else _State.GAP
-        if self._state is not _State.REPLY:
-            return reasoning, ""
-        reply, self._held = self._held, ""
-        return reasoning, reply
-
-    def finish(self) -> tuple[str, str]:
-        """What was held back."""
-        held, self._held = self._held, ""
-        if self._state is not _State.THINKING:
-            return "", held
-        self.turned = self._unopened
-        return ("", held) if self._unopened else (held, "")
-
-    def _begins(self) -> bool:
-        """Whether it is known how the text begins."""
-        start = self._held.lstrip()
-        if start.startswith(OPEN):
-            self._held, self._state = start.removeprefix(OPEN), _State.THINKING
-            self._unopened, self._closed = False, True
-        elif not OPEN.startswith(start):
-            self._state = _State.THINKING if self._unopened else _State.REPLY
-        return self._state is not _State.HEAD
-
-    def _thought(self) -> str:
-        """What is reasoning of the text held; what may be the beginning of its end stays."""
-        reasoning, closed, rest = self._held.partition(CLOSE)
-        if closed:
-            self._held, self._state, self._closed = rest, _State.GAP, True
-            return reasoning
-        known = len(self._held) - _partial(self._held, CLOSE)
-        reasoning, self._held = self._held[:known], self._held[known:]
-        return reasoning
-
-    def _end_without_a_start(self) -> str | None:
-        """The text before an end of reasoning in the reply, if there is one; it is taken out."""
-        place = self._held.find(CLOSE)
-        while place >= 0:
-            before = self._held[:place]
-            if self._ends_reasoning(before):
-                self._held = self._held[place + len(CLOSE) :]
-                self._state, self._closed, self.turned = _State.GAP, True, True
-                return before
-            place = self._held.find(CLOSE, place + 1)
-        return None
-
-    def _said_of_held(self) -> str:
-        """The reply in the text held; what may be the beginning of an end stays."""
-        known = len(self._held) - _partial(self._held, CLOSE)
-        reply, self._held = self._held[:known], self._held[known:]
-        self._said.append(reply)
-        return reply
-
-    def _ends_reasoning(self, before: str) -> bool:
-        """Whether an end that stands here is one, and not a mention of it in a text about tags."""
-        said = "".join(self._said) + before
-        line = said.rpartition("\n")[2]
-        quoted = line[-1:] and line[-1] in QUOTES
-        fenced = said.count("```") % 2 or line.count("`") % 2
-        return not (OPEN in said or quoted or fenced)
-
-
-def _partial(text: str, tag: str) -> int:
-    """How many characters at the end of the text may be the beginning of the tag."""
-    return next((size for size in range(len(tag) - 1, 0, -1) if text.endswith(tag[:size])), 0)
-
 
 MOST_CHARACTERS = 1_000_000
 """Of one answer, with its reasoning and its calls: twice what the longest models write at once."""
@@ -179,7 +70,7 @@ class Delta:
     @property
     def size(self) -> int:
         """Its characters; none in a chunk that only keeps the stream alive."""
-        arguments = sum(len(call.arguments) + len(call.name or "") for call in self.calls)
+        arguments = sum(len(call.arguments) + len(call.name) for call in self.calls)
         return len(self.text) + len(self.reasoning) + arguments
 
 
@@ -205,25 +96,110 @@ class _GrowingText:
         return text if text.strip() else ""
 
 
+OPEN, CLOSE = "<think>", "</think>"
+QUOTES = "`\"'“‘"
+
+
+class ThinkingFilter:
+    """Tells reasoning from the reply in a text that grows, wherever a piece may end.
+
+    Open models served without a reasoning parser write it into the text, before `</think>`. Some
+    chat templates write `<think>` at the end of the prompt: then the text has the end alone, and
+    `turned` says that what came before it was no reply. A model that does so does it again: with
+    `unopened` its text is reasoning from the first word, and `turned` says at the end that nothing
+    closed it, and it was the reply.
+    """
+
+    def __init__(self, *, unopened: bool = False) -> None:
+        self.unopened = unopened
+        self.turned = False
+        self._state: Literal["head", "thinking", "unsure", "gap", "reply"] = "head"
+        self._pending = ""
+        self._replied: list[str] = []
+
+    def feed(self, piece: str) -> tuple[str, str]:
+        """Take a piece in; returns what is reasoning of it and what is reply."""
+        self._pending += piece
+        reasoning = ""
+        if self._state == "head":
+            start = self._pending.lstrip()
+            if start.startswith(OPEN):
+                self._pending, self._state = start.removeprefix(OPEN), "thinking"
+                self.unopened = False
+            elif OPEN.startswith(start):
+                return "", ""
+            else:
+                self._state = "thinking" if self.unopened else "unsure"
+        if self._state in ("thinking", "unsure"):
+            end = self._end()
+            if end < 0:
+                return self._without_half_a_tag()
+            reasoning, self._pending = self._pending[:end], self._pending[end + len(CLOSE) :]
+            self.turned = self._state == "unsure"
+            self.unopened = self.unopened or self.turned
+            self._state = "gap"
+        if self._state == "gap":
+            self._pending = self._pending.lstrip()
+            self._state = "reply" if self._pending else "gap"
+        reply, self._pending = self._pending, ""
+        return reasoning, reply
+
+    def finish(self) -> tuple[str, str]:
+        """What was held back."""
+        pending, self._pending = self._pending, ""
+        if self._state != "thinking":
+            return "", pending
+        self.turned, self.unopened = self.unopened, False
+        return ("", pending) if self.turned else (pending, "")
+
+    def _end(self) -> int:
+        """Where the reasoning ends in the pending text; -1 if it does not.
+
+        One that nothing has opened is no mention of it in a text about tags.
+        """
+        end = self._pending.find(CLOSE)
+        while end >= 0 and self._state == "unsure":
+            text = "".join(self._replied) + self._pending[:end]
+            line = text.rpartition("\n")[2]
+            fenced = text.count("```") % 2 or line.count("`") % 2
+            if not (OPEN in text or fenced or (line and line[-1] in QUOTES)):
+                break
+            end = self._pending.find(CLOSE, end + 1)
+        return end
+
+    def _without_half_a_tag(self) -> tuple[str, str]:
+        """The pending text; what may be the beginning of its end stays."""
+        sizes = range(len(CLOSE) - 1, 0, -1)
+        half = next((size for size in sizes if self._pending.endswith(CLOSE[:size])), 0)
+        end = len(self._pending) - half
+        text, self._pending = self._pending[:end], self._pending[end:]
+        if self._state == "thinking":
+            return text, ""
+        self._replied.append(text)
+        return "", text
+
+
 class Assembly:
     """One reply in the making.
 
-    `tools` are the names that calls may have, `taken` the ids that they may not. `unopened`, once
-    it is over, says that the reasoning was closed without having been opened; given at the start,
-    that this model is known to do so.
+    `taken` are the ids that calls may not have. `unopened`, once it is over, says that the
+    reasoning was closed without having been opened; given at the start, that this model is known
+    to do so.
     """
 
-    def __init__(
-        self, tools: Collection[str] = (), taken: Iterable[str] = (), *, unopened: bool = False
-    ) -> None:
+    def __init__(self, taken: Iterable[str] = (), *, unopened: bool = False) -> None:
         self._thinking = ThinkingFilter(unopened=unopened)
         self._text = _GrowingText()
         self._reasoning = _GrowingText()
         self._signed: list[Mapping[str, Any]] = []
         self._unsigned = ""
-        self._calls = Calls(tools, taken)
+        self._calls = Calls(taken)
         self._size = 0
-        self.unopened = False
+
+    @property
+    def unopened(self) -> bool:
+        """The reasoning was closed without having been opened."""
+        return self._thinking.unopened
 
     def add(self, delta: Delta) -> Shown:
         """Take a chunk in; yields what can be shown of it."""
@@ -231,8 +207,8 @@ class Assembly:
         for block in delta.blocks:
             self._sign(block)
         inline, text = self._thinking.feed(delta.text)
-        if self._thinking.turned and not self.unopened:
-            self.unopened = True
+        if self._thinking.turned:
+            self._thinking.turned = False
             self._reasoning.parts += self._text.parts
             self._text = _GrowingText()
         if thought := self._reasoning.add(delta.reasoning + inline):
@@ -259,7 +235,7 @@ class Assembly:
     def finish(self) -> Shown:
         """What was still held back: half a tag, or half a character whose other half never came."""
         inline, text = self._thinking.finish()
-        if self._thinking.turned and not self.unopened:  # it was closed nowhere: it is the reply
+        if self._thinking.turned:
             self._reasoning.add("", last=True)
             text = "".join(self._reasoning.parts) + text
             self._reasoning = _GrowingText()
@@ -305,8 +281,6 @@ class _Tap:
     def __init__(self, chunks: Iterator[Any], finish: Finish) -> None:
         self._chunks = chunks
         self._finish = finish
-        self._numbered = False
-        """Whether something of the first answer came, so that others are told from it."""
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -315,43 +289,23 @@ class _Tap:
         chunk = next(self._chunks)
         if isinstance(chunk, dict):
             self._finish.reason = chunk.get("finish_reason") or self._finish.reason
-            return chunk
-        self._keep_to_one(chunk)
-        if choices := getattr(chunk, "choices", None):
+        elif choices := getattr(chunk, "choices", None):
             reason = getattr(choices[0], "finish_reason", None)
             self._finish.reason = reason or self._finish.reason
-            _mend_choice(choices[0])
+            _mend(getattr(choices[0], "delta", None))
         return chunk
-
-    def _keep_to_one(self, chunk: Any) -> None:
-        """Leave only the answer that was begun first: nobody asked for others."""
-        choices = getattr(chunk, "choices", None) or ()
-        numbers = [getattr(choice, "index", None) or 0 for choice in choices]
-        self._numbered = self._numbered or 0 in numbers
-        if choices and self._numbered:
-            numbered = zip(numbers, choices, strict=True)
-            chunk.choices = [choice for number, choice in numbered if number == 0]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chunks, name)
 
 
-def _mend_choice(choice: Any) -> None:
-    """Make a delta of a message that came whole as the one event of a stream; make a text of
-    content that is a list of parts, or a refusal."""
-    message = getattr(choice, "message", None)
-    if isinstance(message, dict) and getattr(choice, "delta", None) is None:
-        from openai.types.chat.chat_completion_chunk import ChoiceDelta  # litellm has loaded it
-
-        calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
-        numbered = [call | {"index": number} for number, call in enumerate(calls)]
-        choice.delta = ChoiceDelta.construct(**message | {"tool_calls": numbered or None})
-    delta: Any = getattr(choice, "delta", None)
-    parts = getattr(delta, "content", None)
-    if isinstance(parts, list):
-        texts = (part.get("text") for part in parts if isinstance(part, dict))
+def _mend(delta: Any) -> None:
+    """Make a text of content that is a list of parts, or a refusal."""
+    content = getattr(delta, "content", None)
+    if isinstance(content, list):
+        texts = (part.get("text") for part in content if isinstance(part, dict))
         delta.content = "".join(text for text in texts if isinstance(text, str))
-    elif not parts and isinstance(refusal := getattr(delta, "refusal", None), str):
+    elif not content and isinstance(refusal := getattr(delta, "refusal", None), str):
         delta.content = refusal
 
 
@@ -385,7 +339,7 @@ def delta_of(chunk: Any) -> Delta:
 
 def _call(function: Any, index: int | None = None, identity: str | None = None) -> CallDelta:
     name = getattr(function, "name", None)
-    return CallDelta(index, identity, name, getattr(function, "arguments", None) or "")
+    return CallDelta(index, identity or "", name or "", getattr(function, "arguments", None) or "")
 
 
 def close(response: Any) -> None:
