@@ -6,7 +6,7 @@ from assistant.model.base import ChatModel, TextPiece
 from assistant.model.offline import OfflineModel
 from assistant.model.profiles import PATIENCE, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
-from assistant.model.text_tools import AutoTools, XmlTools
+from assistant.model.text_tools import TextTools
 from assistant.settings.sections import ModelSettings, ProfileSettings
 from assistant.settings.tree import Settings, validate
 
@@ -35,7 +35,7 @@ def in_prompt(model: ChatModel) -> bool:
     """Whether tools stand in this model's prompt, and not beside it."""
     if isinstance(model, ProfiledModel):
         model = model.current
-    return isinstance(model, XmlTools) or (isinstance(model, AutoTools) and model.refused)
+    return isinstance(model, TextTools) and model.in_prompt
 
 
 def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
@@ -46,13 +46,9 @@ def _fallback(profile: ProfileSettings, shared: ModelSettings) -> ChatModel:
 
 def _model(settings: ModelSettings, api_key_env: str | None = None) -> ChatModel:
     model = LitellmModel(settings, api_key_env=api_key_env)
-    match settings.tool_format:
-        case "native":
-            return model
-        case "xml":
-            return XmlTools(model)
-        case _:
-            return AutoTools(model)
+    if settings.tool_format == "native":
+        return model
+    return TextTools(model, native=settings.tool_format == "auto")
 
 
 def with_model(settings: Settings, name: str) -> Settings:

@@ -1,10 +1,11 @@
-"""Tool calls in the text of a reply, taken out of it as it grows. Pure.
+"""Tool calling for models that have none of their own: tools and calls as text, in the prompt.
 
-Two forms are read: ours, which the model is told to write (`text_tools.py`), and the one that most
-open models were trained on::
+A call is written as it is meant, with nothing escaped, and CDATA where a value holds tags. Calls
+are taken out of a reply as it grows, in this form and in the one that most open models were
+trained on (Qwen, Hermes)::
 
     <tool_call name="read_file"><path>a.md</path></tool_call>
-    <tool_call>{"name": "read_file", "arguments": {"path": "a.md"}}</tool_call>      Qwen, Hermes
+    <tool_call>{"name": "read_file", "arguments": {"path": "a.md"}}</tool_call>
 
 What can be read in two ways is not guessed at: the call gets a fault and the model sends it again.
 """
@@ -17,7 +18,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from assistant.errors import ModelError
 from assistant.messages import Message, Reply, ToolCall
@@ -311,17 +312,18 @@ def render_result(name: str, content: str) -> str:
     return f'<tool_result name="{name}">\n{without_calls(content)}\n</tool_result>'
 
 
-class ToolModel(ChatModel, Protocol):
-    """A model that knows whether it can be offered tools."""
+class TextTools:
+    """Offers tools to `model` in the prompt and reads its calls out of the text.
 
-    @property
-    def calls_tools(self) -> bool: ...
+    With `native` they are offered by the provider's own tool calling, until it refuses them. Tool
+    messages become text, and messages of one role in a row become one, since the chat templates of
+    small models insist on turns.
+    """
 
-
-class _Around:
-    """What is said of a model, of one that is wrapped."""
-
-    _model: ChatModel
+    def __init__(self, model: ChatModel, *, native: bool = False) -> None:
+        self._model = model
+        self.in_prompt = not native
+        """Whether tools stand in the prompt, and not beside it."""
 
     @property
     def name(self) -> str:
@@ -343,21 +345,18 @@ class _Around:
         """Whether the model may be sent pictures."""
         return self._model.sees
 
-
-class XmlTools(_Around):
-    """Offers tools to `model` in the prompt and reads its calls out of the text.
-
-    Tool messages become text, and messages of one role in a row become one, since the chat
-    templates of small models insist on turns.
-    """
-
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
     ) -> Generator[Piece, None, None]:
         """Stream the prose of the answer; its calls are in the reply."""
+        if not self.in_prompt:
+            try:
+                yield from self._model.stream(messages, tools)
+                return
+            except ModelError as error:
+                if not (tools and NO_TOOLS.search(error.message)):
+                    raise
+                self.in_prompt = True
         calls = CallFilter(tools)
         shown: list[str] = []
         with closing(self._model.stream(as_text(messages, tools))) as pieces:
@@ -379,32 +378,6 @@ class XmlTools(_Around):
                     reason = "tool_calls" if ended else piece.finish_reason
                     text = "".join(shown)
                     yield replace(piece, text=text, tool_calls=made, finish_reason=reason)
-
-
-class AutoTools(_Around):
-    """Offers tools by the provider's own tool calling, and as XML once it refuses them."""
-
-    _model: ToolModel
-
-    def __init__(self, model: ToolModel) -> None:
-        self._model = model
-        self._xml = XmlTools(model)
-        self.refused = False
-        """Whether the provider would take no tools, so that they stand in the prompt."""
-
-    def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
-    ) -> Generator[Piece, None, None]:
-        """Stream the answer in the form the model takes."""
-        if not self.refused and self._model.calls_tools:
-            try:
-                yield from self._model.stream(messages, tools)
-                return
-            except ModelError as error:
-                if not (tools and NO_TOOLS.search(error.message)):
-                    raise
-                self.refused = True
-        yield from self._xml.stream(messages, tools)
 
 
 def as_text(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Message]:

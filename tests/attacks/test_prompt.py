@@ -10,7 +10,7 @@ from assistant.memory.base import Fact
 from assistant.memory.local import LocalMemory
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
-from assistant.model.text_tools import XmlTools
+from assistant.model.text_tools import TextTools
 from assistant.workspace.folder import Workspace
 from tests.attacks.cases import ATTACKS, ORDER, SPLIT, Attack, Split, names_a_file
 from tests.attacks.conftest import Opened
@@ -27,7 +27,7 @@ class Attacked:
     def __init__(self, opened: Opened, *steps: Reply, xml: bool = False, **more: object) -> None:
         self.obedient = Obedient()
         self.model = ScriptedModel(*steps, respond=self.obedient)
-        model = XmlTools(self.model) if xml else self.model
+        model = TextTools(self.model) if xml else self.model
         self.conversation: Conversation = opened(model, **more)
 
     def withstands(self, asked: str = ASKED) -> None:

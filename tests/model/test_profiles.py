@@ -5,7 +5,7 @@ import pytest
 from assistant.errors import ModelError, ModelFailure
 from assistant.messages import Message, Reply
 from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece
-from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, Breaker, ProfiledModel
+from assistant.model.profiles import LONGEST_COOLDOWN, PATIENCE, ProfiledModel
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
 from assistant.settings.sections import ModelSettings
@@ -47,8 +47,8 @@ def failed(kind: ModelFailure, after: float | None = None) -> ModelError:
     return ModelError(f"it was {kind}", "Do it.", kind=kind, retry_after=after)
 
 
-def profiled(clock: Clock, *models: ChatModel, jitter: float = 1.0, **more: float) -> ProfiledModel:
-    return ProfiledModel(models, clock=clock, sleep=clock.sleep, jitter=lambda: jitter, **more)
+def profiled(clock: Clock, *models: ChatModel, **more: float) -> ProfiledModel:
+    return ProfiledModel(models, clock=clock, sleep=clock.sleep, **more)
 
 
 def texts(pieces: list[Piece]) -> str:
@@ -87,21 +87,6 @@ def test_without_patience_it_is_tried_once() -> None:
     with pytest.raises(ModelError):
         list(profiled(clock, model, patience=0).stream(ASK))
     assert (clock.slept, len(model.requests)) == ([], 1)
-
-
-def test_cooldowns_are_shortened_at_random() -> None:
-    slept = []
-    for jitter in (0.0, 0.5, 1.0):
-        clock, error = Clock(), failed(ModelFailure.SERVER)
-        list(profiled(clock, ScriptedModel(error, error, "x"), jitter=jitter).stream(ASK))
-        slept.append(clock.slept)
-    assert slept == [[0.5, 1], [0.75, 1.5], [1, 2]]
-
-
-def test_jitter_does_not_shorten_what_the_provider_asks_for() -> None:
-    clock, error = Clock(), failed(ModelFailure.RATE_LIMIT, 7)
-    list(profiled(clock, ScriptedModel(error, "x"), jitter=0.0).stream(ASK))
-    assert clock.slept == [7]
 
 
 def test_a_server_here_where_nothing_listens_is_soon_given_up() -> None:
@@ -195,11 +180,10 @@ def test_what_is_too_long_goes_to_the_next_larger_window() -> None:
     clock, too_long = Clock(), failed(ModelFailure.OVERFLOW)
     small = ScriptedModel(too_long, "short", context_window=8_000)
     same = ScriptedModel(context_window=8_000)
-    large = ScriptedModel("here", "again", context_window=100_000)
+    large = ScriptedModel("here", context_window=100_000)
     model = profiled(clock, small, same, large)
     assert texts(list(model.stream(ASK))) == "here"
     assert model.context_window == 100_000
-    assert texts(list(model.stream(ASK))) == "again"  # the small one is known to refuse this
     assert texts(list(model.stream([Message("user", "Hm?")]))) == "short"
     assert (len(small.requests), len(same.requests), clock.slept) == (2, 0, [0])
 
@@ -238,19 +222,6 @@ def test_closing_closes_the_profiles_stream() -> None:
     next(stream)
     stream.close()
     assert inner.cancelled == 1
-
-
-def test_the_cooldown_doubles_to_its_limit_and_success_closes() -> None:
-    breaker, now = Breaker(), 0.0
-    waits = []
-    for _ in range(9):
-        breaker.fail(failed(ModelFailure.SERVER), now)
-        waits.append(breaker.wait(now))
-        now = breaker.blocked_until
-    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, LONGEST_COOLDOWN]
-    breaker.succeed()
-    breaker.fail(failed(ModelFailure.SERVER), now)
-    assert breaker.wait(now) == 1
 
 
 def test_over_http_a_broken_provider_gives_way_to_the_next() -> None:

@@ -7,7 +7,7 @@ from assistant.messages import Message, Reply, ToolCall, Usage
 from assistant.model.base import Piece, ReasoningPiece, TextPiece, ToolSpec
 from assistant.model.provider.litellm_model import LitellmModel
 from assistant.model.scripted import ScriptedModel
-from assistant.model.text_tools import AutoTools, XmlTools
+from assistant.model.text_tools import TextTools
 from assistant.settings.sections import ModelSettings
 from tests.support.provider import Provider, fails
 
@@ -32,7 +32,7 @@ def last(pieces: list[Piece]) -> Reply:
 
 def test_a_call_in_the_text_becomes_a_tool_call_and_is_not_shown() -> None:
     told = Reply(f"Let me look.\n\n{CALL}", "hm", usage=Usage(5, 6))
-    pieces = list(XmlTools(ScriptedModel(told)).stream(ASK, [LOOK]))
+    pieces = list(TextTools(ScriptedModel(told)).stream(ASK, [LOOK]))
     shown = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
     assert (shown, pieces[0]) == ("Let me look.", ReasoningPiece("hm"))
     reply = last(pieces)
@@ -44,10 +44,10 @@ def test_a_call_in_the_text_becomes_a_tool_call_and_is_not_shown() -> None:
 
 def test_a_broken_call_has_a_fault() -> None:
     cut = Reply('<tool_call name="look"><at>the m', finish_reason="length")
-    (call,) = last(list(XmlTools(ScriptedModel(cut)).stream(ASK, [LOOK]))).tool_calls
+    (call,) = last(list(TextTools(ScriptedModel(cut)).stream(ASK, [LOOK]))).tool_calls
     assert call.name == "look" and "no end" in call.fault
     strange = '<tool_call>{"name": "rm -rf", "arguments": {}}</tool_call>'
-    (call,) = last(list(XmlTools(ScriptedModel(strange)).stream(ASK, [LOOK]))).tool_calls
+    (call,) = last(list(TextTools(ScriptedModel(strange)).stream(ASK, [LOOK]))).tool_calls
     assert "there is no tool named 'rm -rf'" in call.fault
 
 
@@ -61,7 +61,7 @@ def test_tools_calls_and_results_are_told_as_text() -> None:
         Message("tool", "nothing", tool_call_id="c2"),
         Message("user", "And now?"),
     ]
-    list(XmlTools(model).stream(history, [LOOK]))
+    list(TextTools(model).stream(history, [LOOK]))
     sent = model.requests[0]
     assert sent.tools == ()
     assert [message.role for message in sent.messages] == [
@@ -84,7 +84,7 @@ def test_a_provider_that_refuses_tools_gets_them_as_xml(
 ) -> None:
     provider.enqueue(fails(status, words), CALL, "Found.")
     settings = ModelSettings(name="openai/test", api_base=provider.url)
-    model = AutoTools(LitellmModel(settings))
+    model = TextTools(LitellmModel(settings), native=True)
     (call,) = last(list(model.stream(ASK, [LOOK]))).tool_calls
     assert call.arguments == {"at": "the map"}
     answered = [*ASK, Message("assistant", "", (call,)), Message("tool", "a lake", (), call.id)]
@@ -99,20 +99,22 @@ def test_another_refusal_is_an_error(provider: Provider) -> None:
     provider.enqueue(fails(400, "no such parameter"))
     settings = ModelSettings(name="openai/test", api_base=provider.url)
     with pytest.raises(ModelError) as caught:
-        list(AutoTools(LitellmModel(settings)).stream(ASK, [LOOK]))
+        list(TextTools(LitellmModel(settings), native=True).stream(ASK, [LOOK]))
     assert caught.value.kind is ModelFailure.BAD_REQUEST
 
 
 def test_a_provider_that_calls_tools_is_offered_them(provider: Provider) -> None:
     provider.enqueue(Reply(tool_calls=(ToolCall("c1", "look"),)))
-    model = AutoTools(LitellmModel(ModelSettings(name="openai/gpt-4o", api_base=provider.url)))
+    model = TextTools(
+        LitellmModel(ModelSettings(name="openai/gpt-4o", api_base=provider.url)), native=True
+    )
     assert last(list(model.stream(ASK, [LOOK]))).tool_calls == (ToolCall("c1", "look"),)
     assert provider.requests[0].body["tools"]
 
 
 def test_closing_closes_the_models_stream() -> None:
     inner = ScriptedModel("one two three")
-    stream = XmlTools(inner).stream(ASK)
+    stream = TextTools(inner).stream(ASK)
     next(stream)
     stream.close()
     assert inner.cancelled == 1

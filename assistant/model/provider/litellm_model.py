@@ -362,6 +362,10 @@ class LitellmModel:
             "api_key": self._key(),
         }
         if tools:
+            if settings.tool_format == "auto" and not self.calls_tools:
+                raise ModelError(
+                    f"{self.name} does not support tools", kind=ModelFailure.BAD_REQUEST
+                )
             request["tools"] = [wire_tool(spec) for spec in tools]
             request["_skip_mcp_handler"] = True  # else it imports mcp to see if they are: 0.6 s
         if settings.api_base:

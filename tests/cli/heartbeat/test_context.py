@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant.agent.prompt import tools_section
 from assistant.model.base import ToolSpec
 from assistant.model.scripted import ScriptedModel
-from assistant.model.text_tools import XmlTools, as_text
+from assistant.model.text_tools import TextTools, as_text
 from tests.cli.conftest import ASSISTANT, Run
 from tests.support.provider import Provider
 
@@ -71,7 +71,7 @@ def test_context_is_what_goes_over_the_wire_then_and_now(run: Run, place: Path) 
 
 def test_tools_in_words_are_shown_as_the_model_is_sent_them() -> None:
     specs = (ToolSpec("look", "Look it up.", {"type": "object", "properties": {}}),)
-    worded = tools_section(XmlTools(ScriptedModel()), specs)
+    worded = tools_section(TextTools(ScriptedModel()), specs)
     (sent,) = as_text([], specs)
     assert worded.rendered == sent.content
     assert json.loads(tools_section(ScriptedModel(), specs).text)["function"]["name"] == "look"
