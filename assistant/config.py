@@ -93,22 +93,22 @@ def layers(
     flags: Mapping[str, Mapping[str, Any]] | None = None, recipe: Path | None = None
 ) -> list[Layer]:
     """The sources of `load`, the weakest first. Raises what `load` does."""
-    found = [Layer(str(config_file()), read_file(config_file()))]
+    sources = [Layer(str(config_file()), read_file(config_file()))]
     if recipe:
-        found.append(Layer(str(recipe), read_recipe(recipe)))
-    found += _environment(os.environ)
+        sources.append(Layer(str(recipe), read_recipe(recipe)))
+    sources += _environment(os.environ)
     if flags:
-        found.append(Layer("the command line", {name: dict(flags[name]) for name in flags}))
-    return found
+        sources.append(Layer("the command line", {name: dict(flags[name]) for name in flags}))
+    return sources
 
 
-def whence(path: Sequence[str | int], found: Sequence[Layer]) -> str:
+def whence(path: Sequence[str | int], sources: Sequence[Layer]) -> str:
     """Where a setting comes from: `FILE:LINE`, a variable, the flags; empty for a default.
 
     `path` are its keys, such as `("memory", "k")` or `("profiles", 0, "name")`; a list's items
     count from 0.
     """
-    layer = next((each for each in reversed(found) if _holds(each.values, path)), None)
+    layer = next((source for source in reversed(sources) if _holds(source.values, path)), None)
     if layer is None:
         return ""
     file = Path(layer.origin)
@@ -207,14 +207,14 @@ def index_digest(raw: Mapping[str, Any]) -> str:
 
 
 def _environment(environ: Mapping[str, str]) -> list[Layer]:
-    found = []
+    sources = []
     for name, value in environ.items():
         if name in WHOLE_SECTIONS:
-            found.append(Layer(name, {WHOLE_SECTIONS[name]: value}))
+            sources.append(Layer(name, {WHOLE_SECTIONS[name]: value}))
         elif name in SHORT_NAMES:
             section, key = SHORT_NAMES[name]
-            found.append(Layer(name, {section: {key: value}}))
+            sources.append(Layer(name, {section: {key: value}}))
         elif name.startswith(PREFIX) and "__" in name:
             section, _, key = name.removeprefix(PREFIX).lower().partition("__")
-            found.append(Layer(name, {section: {key: value}}))
-    return found
+            sources.append(Layer(name, {section: {key: value}}))
+    return sources

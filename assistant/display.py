@@ -58,7 +58,7 @@ def outcome(call: str, decision: str, reason: str = "") -> str:
 def as_json(value: Any) -> str:
     """One line of JSON; the control characters that JSON lets through are escaped too."""
     encoded = json.dumps(value, ensure_ascii=False)
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", encoded)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", encoded)
 
 
 def counted(number: int, thing: str, things: str = "") -> str:

@@ -119,9 +119,9 @@ def decoded(data: bytes, charset: str) -> str:
     """The text: as it says, as UTF-8, or else as Windows writes it, which is what `latin-1` is."""
     if charset.lower() in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"):
         charset = "cp1252"
-    for each in (charset or "utf-8-sig", "utf-8-sig"):
+    for encoding in (charset or "utf-8-sig", "utf-8-sig"):
         try:
-            return data.decode(each)
+            return data.decode(encoding)
         except (LookupError, UnicodeDecodeError):
             continue
     return data.decode("cp1252", "replace")
@@ -156,7 +156,7 @@ def _pdf(data: bytes) -> tuple[str, str]:
     document = PdfReader(io.BytesIO(data))
     if document.is_encrypted and not document.decrypt(""):
         raise ValueError("it is locked by a password")
-    pages = [each.extract_text().strip() for each in document.pages]
+    pages = [page.extract_text().strip() for page in document.pages]
     if not any(pages):
         raise ValueError("it holds no text; it may be a scan")
     text = "\n\n".join(f"## Page {number}\n\n{page}" for number, page in enumerate(pages, 1))
@@ -199,30 +199,32 @@ def _epub(data: bytes) -> tuple[str, str]:
         path = container.find(".//{*}rootfile").get("full-path")  # type: ignore[union-attr]
         assert path
         package = ElementTree.fromstring(book.read(path))
-        files = {each.get("id"): each.get("href") or "" for each in package.iterfind(".//{*}item")}
-        chapters = [files[each.get("idref")] for each in package.iterfind(".//{*}itemref")]
+        files = {item.get("id"): item.get("href") or "" for item in package.iterfind(".//{*}item")}
+        chapters = [files[item.get("idref")] for item in package.iterfind(".//{*}itemref")]
         folder = posixpath.dirname(path)
         pages = [
-            book.read(posixpath.normpath(posixpath.join(folder, unquote(each))))
-            for each in chapters
+            book.read(posixpath.normpath(posixpath.join(folder, unquote(item))))
+            for item in chapters
         ]
     title = package.findtext(".//{*}title") or ""
-    return title, "\n\n".join(_html(decoded(each, ""), "")[1] for each in pages)
+    return title, "\n\n".join(_html(decoded(item, ""), "")[1] for item in pages)
 
 
 def _feed(data: bytes, url: str) -> tuple[str, str]:
     """The entries of RSS or Atom, in their order."""
     root = ElementTree.fromstring(data)
-    entries = [each for each in root.iter() if _tag(each) in ("item", "entry")]
-    title = next((each.text or "" for each in root.iter() if _tag(each) == "title"), "")
-    return title.strip(), "\n\n".join("\n".join(_entry(each, url)) for each in entries)
+    entries = [element for element in root.iter() if _tag(element) in ("item", "entry")]
+    title = next((element.text or "" for element in root.iter() if _tag(element) == "title"), "")
+    return title.strip(), "\n\n".join("\n".join(_entry(element, url)) for element in entries)
 
 
 def _entry(entry: ElementTree.Element, url: str) -> Iterator[str]:
-    said = {_tag(each): (each.text or each.get("href") or "").strip() for each in reversed(entry)}
-    yield f"## {said.get('title') or '(no title)'}"
-    yield from (said[each] for each in TOLD if said.get(each))
-    yield _markdown(next((said[each] for each in WORDS if said.get(each)), ""), url)
+    fields = {
+        _tag(field): (field.text or field.get("href") or "").strip() for field in reversed(entry)
+    }
+    yield f"## {fields.get('title') or '(no title)'}"
+    yield from (fields[field] for field in TOLD if fields.get(field))
+    yield _markdown(next((fields[field] for field in WORDS if fields.get(field)), ""), url)
 
 
 def _tag(element: ElementTree.Element) -> str:

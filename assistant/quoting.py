@@ -117,32 +117,32 @@ def uncommented(text: str) -> str:
     if "<!" not in text and "<?" not in text:
         return text
     kept: list[str] = []
-    at = 0
+    start = 0
     open_ended: set[str] = set()
-    for found in HIDDEN.finditer(text):
-        if found.start() < at or found[0] in open_ended:
+    for match in HIDDEN.finditer(text):
+        if match.start() < start or match[0] in open_ended:
             continue
-        end = _code_until(text, found) if found["ticks"] else _hidden_until(text, found)
+        end = _code_until(text, match) if match["ticks"] else _hidden_until(text, match)
         if end:
-            kept.append(text[at : end if found["ticks"] else found.start()])
-            at = end
+            kept.append(text[start : end if match["ticks"] else match.start()])
+            start = end
         elif end is None:
-            open_ended.add(found[0])
-    return "".join([*kept, text[at:]])
+            open_ended.add(match[0])
+    return "".join([*kept, text[start:]])
 
 
-def _code_until(text: str, found: "re.Match[str]") -> int | None:
+def _code_until(text: str, opening: "re.Match[str]") -> int | None:
     """Where code that begins with these ticks ends: 0 if not in its paragraph, None if nowhere."""
-    same = re.compile(rf"(?<!`){found['ticks']}(?!`)|\n[ \t]*\n").search(text, found.end())
+    same = re.compile(rf"(?<!`){opening['ticks']}(?!`)|\n[ \t]*\n").search(text, opening.end())
     if same is None:
         return None
-    return same.end() if same[0] == found["ticks"] else 0
+    return same.end() if same[0] == opening["ticks"] else 0
 
 
-def _hidden_until(text: str, found: "re.Match[str]") -> int | None:
+def _hidden_until(text: str, opening: "re.Match[str]") -> int | None:
     """Where what is hidden from here on ends; None if it does not."""
-    closer = CLOSERS[found["opener"]]
-    end = text.find(closer, found.end())
+    closer = CLOSERS[opening["opener"]]
+    end = text.find(closer, opening.end())
     return end + len(closer) if end >= 0 else None
 
 

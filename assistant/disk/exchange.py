@@ -99,7 +99,7 @@ def writers(path: Path) -> list[str]:
     return [
         f"{_program(process)} (process {process.name})"
         for process in Path("/proc").glob("[0-9]*")
-        if any(_writes(each, wanted) for each in _entries(process / "fd"))
+        if any(_writes(descriptor, wanted) for descriptor in _entries(process / "fd"))
     ]
 
 

@@ -46,10 +46,10 @@ def environment(
 
 def _folders(roots: Iterable[Path]) -> list[str]:
     active = os.environ.get("VIRTUAL_ENV")
-    closed = [Path(each).resolve() for each in (*roots, *([Path(active)] if active else []))]
+    closed = [Path(root).resolve() for root in (*roots, *([Path(active)] if active else []))]
     return [
         folder
         for folder in os.get_exec_path()
         if Path(folder).is_absolute()
-        and not any(Path(folder).resolve().is_relative_to(each) for each in closed)
+        and not any(Path(folder).resolve().is_relative_to(root) for root in closed)
     ]

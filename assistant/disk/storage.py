@@ -119,8 +119,8 @@ def private_directory(path: Path) -> Path:
     One that was moved away or deleted is not made again. Raises StorageError.
     """
     with reported("made", path):
-        for each in (path, *path.parents):
-            if each.name == PRIVATE and not each.parent.is_dir():
+        for folder in (path, *path.parents):
+            if folder.name == PRIVATE and not folder.parent.is_dir():
                 raise FileNotFoundError(errno.ENOENT, "there is no workspace any more")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
@@ -318,7 +318,7 @@ def give_to_owner(directory: Path) -> None:
 
 
 def _give(descriptor: int, owner: os.stat_result) -> None:
-    found = os.fstat(descriptor)
-    alone = stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
-    if found.st_uid == 0 and alone:
+    status = os.fstat(descriptor)
+    alone = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1)
+    if status.st_uid == 0 and alone:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)

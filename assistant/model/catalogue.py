@@ -48,9 +48,9 @@ def offers(
     """What is at hand: so many models of an Ollama on this machine, then keys, by their names
     alone."""
     served = ollama_models(ollama) or ()
-    found = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in served]
+    local = [Offer(f"ollama_chat/{name}", "Ollama runs here") for name in served]
     keys = [Offer(model, f"{key} is set") for key, model in KEYS.items() if environ.get(key)]
-    return found[:most] + keys
+    return local[:most] + keys
 
 
 def ollama_models(host: str) -> list[str] | None:
@@ -85,14 +85,14 @@ def doubts(
     """
     provider, _, model = name.partition("/")
     if not model:
-        provider = next((each for each, models in _listed().items() if name in models), "")
+        provider = next((known for known, models in _listed().items() if name in models), "")
     elif provider not in _providers() and not has_provider(name):
         provider = ""
     if not provider:
-        said = name.partition("/")[0]
-        near = get_close_matches(said, sorted(_providers()), n=1) if model else []
+        named = name.partition("/")[0]
+        near = get_close_matches(named, sorted(_providers()), n=1) if model else []
         raise ConfigError(
-            f"the model {name!r} has no provider" + (f" that is known: {said!r}" if model else ""),
+            f"the model {name!r} has no provider" + (f" that is known: {named!r}" if model else ""),
             f"Did you mean {near[0]}/{model}?"
             if near
             else "Write PROVIDER/MODEL, such as anthropic/… or ollama_chat/…",
@@ -121,7 +121,7 @@ def _unlisted(provider: str, model: str) -> list[str]:
     if model in models:
         return []
     near = get_close_matches(model, sorted(models), NEAREST)
-    meant = f"; did you mean {' or '.join(f'{provider}/{each}' for each in near)}?" if near else ""
+    meant = f"; did you mean {' or '.join(f'{provider}/{name}' for name in near)}?" if near else ""
     return [f"{provider}/{model} is not among the models that litellm lists{meant}"]
 
 
@@ -144,16 +144,16 @@ def _providers() -> frozenset[str]:
 @cache
 def _listed() -> Mapping[str, frozenset[str]]:
     """The models that talk, without their provider, by provider."""
-    found: dict[str, set[str]] = {}
+    listed: dict[str, set[str]] = {}
     for name, facts in _shipped(MODELS).items():
         if facts.get("mode") in TALKING:
             provider = facts["litellm_provider"]
-            found.setdefault(provider, set()).add(name.removeprefix(f"{provider}/"))
-    return {provider: frozenset(models) for provider, models in found.items()}
+            listed.setdefault(provider, set()).add(name.removeprefix(f"{provider}/"))
+    return {provider: frozenset(models) for provider, models in listed.items()}
 
 
 def _shipped(name: str) -> Any:
     """A list that litellm ships; litellm itself is not imported."""
     spec = importlib.util.find_spec("litellm")
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    return json.loads((Path(places[0]) / name).read_text("utf-8"))
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return json.loads((Path(folders[0]) / name).read_text("utf-8"))

@@ -119,8 +119,8 @@ class OfflineModel:
         return _recalled([*told, briefed[0]] if briefed else told)
 
     def _introduction(self) -> str:
-        found = self._find_offers()
-        lines = [f"- {offer.reason}: `{offer.command}`" for offer in found]
+        offered = self._find_offers()
+        lines = [f"- {offer.reason}: `{offer.command}`" for offer in offered]
         lines = lines or [f"- for example: `assistant config set model.name {OLLAMA_EXAMPLE}`"]
         return (
             "I am the offline responder, not a language model: I quote what memory holds, and "
@@ -134,12 +134,12 @@ def fact_to_remember(text: str) -> str:
 
     A question ("Remember our trip?") is none; "remember to …" keeps its verb.
     """
-    found = REMEMBER.fullmatch(text)
-    if not found:
+    match = REMEMBER.fullmatch(text)
+    if not match:
         return ""
-    if found["fact"] is not None:
-        return str(found["fact"]).strip()
-    rest = str(found["rest"]).strip()
+    if match["fact"] is not None:
+        return str(match["fact"]).strip()
+    rest = str(match["rest"]).strip()
     if rest.endswith("?") or not text.lower().lstrip().startswith(("remember", "please")):
         return ""
     return f"Remember {rest}" if rest.lower().startswith("to ") else rest
@@ -156,9 +156,9 @@ def quotes(prompt: str) -> list[Quote]:
 
 
 def _recalled(prompts: Sequence[str]) -> str:
-    found = [quote for prompt in prompts for quote in quotes(prompt)]
-    if found:
-        facts = [quote for quote in found if not quote.place.startswith(ORDERS)] or found
+    recalled = [quote for prompt in prompts for quote in quotes(prompt)]
+    if recalled:
+        facts = [quote for quote in recalled if not quote.place.startswith(ORDERS)] or recalled
         lines = "\n".join(quote.line for quote in facts[:MOST_QUOTED])
         return f"Memory holds this:\n\n{lines}"
     if any(NOT_ASKED in prompt for prompt in prompts):

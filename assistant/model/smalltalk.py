@@ -65,7 +65,7 @@ def _plain(text: str) -> str:
 
 
 def _pattern(listed: str) -> "re.Pattern[str]":
-    phrases = "|".join(re.escape(_plain(each)) for each in listed.split(","))
+    phrases = "|".join(re.escape(_plain(phrase)) for phrase in listed.split(","))
     return re.compile(f"(?:{phrases}){BESIDE}{HOW}")
 
 
@@ -77,5 +77,5 @@ LONGEST = 60
 def small_talk(text: str) -> Kind | None:
     """What a message is said for, if it is nothing but that."""
     words = _plain(text) if len(text) <= LONGEST else ""
-    found = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
-    return next(found, None)
+    kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
+    return next(kinds, None)

@@ -99,7 +99,7 @@ def _parameters(body: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
             rf"{SECTION}|(?P<end></{re.escape(name)}\s*>)(?=\s*(?:<(?:{following})\s*>|\Z))",
             re.DOTALL,
         )
-        ends = (found for found in border.finditer(body, start.end()) if found["end"])
+        ends = (match for match in border.finditer(body, start.end()) if match["end"])
         end = next(ends, None)
         if end is None:
             raise ValueError(f"<{name}> is not closed, or its tags cross others; {AGAIN}")
@@ -209,15 +209,15 @@ class CallFilter:
         """Show the text up to the next call, or up to what may become one."""
         shown = ""
         while not self._behind_call or self._skip_gap():
-            found = OPEN.search(self._rest)
-            if not found:
+            head = OPEN.search(self._rest)
+            if not head:
                 return shown + self._say(_held_from(self._rest))
-            if self._quoting.after(self._rest[: found.start()]).quoted:
-                shown += self._say(found.end())
+            if self._quoting.after(self._rest[: head.start()]).quoted:
+                shown += self._say(head.end())
                 continue
-            shown += self._show(self._rest[: found.start()].rstrip())
-            self._rest, self._quoting = self._rest[found.end() :], _Quoting()
-            self._open = Block(found["name"] or "", "", False)
+            shown += self._show(self._rest[: head.start()].rstrip())
+            self._rest, self._quoting = self._rest[head.end() :], _Quoting()
+            self._open = Block(head["name"] or "", "", False)
             return shown
         return shown
 

@@ -181,14 +181,14 @@ def _sections(value: Any) -> Any:
     listed = as_list(value)
     if not isinstance(listed, list | tuple):
         return listed
-    return [{"name": each} if isinstance(each, str) else each for each in listed]
+    return [{"name": section} if isinstance(section, str) else section for section in listed]
 
 
 def _inside(files: tuple[str, ...]) -> tuple[str, ...]:
-    for each in files:
-        path = PurePosixPath(each)
-        if path.is_absolute() or each.startswith("~") or {"..", ".assistant"} & set(path.parts):
-            raise ValueError(f"a file of the workspace, which {each} is not")
+    for file in files:
+        path = PurePosixPath(file)
+        if path.is_absolute() or file.startswith("~") or {"..", ".assistant"} & set(path.parts):
+            raise ValueError(f"a file of the workspace, which {file} is not")
     return files
 
 

@@ -70,12 +70,12 @@ class Settings(Table):
     @property
     def notes(self) -> dict[str, Path]:
         """The folders of the owner's notes, by what recall cites them as."""
-        return {each.name: each.folder for each in self.sources}
+        return {source.name: source.folder for source in self.sources}
 
     @field_validator("sources")
     @classmethod
     def _are_told_apart(cls, sources: tuple[SourceSettings, ...]) -> tuple[SourceSettings, ...]:
-        names = [each.name for each in sources]
+        names = [source.name for source in sources]
         if len(set(names)) < len(names):
             raise ValueError("sources with a name of their own each")
         return sources
@@ -153,15 +153,15 @@ def _fault(error: Mapping[str, Any], place: str) -> ConfigError:
 
 def names() -> list[str]:
     """The names of all settings; those of a list of tables as of the first one."""
-    found = []
+    keys = []
     for section, field in Settings.model_fields.items():
         if section == SERVERS:  # their names are the owner's
             continue
         listed = LISTED.get(section)
         model, first = (listed, "1.") if listed else (field.annotation, "")
         assert isinstance(model, type) and issubclass(model, BaseModel)
-        found += [f"{section}.{first}{name}" for name in model.model_fields]
-    return found
+        keys += [f"{section}.{first}{name}" for name in model.model_fields]
+    return keys
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:

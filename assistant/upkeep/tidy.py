@@ -5,6 +5,7 @@ number, a name, a date or a negation are never proposed as the same, whoever jud
 such twins would lose a fact for good.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Sequence
@@ -15,10 +16,11 @@ from itertools import takewhile
 from typing import Literal
 
 from assistant import config
+from assistant.errors import ModelError, ModelFailure
 from assistant.memory.base import Pair, Passage
 from assistant.memory.text.identity import fold
+from assistant.messages import Message, Reply
 from assistant.model import select
-from assistant.model.answers import asked, listed
 from assistant.model.base import ChatModel
 from assistant.quoting import quoted
 from assistant.secrets.current import redactor
@@ -195,7 +197,10 @@ def relations(
     found: list[Relation] = []
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
-        found += _relations(asked(model, RELATE, redact(_numbered(batch))), len(batch))
+        messages = [Message("system", RELATE), Message("user", redact(_numbered(batch)))]
+        pieces = model.stream(messages)
+        answer = next((piece.text for piece in pieces if isinstance(piece, Reply)), "")
+        found += _relations(answer, len(batch))
     return found
 
 
@@ -209,9 +214,18 @@ def _numbered(pairs: Sequence[Pair]) -> str:
 
 
 def _relations(answer: str, count: int) -> list[Relation]:
-    said: dict[int, Relation] = {}
-    for each in listed(answer, "relations"):
-        match each:
+    """The relations in an answer, with whatever stands around its JSON. Raises ModelError."""
+    match = re.search(r"[\[{].*[\]}]", answer, re.DOTALL)
+    try:
+        decoded = json.loads(match[0] if match else "")
+    except ValueError as error:
+        raise ModelError(
+            "the model's answer is not the JSON asked for", kind=ModelFailure.PROTOCOL
+        ) from error
+    rows = decoded.get("relations") if isinstance(decoded, dict) else decoded
+    relations: dict[int, Relation] = {}
+    for row in rows if isinstance(rows, list) else ():
+        match row:
             case {"pair": int(number), "relation": "same" | "changed" as relation}:
-                said[number] = relation
-    return [said.get(number, "different") for number in range(1, count + 1)]
+                relations[number] = relation
+    return [relations.get(number, "different") for number in range(1, count + 1)]

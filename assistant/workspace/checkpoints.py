@@ -114,22 +114,22 @@ class Checkpoint:
 
     def save(self) -> None:
         """Write the manifest; a turn that changed nothing leaves nothing."""
-        before = (change for each in self.pending for change in each.before.values())
+        before = (change for pending in self.pending for change in pending.before.values())
         rows = [*self.changes.values(), *before]
         if not rows and not self.pending:
             shutil.rmtree(self.folder, ignore_errors=True)
             return
         # Not by msgspec: a name need not be UTF-8.
-        lines = b"\n".join(json.dumps(msgspec.to_builtins(each)).encode() for each in rows)
+        lines = b"\n".join(json.dumps(msgspec.to_builtins(row)).encode() for row in rows)
         storage.private_directory(self.folder)
         storage.replace(self.folder / "manifest.jsonl", lines)
 
     def changed(self) -> list[Change]:
         """What is otherwise than before the turn, by path."""
-        found = ((each, state_of(each.path)) for each in self.changes.values())
+        states = ((change, state_of(change.path)) for change in self.changes.values())
         return sorted(
-            (each for each, now in found if not now.is_like(each.before)),
-            key=lambda each: each.path,
+            (change for change, now in states if not now.is_like(change.before)),
+            key=lambda change: change.path,
         )
 
     def restore(self) -> tuple[list[str], list[str]]:
@@ -140,18 +140,18 @@ class Checkpoint:
         """
         restored, left = [], []
         changed = self.changed()
-        new = [each for each in reversed(changed) if each.before.kind == "nothing"]
-        old = [each for each in changed if each.before.kind != "nothing"]
-        for each in (*new, *old):
+        new = [change for change in reversed(changed) if change.before.kind == "nothing"]
+        old = [change for change in changed if change.before.kind != "nothing"]
+        for change in (*new, *old):
             try:
-                if each.after is not None and not state_of(each.path).is_like(each.after):
+                if change.after is not None and not state_of(change.path).is_like(change.after):
                     raise OSError("somebody has changed it since")
-                self._put_back(each)
+                self._put_back(change)
             except OSError:
-                left.append(each.path)
+                left.append(change.path)
             else:
-                restored.append(each.path)
-                del self.changes[each.path]
+                restored.append(change.path)
+                del self.changes[change.path]
         self.changes = {path: self.changes[path] for path in left}
         self.save()
         return sorted(restored), sorted(left)
@@ -249,14 +249,14 @@ def load(folder: Path, session: str, turn: str) -> Checkpoint:
 def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
     """Why what is in these folders cannot be copied before a command; empty if it can."""
     size = 0
-    for count, (path, _, found) in enumerate(_walk(paths, passed_over), 1):
-        size += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    for count, (path, _, status) in enumerate(_walk(paths, passed_over), 1):
+        size += status.st_size if stat.S_ISREG(status.st_mode) else 0
         if count > MOST_FILES:
             return f"there are more than {MOST_FILES:,} files"
         if size > MOST_BYTES:
             return f"the files take more than {MOST_BYTES // 1_000_000} MB"
-        needed = os.R_OK | os.X_OK if stat.S_ISDIR(found.st_mode) else os.R_OK
-        if not stat.S_ISLNK(found.st_mode) and not os.access(path, needed):
+        needed = os.R_OK | os.X_OK if stat.S_ISDIR(status.st_mode) else os.R_OK
+        if not stat.S_ISLNK(status.st_mode) and not os.access(path, needed):
             return f"{path} cannot be read"
     return ""
 
@@ -264,15 +264,15 @@ def too_much(paths: Iterable[Path], passed_over: Filter = nothing) -> str:
 def state_of(path: str) -> State:
     """What is at a path now."""
     with suppress(OSError), _opened(Path(path).parent) as here:
-        found = _stat(Path(path).name, here)
-        return _state(Path(path).name, here, found) if found else NOTHING
+        status = _stat(Path(path).name, here)
+        return _state(Path(path).name, here, status) if status else NOTHING
     return NOTHING
 
 
 def _compare(checkpoint: Checkpoint, watched: Watched) -> None:
     """Note what has changed; the copies of all else go."""
     before = watched.before
-    there = {path: _stamp(found) for path, _, found in _walk(watched.paths, watched.passed_over)}
+    there = {path: _stamp(status) for path, _, status in _walk(watched.paths, watched.passed_over)}
     for path in dict.fromkeys((*before, *there)):
         change = before.get(path, Change(path, NOTHING))
         if there.get(path) != change.before.stamp:
@@ -280,8 +280,8 @@ def _compare(checkpoint: Checkpoint, watched: Watched) -> None:
             if not after.is_like(change.before) or path in checkpoint.changes:
                 first = checkpoint.changes.get(path, change)
                 checkpoint.changes[path] = Change(path, first.before, first.copy, after)
-    kept = {each.copy for each in checkpoint.changes.values()}
-    kept |= {each.copy for other in checkpoint.pending for each in other.before.values()}
+    kept = {change.copy for change in checkpoint.changes.values()}
+    kept |= {change.copy for other in checkpoint.pending for change in other.before.values()}
     for change in before.values():
         if change.copy and change.copy not in kept:
             (checkpoint.files / change.copy).unlink(missing_ok=True)
@@ -310,11 +310,11 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
     """Each file, link and folder at or below these paths: its path, open folder, and status."""
     for path in dict.fromkeys(paths):
         with suppress(OSError), _opened(path.parent) as here:
-            found = _stat(path.name, here)
-            if found is None or passed_over(str(path)):
+            status = _stat(path.name, here)
+            if status is None or passed_over(str(path)):
                 continue
-            if not stat.S_ISDIR(found.st_mode):
-                yield str(path), here, found
+            if not stat.S_ISDIR(status.st_mode):
+                yield str(path), here, status
                 continue
             for folder, folders, names, below in os.fwalk(path.name, dir_fd=here):
                 above = f"{path.parent}/{folder}".replace("//", "/")
@@ -325,26 +325,26 @@ def _walk(paths: Iterable[Path], passed_over: Filter) -> Iterator[tuple[str, int
                         yield f"{above}/{name}", below, status
 
 
-def _state(name: str, here: int, found: os.stat_result) -> State:
-    mode, stamp = stat.S_IMODE(found.st_mode), _stamp(found)
-    if stat.S_ISLNK(found.st_mode):
+def _state(name: str, here: int, status: os.stat_result) -> State:
+    mode, stamp = stat.S_IMODE(status.st_mode), _stamp(status)
+    if stat.S_ISLNK(status.st_mode):
         return State("link", 0, os.readlink(name, dir_fd=here), stamp)
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return State("directory", mode, "", stamp)
-    if stat.S_ISREG(found.st_mode):
-        return _file(_read(name, here), found)
+    if stat.S_ISREG(status.st_mode):
+        return _file(_read(name, here), status)
     return NOTHING
 
 
-def _file(data: bytes, found: os.stat_result) -> State:
+def _file(data: bytes, status: os.stat_result) -> State:
     digest = hashlib.sha256(data).hexdigest()
-    return State("file", stat.S_IMODE(found.st_mode), digest, _stamp(found))
+    return State("file", stat.S_IMODE(status.st_mode), digest, _stamp(status))
 
 
-def _stamp(found: os.stat_result) -> tuple[int, ...]:
-    if stat.S_ISDIR(found.st_mode):
-        return (found.st_ino,)
-    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    if stat.S_ISDIR(status.st_mode):
+        return (status.st_ino,)
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _stat(name: str, here: int) -> os.stat_result | None:
@@ -389,9 +389,13 @@ def _opened(folder: Path) -> Iterator[int]:
 
 def _tidy(folder: Path) -> None:
     """Remove the checkpoints that are too old, and the oldest of too many."""
-    every = [(each.stat().st_mtime, each) for each in folder.glob("*") if each.is_dir()]
+    aged = [
+        (checkpoint.stat().st_mtime, checkpoint)
+        for checkpoint in folder.glob("*")
+        if checkpoint.is_dir()
+    ]
     size = 0
-    for age, each in sorted(every, reverse=True):
-        size += sum(path.stat().st_size for path in each.glob("files/*"))
+    for age, checkpoint in sorted(aged, reverse=True):
+        size += sum(path.stat().st_size for path in checkpoint.glob("files/*"))
         if time.time() - age > KEPT_SECONDS or size > KEPT_BYTES:
-            shutil.rmtree(each, ignore_errors=True)
+            shutil.rmtree(checkpoint, ignore_errors=True)

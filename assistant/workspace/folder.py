@@ -193,7 +193,7 @@ class Anchor:
 def _identity(path: Path) -> tuple[int, int]:
     """Zeros if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

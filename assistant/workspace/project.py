@@ -18,12 +18,12 @@ _LINKED = re.compile(r"gitdir: (.+)/\.git/worktrees/")
 def current() -> str:
     """The name of the project in this process's folder; empty if it is in none."""
     with suppress(OSError):
-        folder = Path.cwd()
-        for place in (folder, *folder.parents):
-            mark = place / ".git"
+        here = Path.cwd()
+        for folder in (here, *here.parents):
+            mark = folder / ".git"
             linked = _LINKED.match(mark.read_text("utf-8")) if mark.is_file() else None
             if mark.exists():
-                return Path(linked[1]).name if linked else place.name
+                return Path(linked[1]).name if linked else folder.name
     return ""
 
 
@@ -36,5 +36,5 @@ def section() -> str:
 
 def concerns(heading: Sequence[str], project: str) -> bool:
     """Whether what stands under these headings is a project's, or nobody's in particular."""
-    named = [found[1] for part in heading if (found := _HEADING.fullmatch(part))]
+    named = [match[1] for part in heading if (match := _HEADING.fullmatch(part))]
     return not named or project in named

@@ -42,8 +42,8 @@ def original_of(name: str) -> str | None:
     lowered = own.lower()
     if _TOLD[0] not in lowered and _TOLD[1] not in lowered:  # most files
         return None
-    found = _COPY.fullmatch(own)
-    return f"{folder}{slash}{found['stem'].rstrip()}{found['ending'] or ''}" if found else None
+    match = _COPY.fullmatch(own)
+    return f"{folder}{slash}{match['stem'].rstrip()}{match['ending'] or ''}" if match else None
 
 
 @dataclass(frozen=True, slots=True)

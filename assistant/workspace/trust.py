@@ -44,6 +44,6 @@ def _trusted() -> list[str]:
         return []
     except ValueError as error:
         raise StorageError(f"{path} is damaged", "Remove it and trust anew") from error
-    if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise StorageError(f"{path} is damaged", "Remove it and trust anew")
     return paths

@@ -72,7 +72,9 @@ def lacks_signed(messages: Sequence[Message]) -> bool:
 
     A provider that signs then refuses to go on thinking in this turn.
     """
-    last = next((each for each in reversed(messages) if each.role in ("user", "assistant")), None)
+    last = next(
+        (message for message in reversed(messages) if message.role in ("user", "assistant")), None
+    )
     return last is not None and bool(last.tool_calls) and not last.signed
 
 
@@ -110,12 +112,15 @@ def _message(message: Message, style: Style) -> Json:
 
 def _content(message: Message, style: Style) -> str | list[Json]:
     """The text, behind the pictures that belong to it; those that cannot be shown are named."""
-    shown = [each for each in message.pictures if each.data and style.sees]
-    missing = len(message.pictures) - len(shown)
+    visible = [picture for picture in message.pictures if picture.data and style.sees]
+    missing = len(message.pictures) - len(visible)
     text = f"{message.content}\n{UNSEEN.format(missing)}" if missing else message.content
-    if not shown:
+    if not visible:
         return text
-    urls = (f"data:{each.media};base64,{base64.b64encode(each.data).decode()}" for each in shown)
+    urls = (
+        f"data:{picture.media};base64,{base64.b64encode(picture.data).decode()}"
+        for picture in visible
+    )
     pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     return [*pictures, {"type": "text", "text": text}]
 
