@@ -85,7 +85,8 @@ class Strict:
 
 def settings(provider: Provider, name: str, **more: Any) -> ModelSettings:
     base = provider.root if name.startswith(("anthropic", "ollama")) else provider.url
-    return ModelSettings.model_validate({"name": name, "api_base": base, **more})
+    chosen = {"name": name, "api_base": base, "tool_format": "native", **more}
+    return ModelSettings.model_validate(chosen)
 
 
 class Talk:
