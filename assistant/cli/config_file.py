@@ -72,27 +72,43 @@ def changed(key: str, values: Sequence[str]) -> Changed:
     """The file with a setting at another value; an empty one takes it out.
 
     Raises UsageError for an unknown setting or a value that cannot be; ConfigError for a file that
-    is broken, or a model of nobody's that litellm knows.
+    is broken, or a model that litellm does not know.
     """
-    path = path_of(key)
-    config.read_file(config.config_file())  # names the line if it is broken
-    file = config.config_file()
+    path, file = path_of(key), config.config_file()
+    config.read_file(file)  # names the line if it is broken
     document = tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
-    if list(values) == [""]:
+    unset = list(values) == [""]
+    if unset:
         _take_out(document, path)
-        settings.validate(document.unwrap(), placed=False)
-        return Changed(tomlkit.dumps(document), settings.shown_key(path), "unset")
-    _put(document, path, values[0] if len(values) == 1 else list(values))
+    else:
+        _put(document, path, values[0] if len(values) == 1 else list(values))
     try:
         valid = settings.validate(document.unwrap(), placed=False)
     except ConfigError as error:
         raise UsageError(error.message, error.cure) from error
+    if unset:
+        return Changed(tomlkit.dumps(document), settings.shown_key(path), "unset")
     typed = valid.model_dump(mode="json", exclude_none=True)
-    _put(document, path, value_at(typed, path))
-    doubts = [doubt for model in _models(typed, path) for doubt in catalogue.doubts(*model)]
+    value = value_at(typed, path)
+    _put(document, path, value)
+    doubts = _doubts(typed, path)
+    return Changed(tomlkit.dumps(document), settings.shown_key(path), value, doubts)
+
+
+def _doubts(values: Any, path: Path) -> list[str]:
+    """Lines about a rule for a tool that does not exist, or an unlikely model."""
     if path[0] == "policy":
-        doubts += unknown_tools({path[1]: value_at(typed, path)})
-    return Changed(tomlkit.dumps(document), settings.shown_key(path), value_at(typed, path), doubts)
+        return unknown_tools({path[1]: value_at(values, path)})
+    if path == ("profiles",):
+        tables = value_at(values, path)
+    else:
+        named = path[0] in ("model", "profiles") and path[-1] == "name"
+        tables = [value_at(values, path[:-1])] if named else []
+    return [
+        doubt
+        for table in tables
+        for doubt in catalogue.doubts(table["name"], table.get("api_base"))
+    ]
 
 
 def unknown_tools(policy: Mapping[Any, Sequence[str]]) -> list[str]:
@@ -108,33 +124,18 @@ def unknown_tools(policy: Mapping[Any, Sequence[str]]) -> list[str]:
     return lines
 
 
-def _models(values: Any, path: Path) -> list[tuple[str, str | None]]:
-    """The models that a setting at this path names, with their addresses."""
-    if path == ("profiles",):
-        tables = value_at(values, path)
-    else:
-        named = path[0] in ("model", "profiles") and path[-1] == "name"
-        tables = [value_at(values, path[:-1])] if named else []
-    return [(table["name"], table.get("api_base")) for table in tables]
-
-
 def _put(document: Any, path: Path, value: Any) -> None:
-    """Set a value; the tables on the way to it are made."""
-    section = path[0]
-    if path == ("profiles",):
-        document[section] = _tables(value)
-        return
-    if section in settings.LISTED:
-        if not isinstance(document.get(section), AoT):
-            document[section] = _tables(document.get(section, []))
-        _put_listed(document[section], path, value)
-    else:
+    """Set a value; the tables on the way to it are made. A source is called like its folder until
+    it is named."""
+    section = str(path[0])
+    if section not in settings.LISTED:
         document.setdefault(section, tomlkit.table())[path[1]] = value
-
-
-def _put_listed(tables: AoT, path: Path, value: Any) -> None:
-    """Set a value of a table in a list; a source is called like its folder until it is named."""
-    section, number = str(path[0]), int(path[1])
+        return
+    if len(path) == 1 or not isinstance(document.get(section), AoT):
+        document[section] = _tables(value if len(path) == 1 else document.get(section, []))
+    if len(path) == 1:
+        return
+    tables, number = document[section], int(path[1])
     first = "path" if section == "sources" else "name"
     if number > len(tables) or len(path) < 3:
         raise UsageError(
@@ -142,10 +143,10 @@ def _put_listed(tables: AoT, path: Path, value: Any) -> None:
             f"The next {section[:-1]} is {section}.{len(tables) + 1}.{first}",
         )
     if number == len(tables):
-        if path[2] != first and section == "sources":
+        if path[2] != first:
             raise UsageError(
-                f"there is no source {number + 1} yet",
-                f"First `assistant config set {section}.{number + 1}.path FOLDER`, then this again",
+                f"there is no {section[:-1]} {number + 1} yet",
+                f"First `assistant config set {section}.{number + 1}.{first} …`, then this again",
             )
         tables.append(tomlkit.table())
     if (section, path[2]) == ("sources", "path") and "name" not in tables[number]:
@@ -166,13 +167,9 @@ def _tables(profiles: Any) -> AoT:
 
 def _take_out(document: Any, path: Path) -> None:
     """Remove a value, if it is there."""
-    *way, last = path
-    holder = document
-    for key in way:
-        if holder is None or (isinstance(key, int) and key >= len(holder)):
-            return
-        holder = holder[key] if isinstance(key, int) else holder.get(key)
-    if isinstance(last, int) and last < len(holder):
-        del holder[last]
-    elif isinstance(last, str) and holder is not None:
+    holder, last = value_at(document, path[:-1]), path[-1]
+    if isinstance(last, int):
+        if last < len(holder or ()):
+            del holder[last]
+    elif holder is not None:
         holder.pop(last, None)

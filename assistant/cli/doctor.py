@@ -101,7 +101,7 @@ def _path(_: Globals) -> str:
 
 def _disk(options: Globals) -> str:
     folders = [options.place().root, config.cache_dir(), config.state_dir()]
-    free, folder = min((shutil.disk_usage(each).free, each) for each in folders if each.exists())
+    free, folder = min((shutil.disk_usage(path).free, path) for path in folders if path.exists())
     said = f"{free / 1e6:,.0f} MB are free at {folder}"
     if free < TOO_LITTLE:
         raise StorageError(said, "Make room: what memory writes would be refused")
@@ -165,7 +165,7 @@ def _journal(options: Globals) -> str:
 
 def _sessions(options: Globals) -> str:
     found = listing.sessions(options.place().sessions)
-    if faults := [each.fault for each in found if each.fault]:
+    if faults := [session.fault for session in found if session.fault]:
         raise SessionError("; ".join(faults), "Correct the line that is named, or move the file")
     return f"{counted(len(found), 'session')} read"
 
@@ -188,7 +188,7 @@ def _stores(options: Globals) -> str:
             f"no purge reaches {strangers[0]}{more}, which no store has",
             "Delete what is not yours to keep",
         )
-    kept = [path for each in stores.STORES if each.words != "none" for path in each.files(place)]
+    kept = [path for store in stores.STORES if store.words != "none" for path in store.files(place)]
     size = sum(path.stat().st_size for path in kept)
     return f"your words are in {counted(len(kept), 'file')}, {size / 1e6:.1f} MB"
 
@@ -221,9 +221,13 @@ def _chroma(options: Globals) -> str:
         lacks = f"{server.url} lacks {counted(server.lacks, 'vector')}"
         raise Remark(lacks, "It is being filled: memory answers from its own catalog meanwhile")
     with options.memory() as memory:
-        unowned = [each for each in memory.collections() if each.owner == "nobody"]
+        unowned = [
+            collection for collection in memory.collections() if collection.owner == "nobody"
+        ]
     if unowned:
-        names = ", ".join(f"{each.name} ({counted(each.vectors, 'vector')})" for each in unowned)
+        names = ", ".join(
+            f"{collection.name} ({counted(collection.vectors, 'vector')})" for collection in unowned
+        )
         raise Remark(
             f"{server.url} has collections whose workspace or model is gone: {names}",
             "`assistant doctor --remove-unowned` removes them",
@@ -234,7 +238,9 @@ def _chroma(options: Globals) -> str:
 def remove_unowned(options: Globals) -> str:
     """Remove the collections of the Chroma server whose workspace or model is gone."""
     with options.memory() as memory:
-        names = [each.name for each in memory.collections() if each.owner == "nobody"]
+        names = [
+            collection.name for collection in memory.collections() if collection.owner == "nobody"
+        ]
         removed = memory.remove_collections(names) if names else ()
     return f"removed {counted(len(removed), 'collection')}"
 
@@ -300,7 +306,7 @@ def _heartbeat(options: Globals) -> str:
     place = options.place()
     tasks, unread = beat.read(place)
     if unread:
-        lines = ", ".join(str(each.line) for each in unread)
+        lines = ", ".join(str(line.line) for line in unread)
         said = f"HEARTBEAT.md has lines that are not understood: {lines}"
         raise Remark(said, "`assistant heartbeat explain` says why")
     if not tasks:
@@ -334,36 +340,35 @@ def _web(options: Globals) -> str:
 def _servers(options: Globals) -> str:
     """Start or reach each server that its owner wants, all at once."""
     named = servers.of(options.place())
-    wanted = [each for each in named.servers if not each.settings.disabled]
-    started = [each for each in wanted if Pins().may_start(each)]
+    wanted = [server for server in named.servers if not server.settings.disabled]
+    started = [server for server in wanted if Pins().may_start(server)]
     with ThreadPoolExecutor(max(len(started), 1)) as asking:
         found = list(asking.map(checked, started))
-    if faults := [each.fault for each in found if each.fault]:
+    if faults := [result.fault for result in found if result.fault]:
         raise ToolError("; ".join(faults), "`assistant mcp-servers list` asks again")
-    held = [f"{each.name} has changed tools" for each in found if each.changed]
-    waiting = [f"{each.name} is not approved" for each in wanted if each not in started]
+    held = [f"{result.name} has changed tools" for result in found if result.changed]
+    waiting = [f"{server.name} is not approved" for server in wanted if server not in started]
     if doubts := [*named.notices, *held, *waiting]:
         raise Remark("; ".join(doubts), "`assistant mcp-servers approve NAME` shows them")
-    tools = sum(len(each.tools) for each in found)
+    tools = sum(len(result.tools) for result in found)
     return f"{counted(len(found), 'server')}, {counted(tools, 'tool')}" if found else "none"
 
 
 def _programs(options: Globals) -> str:
     root = options.place().root
-    found = {each: fault(each) for each in connections(Launch(own_command(), root))}
-    others = {each for each in found if str(root) not in each.command}
+    found = {link: fault(link) for link in connections(Launch(own_command(), root))}
     titles = [
-        f"{each.program.title}{' (to another workspace)' if each in others else ''}"
-        for each, why in found.items()
+        f"{link.program.title}{'' if str(root) in link.command else ' (to another workspace)'}"
+        for link, why in found.items()
         if not why
     ]
     fine = f"{', '.join(titles)}: connected, and the server answers" if titles else ""
-    if broken := {each: why for each, why in found.items() if why}:
-        faults = [f"{each.program.title}: {why}" for each, why in broken.items()]
-        again = [f"`assistant connect {each.program.name}`" for each in broken if each.command]
+    if broken := {link: why for link, why in found.items() if why}:
+        faults = [f"{link.program.title}: {why}" for link, why in broken.items()]
+        again = [f"`assistant connect {link.program.name}`" for link in broken if link.command]
         cure = f"{' and '.join(again)} sets it right" if again else ""
         raise ConfigError("; ".join(filter(None, [*faults, fine])), cure)
-    if halves := [each.program for each in found if not each.whole]:
+    if halves := [link.program for link in found if not link.whole]:
         lacking = ", ".join(program.title for program in halves)
         cure = " and ".join(f"`assistant connect {program.name}`" for program in halves)
         raise Remark(f"{lacking}: the server answers, but its hooks are gone", f"{cure} adds them")

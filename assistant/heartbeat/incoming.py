@@ -103,13 +103,13 @@ def instructions(procedures: str, source: str) -> str:
         after = (
             h for h in _HEADING.finditer(procedures, heading.end()) if len(h["level"]) <= level
         )
-        end = next((each.start() for each in after), len(procedures))
+        end = next((heading.start() for heading in after), len(procedures))
         return procedures[heading.end() : end].strip()
     return ""
 
 
 def _telling(data: dict[str, Any]) -> str:
     """The most telling text of an object or of those within it; empty if there is none."""
-    objects = [data, *(each for each in data.values() if isinstance(each, dict))]
-    texts = (each[name] for name in TELLING for each in objects if isinstance(each.get(name), str))
+    objects = [data, *(item for item in data.values() if isinstance(item, dict))]
+    texts = (item[name] for name in TELLING for item in objects if isinstance(item.get(name), str))
     return next((said for said in texts if said.strip()), "")

@@ -63,11 +63,11 @@ def show(found: "Sequence[Due]", today: date, days: int) -> None:
 
     if not found:
         typer.echo(f"Nothing is due within {days} days." if days else "Nothing is due today.")
-    shown = [f"{when(each, today)} {each.time}".rstrip() for each in found]
+    shown = [f"{when(due, today)} {due.time}".rstrip() for due in found]
     width = max(map(len, shown), default=0)
-    for day, each in zip(shown, found, strict=True):
-        place = typer.style(f"({spelled(each.passage.citation)})", dim=True)
-        typer.echo(f"{day.ljust(width)}  {spelled(fact(each))} {place}")
+    for day, due in zip(shown, found, strict=True):
+        place = typer.style(f"({spelled(due.passage.citation)})", dim=True)
+        typer.echo(f"{day.ljust(width)}  {spelled(fact(due))} {place}")
 
 
 def _item(due: "Due") -> dict[str, Any]:

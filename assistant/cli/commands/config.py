@@ -59,7 +59,7 @@ def config_show(
     from assistant.tools.mcp_client.servers import hidden
 
     values = context.obj.settings().model_dump(mode="json")
-    values["mcpServers"] = {name: hidden(each) for name, each in values["mcpServers"].items()}
+    values["mcpServers"] = {name: hidden(server) for name, server in values["mcpServers"].items()}
     if key is not None:
         _show_value(value_at(values, path_of(key)), as_json=as_json)
     elif as_json:
@@ -83,8 +83,8 @@ def _show_value(value: Any, *, as_json: bool) -> None:
     elif value is None:
         raise typer.Exit(1)
     else:
-        for each in value if isinstance(value, list) else [value]:
-            typer.echo(spelled(_shown(each)))
+        for item in value if isinstance(value, list) else [value]:
+            typer.echo(spelled(_shown(item)))
 
 
 @command(config_commands, name="set")

@@ -73,7 +73,7 @@ def connect(
             raise typer.Exit(1)
         copies = connecting.carry_out(chosen, changes, undo=undo)
     if as_json:
-        said = [{"path": str(each.path), "diff": list(each.diff())} for each in changes]
+        said = [{"path": str(change.path), "diff": list(change.diff())} for change in changes]
         kept = list(map(str, copies))
         print_json({"program": chosen.name, "changes": said, "made": made, "copies": kept})
     elif made or not changes:
@@ -86,7 +86,7 @@ def _list(workspace: Path, *, as_json: bool) -> None:
     from assistant.integrations.programs import PROGRAMS, Launch
 
     launch = Launch(own_command(), workspace.resolve())
-    found = {each.program.name: each for each in connections(launch)}
+    found = {connection.program.name: connection for connection in connections(launch)}
     told = {name: _state(found.get(name), str(launch.workspace)) for name in PROGRAMS}
     if as_json:
         print_json([{"program": name, "state": state} for name, state in told.items()])

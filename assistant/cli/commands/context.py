@@ -67,16 +67,16 @@ def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
         )
         return
     if bare:
-        for each in sections:
-            typer.echo(spelled(each.text))
+        for part in sections:
+            typer.echo(spelled(part.text))
         return
-    for each in sections:
-        typer.echo(spelled(each.rendered))
-        facts = f"({counted(each.tokens, 'token')} · {spelled(each.source)})\n"
+    for part in sections:
+        typer.echo(spelled(part.rendered))
+        facts = f"({counted(part.tokens, 'token')} · {spelled(part.source)})\n"
         typer.echo(typer.style(facts, dim=True))
-        if each.cut:
-            typer.echo(f"note: {each.cut}", err=True)
-    typer.echo(f"{counted(sum(each.tokens for each in sections), 'token')} in all", err=True)
+        if part.cut:
+            typer.echo(f"note: {part.cut}", err=True)
+    typer.echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)
 
 
 def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
@@ -85,9 +85,9 @@ def _only(sections: "Sequence[Section]", title: str) -> "list[Section]":
 
     titles = {part.name: part.title for part in KNOWN}
     wanted = titles.get(title.casefold(), title).casefold()
-    found = [each for each in sections if each.title.casefold() == wanted]
+    found = [part for part in sections if part.title.casefold() == wanted]
     if not found:
-        there = ", ".join(each.title for each in sections)
+        there = ", ".join(part.title for part in sections)
         raise UsageError(f"there is no section {title!r}", f"There are: {there}")
     return found
 
@@ -109,8 +109,10 @@ def _past(options: Globals, session: str, turn: int | None) -> "list[Section]":
     entries = transcript.read(place.sessions, name)
     asked = next((t.request for t in group(entries) if t.entries[0].id == past.turn), "")
     ahead = entries[: next((n for n, e in enumerate(entries) if e.id == past.turn), 0)]
-    earlier = "\n\n".join(f"{each.role}: {each.content}" for each in rendered(history(ahead)))
-    parts = [Section(each.title, each.text, source=each.source) for each in past.parts]
+    earlier = "\n\n".join(
+        f"{message.role}: {message.content}" for message in rendered(history(ahead))
+    )
+    parts = [Section(part.title, part.text, source=part.source) for part in past.parts]
     parts.append(Section("History", earlier, source=f"session {name}"))
     source = f"turn {number}, {local_time(past.time)}, {past.model}"
     parts.append(Section("Message", asked, source=source))

@@ -37,18 +37,18 @@ def list_(
     from assistant.tools.mcp_client.tools import Checked, checked
 
     chosen = [_named(context.obj, name)] if name else _servers(context.obj)
-    wanted = [each for each in chosen if not each.settings.disabled]
+    wanted = [server for server in chosen if not server.settings.disabled]
     with ThreadPoolExecutor(max(len(wanted), 1)) as asking:
-        found = {each.name: each for each in asking.map(checked, wanted)}
-    rows = [(each, found.get(each.name, Checked(each.name))) for each in chosen]
+        found = {result.name: result for result in asking.map(checked, wanted)}
+    rows = [(server, found.get(server.name, Checked(server.name))) for server in chosen]
     if as_json:
-        print_json([{**_origin(server), **asdict(each)} for server, each in rows])
+        print_json([{**_origin(server), **asdict(result)} for server, result in rows])
     elif not rows:
         typer.echo(NONE, err=True)
     else:
-        for server, each in rows:
-            _show(server, each)
-    if any(each.fault or each.changed for each in found.values()):
+        for server, result in rows:
+            _show(server, result)
+    if any(result.fault or result.changed for result in found.values()):
         raise typer.Exit(1)
 
 
@@ -91,10 +91,10 @@ def _servers(options: Globals) -> Sequence["Server"]:
 
 def _named(options: Globals, name: str) -> "Server":
     servers = _servers(options)
-    for each in servers:
-        if each.name == name:
-            return each
-    known = ", ".join(each.name for each in servers) or "none"
+    for server in servers:
+        if server.name == name:
+            return server
+    known = ", ".join(server.name for server in servers) or "none"
     raise UsageError(f"there is no MCP server {name!r}", f"There are: {known}")
 
 
@@ -106,7 +106,7 @@ def _origin(server: "Server") -> dict[str, Any]:
 
 def _show(server: "Server", checked: "Checked") -> None:
     name, origin = spelled(checked.name), _origin(server)
-    entry = " · ".join(spelled(each) for each in (server.how, origin["origin"]) if each)
+    entry = " · ".join(spelled(part) for part in (server.how, origin["origin"]) if part)
     if origin["disabled"]:
         typer.echo(f"- {name}: disabled {typer.style(entry, dim=True)}")
         return

@@ -123,13 +123,13 @@ def _show_changes(options: Globals, since: str, *, as_json: bool) -> None:
     with options.memory() as memory:
         found = changes.since(memory.chart(), memory.log(EVERY_WRITE), day)
     if as_json:
-        print_json([asdict(each) for each in found])
+        print_json([asdict(change) for change in found])
         return
-    for day_, of_day in itertools.groupby(found, key=lambda each: each.day):
+    for day_, of_day in itertools.groupby(found, key=lambda change: change.day):
         typer.echo(typer.style(day_, bold=True))
-        for each in of_day:
-            _show_change(each)
-    kinds: list[str] = [each.kind for each in found]
+        for change in of_day:
+            _show_change(change)
+    kinds: list[str] = [change.kind for change in found]
     total = ", ".join(f"{kinds.count(kind)} {kind}" for kind in MARKS)
     typer.echo(f"Since {day.isoformat()}: {total}.", err=True)
 
@@ -168,15 +168,15 @@ def check(
         found = memory.check()
         state = memory.rebuild() if rebuild else None
     if as_json:
-        print_json([asdict(each) for each in found])
+        print_json([asdict(fault) for fault in found])
     else:
-        for each in found:
-            typer.echo(spelled(f"{'repaired' if each.mended else 'not repaired'}: {each.what}"))
+        for fault in found:
+            typer.echo(spelled(f"{'repaired' if fault.mended else 'not repaired'}: {fault.what}"))
         if not found:
             typer.echo("Nothing is wrong.")
         if state:
             typer.echo(f"Rebuilt the index: {counted(state.chunks, 'chunk')}.")
-    if not all(each.mended for each in found):
+    if not all(fault.mended for fault in found):
         raise typer.Exit(1)
 
 
@@ -189,13 +189,15 @@ def capture(
     from assistant.agent.capture import ended
 
     read = 0
-    for each in ended.read_ended(context.obj.place(), wait=wait):
+    for session in ended.read_ended(context.obj.place(), wait=wait):
         read += 1
-        typer.echo(f"{each.session}: {counted(len(each.stored), 'fact')}" + _left(each.waiting))
-        for fact in each.stored:
+        typer.echo(
+            f"{session.session}: {counted(len(session.stored), 'fact')}" + _left(session.waiting)
+        )
+        for fact in session.stored:
             typer.echo(f"  {spelled(fact)}")
-        if each.failed:
-            typer.echo(f"  only part of it was read: {spelled(each.failed)}")
+        if session.failed:
+            typer.echo(f"  only part of it was read: {spelled(session.failed)}")
     if not read and not wait:
         typer.echo("Every chat that has ended was read.")
 
@@ -229,13 +231,13 @@ def merge(
     copies = copies_of(context.obj.place())
     planned = copies.plan()
     if as_json:
-        print_json([asdict(each) for each in planned])
+        print_json([asdict(copy) for copy in planned])
     elif not planned:
         typer.echo("There are no conflict copies.")
     else:
-        for each in planned:
-            _show_merge(each)
-    sound = [each for each in planned if not each.fault]
+        for copy in planned:
+            _show_merge(copy)
+    sound = [copy for copy in planned if not copy.fault]
     if sound and (yes or not as_json):
         if not yes and not sys.stdin.isatty():
             typer.echo("Nothing was written. `assistant memory merge --yes` merges them.")

@@ -86,10 +86,10 @@ def restore(
         chosen = [entry.id for entry in erased] if everything else list(ids or ())
         written = memory.restore(chosen, dismiss=dismiss) if chosen else ()
     if as_json:
-        print_json([asdict(each) for each in (written if chosen else erased)])
+        print_json([asdict(entry) for entry in (written if chosen else erased)])
         return
-    for each in written:
-        show_written(each)
+    for fact in written:
+        show_written(fact)
     if not chosen:
         _show_erased(erased)
     elif dismiss:

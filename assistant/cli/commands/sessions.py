@@ -32,7 +32,7 @@ def list_sessions(context: typer.Context, as_json: AsJson = False) -> None:
 
     place = context.obj.place()
     if as_json:
-        print_json([asdict(each) for each in listing.sessions(place.sessions)])
+        print_json([asdict(session) for session in listing.sessions(place.sessions)])
     else:
         show_sessions(place.sessions)
 

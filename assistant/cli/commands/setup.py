@@ -165,8 +165,8 @@ def show(
         return
     if not names:
         typer.echo("No secrets yet. `assistant secrets add NAME` registers one.", err=True)
-    for each in names:
-        typer.echo(each)
+    for registered_name in names:
+        typer.echo(registered_name)
 
 
 @command(secret_commands, name="remove")
@@ -255,8 +255,8 @@ def doctor(
         if not as_json:
             typer.echo(f"{MARKS[finding.state]} {spelled(finding.line)}")
     if as_json:
-        print_json([asdict(each) for each in found])
-    faults = [each.line for each in found if each.state == "fault"]
+        print_json([asdict(finding) for finding in found])
+    faults = [finding.line for finding in found if finding.state == "fault"]
     with contextlib.suppress(WorkspaceError):
         outbox.keep_findings(options.place(), faults)  # the next chat mentions them
     if faults:

@@ -45,20 +45,20 @@ def list_(
     if as_json:
         listed = [
             {
-                "name": each.name,
-                "description": each.description,
-                "path": each.path,
-                "triggers": [trigger.text for trigger in each.triggers],
+                "name": skill.name,
+                "description": skill.description,
+                "path": skill.path,
+                "triggers": [trigger.text for trigger in skill.triggers],
             }
-            for each in found.skills
+            for skill in found.skills
         ]
-        faults = [asdict(each) for each in found.faults]
+        faults = [asdict(fault) for fault in found.faults]
         print_json({"skills": listed, "disabled": list(found.disabled), "faults": faults})
     else:
-        for each in found.skills:
-            said = ", ".join(f"“{trigger.text}”" for trigger in each.triggers)
-            place = f"({each.path}{f'; triggered by {said}' if said else ''})"
-            typer.echo(f"{spelled(each.name)}: {spelled(each.description)}")
+        for skill in found.skills:
+            said = ", ".join(f"“{trigger.text}”" for trigger in skill.triggers)
+            place = f"({skill.path}{f'; triggered by {said}' if said else ''})"
+            typer.echo(f"{spelled(skill.name)}: {spelled(skill.description)}")
             typer.echo(typer.style(f"  {spelled(place)}", dim=True))
         for name in found.disabled:
             typer.echo(typer.style(f"{spelled(name)} is disabled (skills.disabled)", dim=True))
@@ -76,8 +76,8 @@ def _show(found: "Skills", name: str, *, as_json: bool) -> None:
 
     skill = found.named(name)
     if skill is None:
-        known = ", ".join(each.name for each in found.skills) or "none"
-        near = get_close_matches(name, [each.name for each in found.skills], n=1)
+        known = ", ".join(skill.name for skill in found.skills) or "none"
+        near = get_close_matches(name, [skill.name for skill in found.skills], n=1)
         raise UsageError(f"there is no skill {name!r}", meant(near) or f"There are: {known}")
     text, files = loading.body(skill), loading.bundled(skill)
     if as_json:
