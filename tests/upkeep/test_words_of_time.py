@@ -120,6 +120,7 @@ alle 90 Minuten = every 90 minutes
 jedes Jahr am 5. Mai = 5 May of every year at 09:00
 """
 REFUSED = """\
+tomorrow at 25
 in drei Tagen um 9 Uhr 15
 morgen um halb
 this evening at half past

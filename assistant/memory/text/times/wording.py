@@ -9,7 +9,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
@@ -79,7 +79,7 @@ def schedule(text: str) -> tuple[Schedule, int] | None:
 
     A rhythm that no calendar has ("31 February") is none.
     """
-    found = _Tokens(text).schedule()
+    found = _Reader(text).schedule()
     return (found.schedule, found.end) if found.schedule else None
 
 
@@ -107,54 +107,65 @@ def instruction(text: str) -> tuple[Schedule, str] | Reading | None:
     went on with it. A `Reading` names the word that is not understood; None if the text does not
     begin with a schedule.
     """
-    tokens = _Tokens(text)
-    found = tokens.schedule()
-    if not found.end and not found.word:
-        return tokens.stuck()
-    if found.word:
-        return found
+    reader = _Reader(text)
+    found = reader.schedule()
+    if found.word or not found.end:
+        return found if found.word else reader.stuck()
     rest = text[found.end :]
-    joint = re.match(r"\s*(?:[:—–-](?=\s|$)|,(?=\s)|$)\s*|\s+", rest)
-    colon = re.match(r"[^\n]*?:(?=\s|$)", rest)
-    left = re.match(r"[\s,(]*([^\s,:]+)", rest)
-    goes_on = left is not None and (
-        (colon is not None and left.end() <= colon.end() and left[1] != "-")
-        or left[1].lower() in _connectives()
-        or tokens.knows(found.end + left.start(1))
-    )
-    if left and left[1].lower() in _TASKS:
-        goes_on = False
-    if colon and rest.lstrip(" \t)").startswith(":"):
-        goes_on = False
-        joint = re.match(r"[ \t)]*:\s*", rest)
-    elif joint and joint[0].strip() in ("—", "–", "-") and not colon:
-        goes_on = False
-    if goes_on and left:
-        return Reading(end=found.end, word=left[1])
+    if not (joint := re.match(r"[ \t)]*:(?:\s+|$)", rest)):
+        joint = re.match(r"\s*(?:[:—–-](?=\s|$)|,(?=\s)|$)\s*|\s+", rest)
+        colon = re.match(r"[^\n]*?:(?=\s|$)", rest)
+        left = re.match(r"[\s,(]*([^\s,:]+)", rest)
+        is_task = left and left[1].lower() in _TASKS
+        dashed = joint and joint[0].strip() in ("—", "–", "-") and not colon
+        if left and not is_task and not dashed:
+            before_colon = colon and left.end() <= colon.end() and left[1] != "-"
+            goes_on = left[1].lower() in _connectives() or reader.knows(found.end + left.start(1))
+            if before_colon or goes_on:
+                return Reading(end=found.end, word=left[1])
     if found.schedule is None:
-        said = text[: found.end].strip()
-        return Reading(end=found.end, word=said, cure="It says no rhythm")
+        return Reading(end=found.end, word=text[: found.end].strip(), cure="It says no rhythm")
     return (found.schedule, rest[joint.end() :]) if joint else Reading(word=rest.split()[0])
 
 
 def moment(text: str, now: datetime) -> tuple[datetime, int] | Reading:
     """The one time to come that a text begins with, on the local clock, and where its words end:
     "in 20 minutes", "tomorrow at 9", "next Monday at 10", "at 17:00", "2026-11-27 18:40"."""
-    return _Tokens(text).moment(now)
+    reader = _Reader(text, now)
+    end = reader.read(_MOMENT)
+    if reader.due:
+        return reader.due, end
+    if not (reader.once or reader.times or reader.parts):
+        return Reading(word=(text.split() or [""])[0])
+    words, part = text[:end].strip(), next(iter(reader.parts), None)
+    at = _in_part(reader.times[0], part) if reader.times else time(part) if part else NINE
+    if at is None:
+        return Reading(word=words, cure="The time is not in that part of it")
+    day = reader.once or now.date()
+    due = datetime.combine(day, at)
+    if reader.zone:
+        due = due.replace(tzinfo=ZoneInfo(reader.zone)).astimezone().replace(tzinfo=None)
+    if due > now:
+        return due, end
+    again = f"; say “tomorrow at {at:%H:%M}”" if day == now.date() else ""
+    return Reading(word=words, cure=f"It has passed{again}")
 
 
 def begins_with_time(text: str) -> str:
     """The first word of a text that goes on as if it said more of a time; empty if none does."""
     rest = text.lstrip(" ,:")
     word = (rest.split() or [""])[0].strip(":,")
-    known = _Tokens(rest).knows(0) and word.lower() not in ("to", "of", "the", "a", "an")
+    known = _Reader(rest).knows(0) and word.lower() not in ("to", "of", "the", "a", "an")
     return word if known or word.lower() in _connectives() - {"about"} else ""
 
 
 def sure_times(text: str) -> str:
     """The first words of a text that name a time of day or a rhythm; empty if none do."""
     kinds = ("clock", "noon", "part", "every", "day", "zone")
-    return next((each.word for each in _tokens(text) if each.kind in kinds), "")
+    return next((token.word for token in _tokens(text) if token.kind in kinds), "")
+
+
+# Tokens
 
 
 @functools.cache
@@ -210,46 +221,44 @@ def _tokens(text: str) -> Iterator[Token]:
     """The words of a text, until one that no schedule has."""
     at = 0
     while found := _TOKEN.match(text, at + len(_SPACE.match(text, at)[0])):  # type: ignore[index]
-        start, at, said = found.start(), found.end(), found[0]
-        kind = found.lastgroup
-        token = functools.partial(Token, start=start, end=at, word=said)
-        if found["iso"]:
-            try:
-                yield token("date", date.fromisoformat(found["iso"]))
-            except ValueError:
-                return
-        elif found["dotted"]:
-            yield token("dotted", [int(each) for each in re.findall(r"\d+", said)])
-        elif found["zone"]:
-            name = _ABBREVIATED.get(said.lower(), said)
-            if name != "UTC" and name not in available_timezones():
-                return
-            yield token("zone", name)
-        elif found["hour"]:
-            number = _number(found)
-            if number is None:
-                return
-            yield token(*number)
-        elif kind == "word":
-            meanings = _words().get(said.lower())
-            if not meanings:
-                return
-            if text[at : at + 1] == "." and meanings[0][0] in ("day", "month"):
-                at += len(said) <= 5  # "Sept."
-            for meaning, value, plural in meanings:
-                yield Token(meaning, value, start, at, said, plural)
-        else:
-            yield token({"&": "and", ",": "comma"}.get(said, "to"), said)
+        at, word = found.end(), found[0]
+        meanings: tuple[Meaning, ...]
+        match found.lastgroup:
+            case "word":
+                meanings = _words().get(word.lower(), ())
+                if meanings and text[at : at + 1] == "." and meanings[0][0] in ("day", "month"):
+                    at += len(word) <= 5  # "Sept."
+            case "sign":
+                meanings = (({"&": "and", ",": "comma"}.get(word, "to"), word, False),)
+            case _:
+                meaning = _figure(found)
+                meanings = ((*meaning, False),) if meaning else ()
+        if not meanings:
+            return
+        for kind, value, plural in meanings:
+            yield Token(kind, value, found.start(), at, word, plural)
 
 
-def _number(found: re.Match[str]) -> tuple[str, Any] | None:
-    """A time of day, an ordinal, a year or a number; None for a time that no clock shows."""
+def _figure(found: re.Match[str]) -> tuple[str, Any] | None:
+    """A date, a zone, a time of day, an ordinal, a year or a number; None for one that no calendar
+    or clock shows."""
+    if found["iso"]:
+        try:
+            return "date", date.fromisoformat(found["iso"])
+        except ValueError:
+            return None
+    if found["dotted"]:
+        return "dotted", [int(number) for number in re.findall(r"\d+", found[0])]
+    if found["zone"]:
+        name = _ABBREVIATED.get(found[0].lower(), found[0])
+        return ("zone", name) if name == "UTC" or name in available_timezones() else None
     hour, minute = int(found["hour"]), int(found["minute"] or 0)
     if found["nth"] or found["dot"]:
         return "ord", hour
     if not (found["half"] or found["sep"] or found["clock"]):
         return "year" if 2000 <= hour < 2100 else "num", hour
-    return None if (at := clock(hour, minute, found["half"] or "")) is None else ("clock", at)
+    at = clock(hour, minute, found["half"] or "")
+    return None if at is None else ("clock", at)
 
 
 def clock(hour: int, minute: int, half: str = "") -> time | None:
@@ -261,80 +270,388 @@ def clock(hour: int, minute: int, half: str = "") -> time | None:
     return time(hour, minute) if hour < 24 else None
 
 
-@dataclass(slots=True)
-class _Read:
-    """What has been read of a schedule so far."""
+def _in_part(at: time, part: int | None) -> time | None:
+    """A time within a part of the day; None if it is not in it."""
+    if not part:
+        return at
+    if at.hour in _PM.get(part, ()):
+        return at.replace(hour=at.hour + 12)
+    return at if part not in _WITHIN or at.hour in _WITHIN[part] else None
 
-    unit: str = ""
-    count: int = 1
-    days: list[str] = field(default_factory=list)
-    setpos: int = 0
-    monthdays: list[int] = field(default_factory=list)
-    month: int = 0
-    once: date | None = None
-    times: list[time] = field(default_factory=list)
-    parts: list[int] = field(default_factory=list)
-    """Parts of the day for which no time is said."""
-    window: tuple[time, time] | None = None
-    begins: date | None = None
-    zone: str = ""
-    lone: str = ""
-    """A weekday without a word that says it comes round."""
-    fault: tuple[str, str] = ("", "")
 
-    def set_unit(self, unit: str, count: int = 1) -> bool:
-        """Take a unit; False if another one is said."""
-        if unit == "fortnight":
-            unit, count = "week", count * 2
-        if self.unit:
-            return self.unit == unit and count == 1  # "on the 1st of every month"
-        self.unit, self.count = unit, count
-        return True
+class _Words(list[Token]):
+    """The tokens that a pattern took."""
 
-    def schedule(self, words: str) -> Schedule | None:
-        """What was read, as a schedule; None if it is none, or has a `fault`."""
-        parts = [time(each) for each in self.parts]
-        times = tuple(sorted({*self.times, *parts})) or (NINE,)
-        timed = bool(self.times)
-        if self.lone:
-            self.fault = self.lone, ONE_DAY
-        if self.once:
-            return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
-        if self.unit in _MINUTES:
-            if self.monthdays or self.zone or self.begins:
-                return None
-            start, end = self.window or (time.min, None)
-            every = timedelta(minutes=_MINUTES[self.unit] * self.count)
-            days = tuple(CODES.index(code) for code in self.days)
-            return Schedule(every=every, start=start, end=end, weekdays=days, times=())
-        if not (rule := self.rule()):
+    def values(self, *kinds: str) -> list[Any]:
+        return [token.value for token in self if token.kind in kinds]
+
+    def has(self, kind: str) -> bool:
+        return any(token.kind == kind for token in self)
+
+    def weekdays(self) -> list[str]:
+        if self.has("working"):
+            return WORKING
+        if kinds := self.values("kind"):
+            return str(kinds[0]).split()
+        days = self.values("day")
+        if self.has("to"):
+            days = [(days[0] + n) % 7 for n in range((days[1] - days[0]) % 7 + 1)]
+        return [CODES[day] for day in days]
+
+    def clocks(self) -> list[time]:
+        """Its times of day; none, if one of them is none."""
+        values = self.values("clock", "noon", "num")
+        times = [time(each) if isinstance(each, int) and each < 24 else each for each in values]
+        return times if all(isinstance(each, time) for each in times) else []
+
+    def day_of_year(self) -> tuple[int, int, int] | None:
+        """Year (or 0), month and day; None for a day that no calendar has."""
+        if dates := self.values("date"):
+            year, month, day = dates[0].year, dates[0].month, dates[0].day
+        elif dotted := self.values("dotted"):
+            day, month, year = (*dotted[0], 0)[:3]
+        else:
+            (month,), (day,) = self.values("month"), self.values("num", "ord")
+            year = (self.values("year") or [0])[0]
+        try:
+            date(year or 2024, month, day)  # a leap year
+        except ValueError:
             return None
-        if self.count > 1 and not self.begins:
-            self.fault = words, FROM_WHEN
-        dated = bool(self.days or self.monthdays or self.unit == "day")
-        return Schedule(
-            rule, times, begins=self.begins, zone=self.zone, is_timed=timed, is_dated=dated
-        )
-
-    def rule(self) -> str:
-        """The RRULE of the days."""
-        unit = self.unit or ("week" if self.days else "")
-        if not unit:
-            return ""
-        parts = [f"INTERVAL={self.count}"] if self.count > 1 else []
-        if self.days:
-            unit = "week" if unit == "day" else unit
-            parts.append(f"BYDAY={','.join(self.days)}")
-            parts += [f"BYSETPOS={self.setpos}"] if self.setpos else []
-        elif self.monthdays:
-            parts += [f"BYMONTH={self.month}"] if self.month else []
-            parts.append(f"BYMONTHDAY={','.join(map(str, self.monthdays))}")
-        elif unit in _FIRST_DAY and not self.begins:
-            parts.append(_FIRST_DAY[unit])
-        return ";".join([f"FREQ={_FREQUENCIES[unit]}", *parts])
+        return year, month, day
 
 
 # The grammar
+
+
+class _Reader:
+    """Reads the tokens that a text begins with, by productions, and keeps what they add up to.
+
+    A production is given the tokens that its pattern took, and says whether they fit to what was
+    read before.
+    """
+
+    def __init__(self, text: str, now: datetime = datetime.min) -> None:
+        self._text = text[:LONGEST]
+        self._now = now
+        self._tokens = list(_tokens(self._text))
+        self._kinds = "".join(f"{token.kind}_" for token in self._tokens)
+        sizes = (len(token.kind) + 1 for token in self._tokens)
+        self._places = list(itertools.accumulate(sizes, initial=0))
+        self._at = 0
+        self._unit, self._count = "", 1
+        self._days: list[str] = []
+        self._setpos = self._month = 0
+        self._monthdays: list[int] = []
+        self._window: tuple[time, time] | None = None
+        self._begins: date | None = None
+        self._lone = ""
+        """A weekday without a word that says it comes round."""
+        self._fault = ("", "")
+        self.once: date | None = None
+        self.times: list[time] = []
+        self.parts: list[int] = []
+        """Parts of the day for which no time is said."""
+        self.zone = ""
+        self.due: datetime | None = None
+        """A moment to the minute, behind which nothing can be said."""
+
+    def knows(self, place: int) -> bool:
+        """Whether a word of the grammar stands at a place."""
+        return any(token.start == place for token in self._tokens)
+
+    def stuck(self) -> Reading | None:
+        """Where a text that begins as if it said when says something else."""
+        if not self._tokens or self._tokens[0].kind not in ("every", "adverb", "once", "kind"):
+            return None
+        end = self._tokens[-1].end
+        following = re.match(r"\s*([^\s:,]+)", self._text[end:])
+        return Reading(word=following[1] if following else self._text[:end])
+
+    def read(self, productions: Sequence["_Production"]) -> int:
+        """Read as long as a production fits; returns where the words end."""
+        while not (self._fault[0] or self.due) and self._take(productions):
+            pass
+        return self._tokens[self._at - 1].end if self._at else 0
+
+    def _take(self, productions: Sequence["_Production"]) -> bool:
+        begin = self._at
+        if begin:
+            self._at += len(self._ahead(_pattern("comma* and?")))
+        for pattern, production in productions:
+            said = self._ahead(pattern)
+            if said and production(self, said):
+                self._at += len(said)
+                return True
+        self._at = begin
+        return False
+
+    def _ahead(self, pattern: re.Pattern[str]) -> _Words:
+        """The next tokens, if they fit a pattern."""
+        found = pattern.match(self._kinds, self._places[self._at])
+        return _Words(self._tokens[self._at : self._places.index(found.end())] if found else ())
+
+    # What it adds up to
+
+    def schedule(self) -> Reading:
+        """The schedule that the text begins with."""
+        end = self.read(_RHYTHM)
+        made = self._schedule(self._text[:end].strip()) if end and not self._fault[0] else None
+        return Reading(None, end, *self._fault) if self._fault[0] else Reading(made, end)
+
+    def _schedule(self, words: str) -> Schedule | None:
+        """What was read, as a schedule; None if it is none, or has a fault."""
+        times = tuple(sorted({*self.times, *map(time, self.parts)})) or (NINE,)
+        timed = bool(self.times)
+        if self._lone:
+            self._fault = self._lone, ONE_DAY
+        if self.once:
+            return Schedule(once=self.once, times=times, zone=self.zone, is_timed=timed)
+        if self._unit in _MINUTES:
+            if self._monthdays or self.zone or self._begins:
+                return None
+            start, end = self._window or (time.min, None)
+            every = timedelta(minutes=_MINUTES[self._unit] * self._count)
+            days = tuple(CODES.index(code) for code in self._days)
+            return Schedule(every=every, start=start, end=end, weekdays=days, times=())
+        if not (rule := self._rule()):
+            return None
+        if self._count > 1 and not self._begins:
+            self._fault = words, FROM_WHEN
+        dated = bool(self._days or self._monthdays or self._unit == "day")
+        return Schedule(
+            rule, times, begins=self._begins, zone=self.zone, is_timed=timed, is_dated=dated
+        )
+
+    def _rule(self) -> str:
+        """The RRULE of the days."""
+        unit = self._unit or ("week" if self._days else "")
+        if not unit:
+            return ""
+        parts = [f"INTERVAL={self._count}"] if self._count > 1 else []
+        if self._days:
+            unit = "week" if unit == "day" else unit
+            parts.append(f"BYDAY={','.join(self._days)}")
+            parts += [f"BYSETPOS={self._setpos}"] if self._setpos else []
+        elif self._monthdays:
+            parts += [f"BYMONTH={self._month}"] if self._month else []
+            parts.append(f"BYMONTHDAY={','.join(map(str, self._monthdays))}")
+        elif unit in _FIRST_DAY and not self._begins:
+            parts.append(_FIRST_DAY[unit])
+        return ";".join([f"FREQ={_FREQUENCIES[unit]}", *parts])
+
+    # Productions of schedules
+
+    def _each(self, unit: str, count: int = 1) -> bool:
+        """Take a unit; False if another one is said."""
+        if unit == "fortnight":
+            unit, count = "week", count * 2
+        if self._unit:
+            return self._unit == unit and count == 1  # "on the 1st of every month"
+        self._unit, self._count = unit, count
+        return True
+
+    @property
+    def _has_day(self) -> bool:
+        return bool(self._days or self._monthdays or self.once)
+
+    def except_days(self, said: _Words) -> bool:
+        kept = [code for code in self._days or CODES if code not in said.weekdays()]
+        if self._monthdays or self.once or self._unit in ("month", "year") or not kept:
+            return False
+        if not self._days and self._unit == "week":
+            return False
+        self._days = kept
+        return True
+
+    def window(self, said: _Words) -> bool:
+        times = said.clocks()
+        if not times or self._unit not in _MINUTES or self._window:
+            return False
+        self._window = times[0], times[1]
+        return True
+
+    def begins(self, said: _Words) -> bool:
+        found = said.day_of_year()
+        if found is None or not found[0]:
+            return False
+        self._begins = date(*found)
+        return True
+
+    def nth(self, said: _Words) -> bool:
+        """The first Monday of the month, the last day of each month, every first Monday."""
+        nth = said.values("nth", "ord")[0]
+        *units, of = said.values("unit") or [""]
+        if said[-1].kind == "day" and nth in (1, -1) and said.has("every"):
+            of = "month"
+        if of != "month" or nth > 5 or self._days or self._monthdays:
+            return False
+        if units == ["day"]:
+            self._monthdays = [nth]
+        elif said.has("kind") and said.weekdays() == WORKING:
+            self._days, self._setpos = WORKING, nth
+        elif said.has("day"):
+            self._days = [f"{nth}{code}" for code in said.weekdays()]
+        else:
+            return False
+        return self._each("month")
+
+    def date(self, said: _Words) -> bool:
+        """A day of the year, or one day."""
+        found = said.day_of_year()
+        if found is None or self._has_day:
+            return False
+        year, self._month, day = found
+        if year:
+            self.once = date(*found)
+            return not self._unit
+        self._monthdays = [day]
+        return self._each("year")
+
+    def adverb(self, said: _Words) -> bool:
+        count, unit = said[0].value.split()
+        return self._each(unit, int(count))
+
+    def once_a(self, said: _Words) -> bool:
+        return self._each(said[-1].value)
+
+    def part_of_an_hour(self, said: _Words) -> bool:
+        return said[-1].value == "hour" and self._each("minute", 30 if said.has("half") else 15)
+
+    def every(self, said: _Words) -> bool:
+        counted = said.values("other", "num", "nth", "ord")
+        count = 2 if said.has("other") else counted[0] if counted else 1
+        if said[-1].kind == "unit":
+            return count > 0 and self._each(said[-1].value, count)
+        if count <= 1 or not self._each("week", count):
+            return False
+        self._days = said.weekdays()
+        return True
+
+    def part_of_every_day(self, said: _Words) -> bool:
+        if self._unit not in ("", "day"):
+            return False
+        self.times += said.values("noon")
+        self.parts += said.values("part") + [MORNING] * said.has("morgen")
+        self._unit = "day"
+        return True
+
+    def monthdays(self, said: _Words) -> bool:
+        days, units = said.values("nth", "ord"), said.values("unit")
+        if self._has_day or not {*days} <= {-1, *range(1, 32)}:
+            return False
+        if units not in (["month"], ["day", "month"]) and (units or self._unit != "month"):
+            return False
+        self._monthdays = days
+        return self._each("month")
+
+    def weekdays(self, said: _Words) -> bool:
+        if self._has_day or self._unit not in ("", "day", "week", *_MINUTES):
+            return False
+        if said.values("unit") not in ([], ["day"]):  # "working hours"
+            return False
+        self._days = said.weekdays()
+        alone = said[-1].kind == "day" and len(self._days) == 1 and not said[-1].plural
+        self._lone = said[-1].word if alone and not self._unit and not said.has("every") else ""
+        return True
+
+    def part(self, said: _Words) -> bool:
+        parts = [token for token in said if token.kind == "part"]
+        if (len(said) == 1 and not parts[0].plural and not self._days) or self._unit in _MINUTES:
+            return False
+        if parts[0].plural and not self._unit and not self._days:
+            self._unit = "day"
+        self.parts += said.values("part")
+        return True
+
+    def time_of_day(self, said: _Words) -> bool:
+        times = said.clocks()
+        if not times or self._unit in _MINUTES:
+            return False
+        part = self.parts.pop() if self.parts else None
+        if named := said.values("part"):
+            if part is not None:
+                self._fault = said[-1].word, "Two parts of the day are named"
+            part = named[0]
+        for at in times:
+            if (meant := _in_part(at, part)) is None:
+                self._fault = f"{at:%H:%M}", "It is not in that part of the day"
+            else:
+                self.times.append(meant)
+        return True
+
+    def in_zone(self, said: _Words) -> bool:
+        if self.zone or not self._at:
+            return False
+        self.zone = said[0].value
+        return True
+
+    # Productions of one time
+
+    def in_a_while(self, said: _Words) -> bool:
+        """In 20 minutes, in half an hour: a time. In three days: a day."""
+        unit = said[-1].value
+        share = 0.5 if said.has("half") else 0.25 if said.has("quarter") else 1
+        count = (said.values("num") or [1])[0] * share
+        if self.once or self.times or not count or (unit not in _MINUTES and count != int(count)):
+            return False
+        try:
+            if unit in _MINUTES:
+                due = self._now + timedelta(minutes=count * _MINUTES[unit])
+                due = due.replace(second=0, microsecond=0)
+                self.due = due if due > self._now else due + timedelta(minutes=1)
+            else:
+                weeks = unit == "fortnight"
+                number = int(count) * (1 + weeks)
+                self.once = later(self._now.date(), number, "week" if weeks else unit)
+        except (OverflowError, ValueError):
+            return False
+        return True
+
+    def near_day(self, said: _Words) -> bool:
+        """Today, tonight, tomorrow, this evening."""
+        if self.once:
+            return False
+        kind = said[-1].kind
+        if kind == "tonight":
+            at = self._kinds.startswith("at_", self._places[self._at + len(said)])
+            self.parts = [EVENING if at else NIGHT]
+        ahead = {"today": 0, "tonight": 0, "this": 0, "overmorrow": 2}.get(kind, 1)
+        self.once = self._now.date() + timedelta(days=ahead)
+        return True
+
+    def next_weekday(self, said: _Words) -> bool:
+        if self.once or said[-1].plural:
+            return False
+        today = self._now.date()
+        self.once = today + timedelta(days=(said[-1].value - today.weekday() - 1) % 7 + 1)
+        return True
+
+    def next_date(self, said: _Words) -> bool:
+        found = said.day_of_year()
+        if self.once or not found:
+            return False
+        year, month, day = found
+        today = self._now.date()
+        for each in (year,) if year else range(today.year, today.year + 9):
+            try:
+                self.once = date(each, month, day)
+            except ValueError:
+                continue  # 29 February
+            if year or self.once >= today:
+                return True
+        return False
+
+    def one_time(self, said: _Words) -> bool:
+        times = said.clocks()
+        self.times = self.times or times
+        return self.times is times and bool(times)
+
+    def one_part(self, said: _Words) -> bool:
+        if self.parts:
+            return False
+        self.parts = said.values("part")
+        return True
+
 
 _MACROS = {
     "DAYS": "((working) unit | kind | day to day | day (SEP day)*)",
@@ -343,8 +660,6 @@ _MACROS = {
     "CLOCK": "(clock|noon|num)",
     "SEP": "((comma+ and? | and) (on|the|at)*)",
 }
-Production = Callable[[_Read, Sequence[Token]], bool]
-_PRODUCTIONS: list[tuple[re.Pattern[str], Production]] = []
 
 
 @functools.cache
@@ -355,376 +670,43 @@ def _pattern(form: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\s*([a-z]+)\s*", r"(?:\1_)", form).replace(" ", ""))
 
 
-def _production(form: str) -> Callable[[Production], Production]:
-    """What reads these tokens; it says whether they fit to what was read before."""
-
-    def added(production: Production) -> Production:
-        _PRODUCTIONS.append((_pattern(form), production))
-        return production
-
-    return added
+_Production = tuple[re.Pattern[str], Callable[[_Reader, _Words], bool]]
 
 
-def _values(said: Sequence[Token], *kinds: str) -> list[Any]:
-    return [each.value for each in said if each.kind in kinds]
+def _grammar(forms: Mapping[str, Callable[[_Reader, _Words], bool]]) -> list[_Production]:
+    return [(_pattern(form), production) for form, production in forms.items()]
 
 
-def _has(said: Sequence[Token], kind: str) -> bool:
-    return any(each.kind == kind for each in said)
-
-
-def _weekdays(said: Sequence[Token]) -> list[str]:
-    if _has(said, "working"):
-        return WORKING
-    if kinds := _values(said, "kind"):
-        return str(kinds[0]).split()
-    days = _values(said, "day")
-    if _has(said, "to"):
-        days = [(days[0] + n) % 7 for n in range((days[1] - days[0]) % 7 + 1)]
-    return [CODES[day] for day in days]
-
-
-def _clocks(said: Sequence[Token]) -> list[time] | None:
-    values = _values(said, "clock", "noon", "num")
-    times = [time(each) if isinstance(each, int) and each < 24 else each for each in values]
-    return times if all(isinstance(each, time) for each in times) else None
-
-
-def _day_of_year(said: Sequence[Token]) -> tuple[int, int, int] | None:
-    """Year (or 0), month and day; None for a day that no calendar has."""
-    if dates := _values(said, "date"):
-        year, month, day = dates[0].year, dates[0].month, dates[0].day
-    elif dotted := _values(said, "dotted"):
-        day, month, year = (*dotted[0], 0)[:3]
-    else:
-        (month,), (day,) = _values(said, "month"), _values(said, "num", "ord")
-        year = (_values(said, "year") or [0])[0]
-    try:
-        date(year or 2024, month, day)  # a leap year
-    except ValueError:
-        return None
-    return year, month, day
-
-
-@_production("except (on|the)* DAYS (?!part|morgen)")
-def _except(read: _Read, said: Sequence[Token]) -> bool:
-    kept = [code for code in read.days or CODES if code not in _weekdays(said)]
-    if read.monthdays or read.once or read.unit in ("month", "year") or not kept:
-        return False
-    if not read.days and read.unit == "week":
-        return False
-    read.days = kept
-    return True
-
-
-@_production("(between|from)? CLOCK (and|to) CLOCK")
-def _window(read: _Read, said: Sequence[Token]) -> bool:
-    times = _clocks(said)
-    if times is None or read.unit not in _MINUTES or read.window:
-        return False
-    read.window = times[0], times[1]
-    return True
-
-
-@_production("from (on|the)* DATE")
-def _begins(read: _Read, said: Sequence[Token]) -> bool:
-    found = _day_of_year(said)
-    if found is None or not found[0]:
-        return False
-    read.begins = date(*found)
-    return True
-
-
-@_production("(on|every|the)* (nth|ord) (day|kind|unit) OFMONTH?")
-def _nth(read: _Read, said: Sequence[Token]) -> bool:
-    """The first Monday of the month, the last day of each month, every first Monday."""
-    nth = _values(said, "nth", "ord")[0]
-    if said[-1].kind == "day" and nth in (1, -1) and _has(said, "every"):
-        said = [*said, Token("unit", "month", 0, 0, "")]
-    *units, of = _values(said, "unit") or [""]
-    if of != "month" or nth > 5 or read.days or read.monthdays:
-        return False
-    if units == ["day"]:
-        read.monthdays = [nth]
-    elif _has(said, "kind") and _weekdays(said) == WORKING:
-        read.days, read.setpos = WORKING, nth
-    elif _has(said, "day"):
-        read.days = [f"{nth}{code}" for code in _weekdays(said)]
-    else:
-        return False
-    return read.set_unit("month")
-
-
-@_production("(on|every|the)* DATE")
-def _date(read: _Read, said: Sequence[Token]) -> bool:
-    """A day of the year, or one day."""
-    found = _day_of_year(said)
-    if found is None or read.days or read.monthdays or read.once:
-        return False
-    year, month, day = found
-    if year:
-        read.once = date(year, month, day)
-        return not read.unit
-    read.month, read.monthdays = month, [day]
-    return read.set_unit("year")
-
-
-@_production("adverb")
-def _adverb(read: _Read, said: Sequence[Token]) -> bool:
-    count, unit = said[0].value.split()
-    return read.set_unit(unit, int(count))
-
-
-@_production("once (a|on|in|the)* every? unit")
-def _once(read: _Read, said: Sequence[Token]) -> bool:
-    return read.set_unit(said[-1].value)
-
-
-@_production("on? every (half (a|an)* | quarter (of|a|an)*) unit")
-def _part_of_an_hour(read: _Read, said: Sequence[Token]) -> bool:
-    minutes = 30 if _has(said, "half") else 15
-    return said[-1].value == "hour" and read.set_unit("minute", minutes)
-
-
-@_production("on? every (other|num|nth|ord)? (unit | day (SEP day)*)")
-def _every(read: _Read, said: Sequence[Token]) -> bool:
-    counted = [each for each in said if each.kind in ("other", "num", "nth", "ord")]
-    count = 1 if not counted else 2 if counted[0].kind == "other" else counted[0].value
-    if said[-1].kind == "unit":
-        return count > 0 and read.set_unit(said[-1].value, count)
-    if count <= 1 or not read.set_unit("week", count):
-        return False
-    read.days = _weekdays(said)
-    return True
-
-
-@_production("on? every (on|the|in|an)* DAYS")
-def _every_weekday(read: _Read, said: Sequence[Token]) -> bool:
-    done = _days(read, said)
-    read.lone = ""
-    return done
-
-
-@_production("on? every (part|morgen|noon) (SEP (part|morgen|noon))*")
-def _part_of_every_day(read: _Read, said: Sequence[Token]) -> bool:
-    if read.unit not in ("", "day"):
-        return False
-    read.times += _values(said, "noon")
-    read.parts += _values(said, "part") + [MORNING for each in said if each.kind == "morgen"]
-    read.unit = "day"
-    return True
-
-
-@_production("(on|the|every)* (nth|ord) (SEP (nth|ord))* (every unit | unit? OFMONTH)?")
-def _monthdays(read: _Read, said: Sequence[Token]) -> bool:
-    days, units = _values(said, "nth", "ord"), _values(said, "unit")
-    if read.days or read.monthdays or read.once or not {*days} <= {-1, *range(1, 32)}:
-        return False
-    if units not in (["month"], ["day", "month"]) and (units or read.unit != "month"):
-        return False
-    read.monthdays = days
-    return read.set_unit("month")
-
-
-@_production("(on|the|in|an)* DAYS | from day to day")
-def _days(read: _Read, said: Sequence[Token]) -> bool:
-    if read.days or read.monthdays or read.once or read.unit not in ("", "day", "week", *_MINUTES):
-        return False
-    if _values(said, "unit") not in ([], ["day"]):  # "working hours"
-        return False
-    read.days = _weekdays(said)
-    alone = said[-1].kind == "day" and len(read.days) == 1 and not said[-1].plural
-    read.lone = said[-1].word if alone and not read.unit else ""
-    return True
-
-
-@_production("(in|the|at|on)* part (SEP part)*")
-def _part(read: _Read, said: Sequence[Token]) -> bool:
-    parts = [each for each in said if each.kind == "part"]
-    if (len(said) == 1 and not parts[0].plural and not read.days) or read.unit in _MINUTES:
-        return False
-    if parts[0].plural and not read.unit and not read.days:
-        read.unit = "day"
-    read.parts += [each.value for each in parts]
-    return True
-
-
-@_production("(at CLOCK | clock | noon) (SEP CLOCK)* ((in|the|at|on)* part)?")
-def _times(read: _Read, said: Sequence[Token]) -> bool:
-    times = _clocks(said)
-    if times is None or read.unit in _MINUTES:
-        return False
-    part = read.parts.pop() if read.parts else None
-    if named := _values(said, "part"):
-        if part is not None:
-            read.fault = said[-1].word, "Two parts of the day are named"
-        part = named[0]
-    for at in times:
-        if (meant := _in_part(at, part)) is None:
-            read.fault = f"{at:%H:%M}", "It is not in that part of the day"
-        else:
-            read.times.append(meant)
-    return True
-
-
-@_production("zone")
-def _zone(read: _Read, said: Sequence[Token]) -> bool:
-    if read.zone:
-        return False
-    read.zone = said[0].value
-    return True
-
-
-class _Tokens:
-    """The tokens that a text begins with, read from the first on."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text[:LONGEST]
-        self._tokens = list(_tokens(self._text))
-        self._kinds = "".join(f"{each.kind}_" for each in self._tokens)
-        sizes = (len(each.kind) + 1 for each in self._tokens)
-        self._places = list(itertools.accumulate(sizes, initial=0))
-        self._at = 0
-
-    def knows(self, place: int) -> bool:
-        """Whether a word of the grammar stands at a place."""
-        return any(each.start == place for each in self._tokens)
-
-    def stuck(self) -> Reading | None:
-        """Where a text that begins as if it said when says something else."""
-        if not self._tokens or self._tokens[0].kind not in ("every", "adverb", "once", "kind"):
-            return None
-        end = self._tokens[-1].end
-        following = re.match(r"\s*([^\s:,]+)", self._text[end:])
-        return Reading(word=following[1] if following else self._text[:end])
-
-    def schedule(self) -> Reading:
-        """The schedule that the text begins with."""
-        read, end = _Read(), 0
-        while self._production(read):
-            end = self._tokens[self._at - 1].end
-            if read.fault[0]:
-                return Reading(None, end, *read.fault)
-        if not end:
-            return Reading()
-        made = read.schedule(self._text[:end].strip())
-        return Reading(None, end, *read.fault) if read.fault[0] else Reading(made, end)
-
-    def _production(self, read: _Read) -> bool:
-        begin = self._at
-        if begin:
-            self._take("comma* and?")
-        for pattern, production in _PRODUCTIONS:
-            said = self._ahead(pattern)
-            if said and production(read, said):
-                self._at += len(said)
-                return True
-        self._at = begin
-        return False
-
-    def _ahead(self, pattern: re.Pattern[str]) -> Sequence[Token]:
-        """The next tokens, if they fit a pattern."""
-        found = pattern.match(self._kinds, self._places[self._at])
-        return self._tokens[self._at : self._places.index(found.end())] if found else ()
-
-    def _take(self, form: str) -> Sequence[Token]:
-        """The next tokens, if they fit a form; they are read then."""
-        said = self._ahead(_pattern(form))
-        self._at += len(said)
-        return said
-
-    # One time
-
-    def moment(self, now: datetime) -> tuple[datetime, int] | Reading:
-        """The one time to come that the text begins with."""
-        day: date | None = None
-        at: time | None = None
-        part: int | None = None
-        is_today = False
-        while True:
-            begin = self._at
-            if begin:
-                self._take("comma*")
-            if not (day or at) and (due := self._in_a_while(now)):
-                if isinstance(due, datetime):
-                    return due, self._tokens[self._at - 1].end
-                day = due
-            elif day is None and (found := self._one_day(now.date())):
-                day, said, is_today = found
-                part = said if said is not None else part
-            elif at is None and (said_at := self._take("at CLOCK | clock | noon")):
-                at = next(iter(_clocks(said_at) or ()), None)
-            elif part is None and (named := self._take("(in|the|at|on)* part")):
-                part = named[-1].value
-            else:
-                self._at = begin
-                break
-        if day is None and at is None and part is None:
-            return Reading(word=(self._text.split() or [""])[0])
-        zone = self._take("zone")
-        words = self._text[: self._tokens[self._at - 1].end].strip()
-        chosen = _in_part(at, part) if at else NINE if part is None else time(part)
-        if chosen is None:
-            return Reading(word=words, cure="The time is not in that part of it")
-        due = datetime.combine(day or now.date(), chosen)
-        if zone:
-            due = due.replace(tzinfo=ZoneInfo(zone[0].value)).astimezone().replace(tzinfo=None)
-        if due > now:
-            return due, self._tokens[self._at - 1].end
-        again = f"; say “tomorrow at {chosen:%H:%M}”" if day is None or is_today else ""
-        return Reading(word=words, cure=f"It has passed{again}")
-
-    def _in_a_while(self, now: datetime) -> datetime | date | None:
-        """In 20 minutes, in half an hour: a time. In three days: a day."""
-        begin = self._at
-        said = self._take("in (num|a|an)? ((half|quarter) (of|a|an)*)? unit")
-        if not said:
-            return None
-        unit = said[-1].value
-        share = 0.5 if _has(said, "half") else 0.25 if _has(said, "quarter") else 1
-        count = (_values(said, "num") or [1])[0] * share
-        try:
-            if unit in _MINUTES and count:
-                at = now + timedelta(minutes=count * _MINUTES[unit])
-                at = at.replace(second=0, microsecond=0)
-                return at if at > now else at + timedelta(minutes=1)
-            if count and count == int(count):
-                weeks = unit == "fortnight"
-                return later(now.date(), int(count) * (1 + weeks), "week" if weeks else unit)
-        except (OverflowError, ValueError):
-            pass
-        self._at = begin
-        return None
-
-    def _one_day(self, today: date) -> tuple[date, int | None, bool] | None:
-        """A day, the part of it, and whether it is today."""
-        begin = self._at
-        if said := self._take("(on|the)* (today|tonight|tomorrow|overmorrow|morgen)"):
-            if said[-1].kind == "tonight":
-                return today, EVENING if self._ahead(_pattern("at")) else NIGHT, True
-            ahead = {"today": 0, "overmorrow": 2}.get(said[-1].kind, 1)
-            return today + timedelta(days=ahead), None, not ahead
-        if self._take("(on|the)* this (?=part)"):
-            return today, None, True
-        if (said := self._take("(on|the)* next? day")) and not said[-1].plural:
-            ahead = (said[-1].value - today.weekday() - 1) % 7 + 1
-            return today + timedelta(days=ahead), None, False
-        if (said := self._take("(on|the)* next? DATE")) and (found := _day_of_year(said)):
-            year, month, day = found
-            for each in (year,) if year else range(today.year, today.year + 9):
-                try:
-                    if year or date(each, month, day) >= today:
-                        return date(each, month, day), None, False
-                except ValueError:
-                    continue  # 29 February
-        self._at = begin
-        return None
-
-
-def _in_part(at: time, part: int | None) -> time | None:
-    """A time within a part of the day; None if it is not in it."""
-    if not part:
-        return at
-    if at.hour in _PM.get(part, ()):
-        return at.replace(hour=at.hour + 12)
-    return at if part not in _WITHIN or at.hour in _WITHIN[part] else None
+_RHYTHM = _grammar(
+    {
+        "except (on|the)* DAYS (?!part|morgen)": _Reader.except_days,
+        "(between|from)? CLOCK (and|to) CLOCK": _Reader.window,
+        "from (on|the)* DATE": _Reader.begins,
+        "(on|every|the)* (nth|ord) (day|kind|unit) OFMONTH?": _Reader.nth,
+        "(on|every|the)* DATE": _Reader.date,
+        "adverb": _Reader.adverb,
+        "once (a|on|in|the)* every? unit": _Reader.once_a,
+        "on? every (half (a|an)* | quarter (of|a|an)*) unit": _Reader.part_of_an_hour,
+        "on? every (other|num|nth|ord)? (unit | day (SEP day)*)": _Reader.every,
+        "on? every (part|morgen|noon) (SEP (part|morgen|noon))*": _Reader.part_of_every_day,
+        "(on|the|every)* (nth|ord) (SEP (nth|ord))* (every unit | unit? OFMONTH)?": (
+            _Reader.monthdays
+        ),
+        "on? every? (on|the|in|an)* DAYS | from day to day": _Reader.weekdays,
+        "(in|the|at|on)* part (SEP part)*": _Reader.part,
+        "(at CLOCK | clock | noon) (SEP CLOCK)* ((in|the|at|on)* part)?": _Reader.time_of_day,
+        "zone": _Reader.in_zone,
+    }
+)
+_MOMENT = _grammar(
+    {
+        "in (num|a|an)? ((half|quarter) (of|a|an)*)? unit": _Reader.in_a_while,
+        "(on|the)* (today|tonight|tomorrow|overmorrow|morgen)": _Reader.near_day,
+        "(on|the)* this (?=part)": _Reader.near_day,
+        "(on|the)* next? day": _Reader.next_weekday,
+        "(on|the)* next? DATE": _Reader.next_date,
+        "at CLOCK | clock | noon": _Reader.one_time,
+        "(in|the|at|on)* part": _Reader.one_part,
+        "zone": _Reader.in_zone,
+    }
+)
