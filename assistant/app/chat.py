@@ -299,8 +299,7 @@ def _news(
     lines: list[str] = []
     if past:
         lines += outbox.take(workspace)
-        path = ended.book_path(workspace)
-        lines += book.take_news(path, workspace.sessions, datetime.now().astimezone())
+        lines += book.take_news(workspace, datetime.now().astimezone())
     if attended:
         lines += agenda.first_of_the_day(workspace, memory, today)
     return lines

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from itertools import chain
 from pathlib import Path
 
 from assistant.display import counted
@@ -18,6 +17,7 @@ from assistant.quoting import one_line
 from assistant.session import notebook, transcript
 from assistant.session.entries import CapturedEntry, Entry
 from assistant.session.transcript import SUFFIX, is_open, session_ids
+from assistant.workspace.folder import Workspace
 
 DELAYS = (timedelta(hours=1), timedelta(days=1), timedelta(days=2))
 """After a provider's failure a session is tried again so much later, and then given up."""
@@ -89,31 +89,34 @@ class Book:
         self.tokens = notebook.spending(self.tokens, tokens)
 
 
-def load(path: Path) -> Book:
-    """The book at `path`; a new one if there is none that can be read."""
-    return notebook.load(path, Book)
+def load(place: Workspace) -> Book:
+    """The book of a workspace; a new one if there is none that can be read."""
+    return notebook.load(_path(place), Book)
 
 
-def spent(path: Path) -> int:
-    """The tokens that reading has cost this month."""
-    return notebook.this_month(load(path).tokens)
-
-
-def changing(path: Path) -> AbstractContextManager[Book]:
+def changing(place: Workspace) -> AbstractContextManager[Book]:
     """The book, to be changed by this process alone; written at the end."""
-    return notebook.changing(path, Book)
+    return notebook.changing(_path(place), Book)
 
 
-def take_news(path: Path, sessions: Path, now: datetime) -> list[str]:
-    """What there is to tell, a line each, in the words of the `sessions`; from now on it is
-    told."""
-    there = load(path)
-    if not there.untold and not there.kept_up:
+def spent(place: Workspace) -> int:
+    """The tokens that reading has cost this month."""
+    return notebook.this_month(load(place).tokens)
+
+
+def _path(place: Workspace) -> Path:
+    return place.private / "reading.json"
+
+
+def take_news(place: Workspace, now: datetime) -> list[str]:
+    """What there is to tell, a line each, in the words of the sessions; it is told once."""
+    book = load(place)
+    if not book.untold and not book.kept_up:
         return []
-    with changing(path) as book:
+    with changing(place) as book:
         news, book.untold = book.untold, []
         upkeep, book.kept_up = book.kept_up, ""
-    lines = chain.from_iterable(_lines(each, sessions, now) for each in news)
+    lines = [line for item in news for line in _lines(item, place.sessions, now)]
     return [*lines, *filter(None, [upkeep])]
 
 
@@ -166,17 +169,21 @@ IDLE = timedelta(minutes=10)
 class Due:
     """A session with something unread; it is not to be read yet while a chat has it `open`."""
 
-    session: str
+    id: str
     size: int
     open: bool
 
 
-def due(directory: Path, book: Book, now: datetime) -> Iterator[Due]:
+def due(place: Workspace, now: datetime) -> Iterator[Due]:
     """The sessions whose turn it is, oldest first, and those that will come to it by themselves."""
-    begun = datetime.fromisoformat(book.since) if book.since else now
-    for session in session_ids(directory):
+    book = load(place)
+    if not book.since:
+        with changing(place) as book:
+            book.since = book.since or now.isoformat()
+    begun = datetime.fromisoformat(book.since)
+    for session in session_ids(place.sessions):
         try:
-            status = (directory / f"{session}{SUFFIX}").stat()
+            status = (place.sessions / f"{session}{SUFFIX}").stat()
         except FileNotFoundError:
             continue
         written = datetime.fromtimestamp(status.st_mtime, UTC)
@@ -185,5 +192,5 @@ def due(directory: Path, book: Book, now: datetime) -> Iterator[Due]:
             continue
         if known.after and datetime.fromisoformat(known.after) > now:
             continue
-        held = is_open(directory, session)
-        yield Due(session, status.st_size, held and now - written < IDLE)
+        is_held = is_open(place.sessions, session)
+        yield Due(session, status.st_size, is_held and now - written < IDLE)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import assistant
 from assistant import config
 from assistant.agent.capture import book
-from assistant.agent.capture.book import Book, Due, News, due
+from assistant.agent.capture.book import Due, News, due
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.display import counted
@@ -27,6 +27,7 @@ from assistant.memory.base import Upkept
 from assistant.messages import Usage
 from assistant.session import keeping
 from assistant.session.entries import AssistantEntry, Entry
+from assistant.session.transcript import SUFFIX
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
 
@@ -59,16 +60,6 @@ def begin(place: Workspace) -> None:
     )
 
 
-def book_path(place: Workspace) -> Path:
-    """Where it is noted which sessions were read, and at what cost."""
-    return place.private / "reading.json"
-
-
-def spent(place: Workspace) -> int:
-    """The tokens that reading a workspace's sessions has cost this month."""
-    return book.spent(book_path(place))
-
-
 @dataclass(frozen=True, slots=True)
 class Read:
     """What came of a session: its facts in memory, those that wait, or why it could not be read."""
@@ -90,7 +81,7 @@ def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
         return
     try:
         while True:
-            coming = list(_due(place))
+            coming = list(due(place, datetime.now(UTC)))
             over = [each for each in coming if not each.open]
             if over:
                 _keep_up(place)  # before: `undo` then takes back what was read
@@ -109,7 +100,7 @@ def _keep_up(place: Workspace) -> None:
 
     raw, now = config.load(), datetime.now().astimezone()
     today, line = now.date().isoformat(), ""
-    if not trust.is_trusted(place) or book.load(book_path(place)).upkept == today:
+    if not trust.is_trusted(place) or book.load(place).upkept == today:
         return
     try:
         keeping.sweep(place.sessions, now)
@@ -120,7 +111,7 @@ def _keep_up(place: Workspace) -> None:
         line = f"Memory could not be kept up: {error.message}"
     except Exception as error:  # the border: sessions are read all the same
         line = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
-    with book.changing(book_path(place)) as known:
+    with book.changing(place) as known:
         known.upkept, known.kept_up = today, line or known.kept_up
 
 
@@ -136,16 +127,7 @@ def _alone(place: Workspace) -> Lock | None:
     return locking.try_lock(storage.private_directory(place.private) / "reading.lock")
 
 
-def _due(place: Workspace) -> Iterator[Due]:
-    now = datetime.now(UTC)
-    path = book_path(place)
-    if not book.load(path).since:
-        with book.changing(path) as fresh:
-            fresh.since = fresh.since or now.isoformat()
-    return due(place.sessions, book.load(path), now)
-
-
-def _read(place: Workspace, each: Due) -> Read | None:
+def _read(place: Workspace, session: Due) -> Read | None:
     """Read one session; None if it holds nothing to read, or may not be read."""
     from assistant.agent.capture.reading import Captured
     from assistant.settings.tree import validate  # pydantic: once there is something to read
@@ -154,34 +136,27 @@ def _read(place: Workspace, each: Due) -> Read | None:
     captured: Captured | None = None
     if chosen.memory.capture == "always" and trust.is_trusted(place):
         try:
-            captured = _capture(place, chosen, each.session)
+            captured = _capture(place, chosen, session.id)
         except AssistantError as error:
             captured = Captured(failed=error.message)
         except Exception as error:  # the border: one session's fault never stops the others
             captured = Captured(failed=f"{type(error).__name__}: {error}"[:200])
-    with book.changing(book_path(place)) as known:
-        _note(known, place, each, captured)
-    if captured is None or not (captured.stored or captured.waiting or captured.failed):
-        return None
-    return Read(each.session, captured.stored, captured.waiting, captured.failed)
-
-
-def _note(known: Book, place: Workspace, each: Due, captured: "Captured | None") -> None:
+    size = session.size
+    with suppress(FileNotFoundError):  # what was captured is noted in it
+        size = (place.sessions / f"{session.id}{SUFFIX}").stat().st_size
+    read = Read(session.id)
+    if captured:
+        read = Read(session.id, captured.stored, captured.waiting, captured.failed)
     now = datetime.now(UTC)
-    size = each.size
-    with suppress(FileNotFoundError):
-        size = (place.sessions / f"{each.session}.jsonl").stat().st_size
-    if captured is None:
-        known.read(each.session, size)
-        return
-    news = News(each.session, now.isoformat(), len(captured.stored), captured.waiting)
-    if news.stored or news.waiting:
-        known.tell(news)
-    if captured.failed:
-        failed = News(each.session, now.isoformat(), failed=captured.failed)
-        known.failed(failed, size, now)
-    else:
-        known.read(each.session, size)
+    with book.changing(place) as known:
+        news = News(session.id, now.isoformat(), len(read.stored), read.waiting)
+        if news.stored or news.waiting:
+            known.tell(news)
+        if read.failed:
+            known.failed(News(session.id, now.isoformat(), failed=read.failed), size, now)
+        else:
+            known.read(session.id, size)
+    return read if read.stored or read.waiting or read.failed else None
 
 
 def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | None":
@@ -200,11 +175,21 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     model = _model(chosen, record.entries)
     if not model.extracts or not reading.is_left(turns, record.entries):
         return None
-    meter = Meter(book_path(place), chosen.memory.capture_tokens)
+
+    def spend(usage: Usage) -> None:
+        with book.changing(place) as known:
+            known.spend(usage.input_tokens + usage.output_tokens)
+
     budget = ContextBudget(model.context_window, chosen.context.reserve_tokens)
     with closing(open_memory(place, config.load())) as memory:
         job = reading.Reading(
-            record, memory, model, budget, redactor().redact, spend=meter.spend, afford=meter.left
+            record,
+            memory,
+            model,
+            budget,
+            redactor().redact,
+            afford=lambda: book.spent(place) < chosen.memory.capture_tokens,
+            spend=spend,
         )
         events = reading.capture(job, turns)
         while True:
@@ -223,20 +208,3 @@ def _model(chosen: "Settings", entries: Sequence[Entry]) -> "ChatModel":
     if chosen.model.name or chosen.profiles or spoke[-1:] in ([], [OfflineModel.name]):
         return select.create(chosen)
     return select.create(select.with_model(chosen, spoke[-1]))
-
-
-@dataclass(frozen=True, slots=True)
-class Meter:
-    """The tokens that reading sessions may cost a month."""
-
-    path: Path
-    most: int
-
-    def left(self) -> bool:
-        """Whether the month has any left."""
-        return book.spent(self.path) < self.most
-
-    def spend(self, usage: Usage) -> None:
-        """Count what a request has cost."""
-        with book.changing(self.path) as known:
-            known.spend(usage.input_tokens + usage.output_tokens)

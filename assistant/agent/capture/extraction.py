@@ -23,7 +23,7 @@ from assistant.agent.capture.origins import (
     is_backed,
     is_tainted,
     kind_of,
-    outside_words,
+    outside_sentences,
     owners_words,
     pasted,
     speakers,
@@ -139,18 +139,13 @@ def by_place(known: Iterable[Passage]) -> list[Passage]:
     return [passage for group in places.values() for passage in group]
 
 
-def correction_request(asked: Sequence[Message], answer: str, fault: str) -> list[Message]:
-    """The same once more, after an answer that could not be understood."""
-    wrong = f"Your answer could not be read: {fault}. Answer again, with the JSON alone."
-    return [*asked, Message("assistant", answer), Message("user", wrong)]
-
-
-def mending_request(asked: Sequence[Message], answer: str, faults: Sequence[str]) -> list[Message]:
-    """Ask for what of an answer could not be used, or for the rest of one that was cut off."""
-    listed = "\n".join(f"- {each}" for each in faults)
+def again_request(asked: Sequence[Message], answer: str, faults: Sequence[str]) -> list[Message]:
+    """Ask once more: for an answer that can be read, for what of one could not be used, or for the
+    rest of one that was cut off."""
+    listed = "\n".join(f"- {fault}" for fault in faults)
     wrong = (
         f"Not all of your answer could be used:\n{listed}\n"
-        "Answer with JSON of the same form that holds only what was wrong or is missing."
+        "Answer with JSON of the same form alone, that holds only what was wrong or is missing."
     )
     return [*asked, Message("assistant", answer[:ANSWER_LIMIT]), Message("user", wrong)]
 
@@ -230,7 +225,7 @@ class _Reader:
         earlier = [each.text for each in before if isinstance(each, UserEntry)]
         kept = [each.text for each in self.said.values() if each.kind == "owner"]
         self.owners = [owners_words(text) for text in (*earlier, *kept)]
-        self.outside = outside_words(entries)
+        self.outside = outside_sentences(entries)
 
     def fact(self, operation: Mapping[str, Any]) -> CapturedFact:
         """The fact that an operation states. Raises ValueError with what to tell the model, which
@@ -278,9 +273,9 @@ class _Reader:
         }
         stating = [each for each in (*entries, *owners) if holds(owners.get(each, ""), quoting)]
         if stating:
-            said, day = owners[stating[0]], self._day(stating[:1])
+            day = self._day(stating[:1])
             when = date.fromisoformat(day) if day else None
-            if self.tainted and not is_backed(text, quoting, said, self.owners, self.outside, when):
+            if self.tainted and not is_backed(text, self.owners, self.outside, when):
                 return "tool", stating[:1]
             return "owner", stating[:1]
         if any(holds(self.said[each].text, quoting) for each in entries):
@@ -337,16 +332,8 @@ def to_memory(fact: CapturedFact, session: str, program: str = "") -> Fact:
         secrets="ask",
         waits=bool(program),
         under=fact.under,
-        recorded=fact.day if _is_day(fact.day) else "",
+        recorded=fact.day,
     )
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:

@@ -7,16 +7,14 @@ Turns whose facts could not be found stay unread, for a later time.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from assistant.agent.answer import notice
 from assistant.agent.capture.extraction import (
     Extracted,
+    again_request,
     by_place,
-    correction_request,
     extraction_request,
     is_among,
-    mending_request,
     parse,
     statements,
     to_memory,
@@ -53,7 +51,7 @@ MOST_HEADINGS = 100
 """Headings of the owner's that are shown."""
 LOOKED_UP = 12
 """So many sentences of a turn are looked up."""
-MENDINGS = 3
+ASKED_AGAIN = 3
 """So often an answer is asked for what was wrong with it, or for its rest."""
 CUT = "it was cut off at your limit: go on with the operations that are missing"
 
@@ -150,18 +148,6 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
     return done
 
 
-def _extract_all(
-    job: Reading, turns: Sequence[Turn]
-) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """What the model finds in all that the owner said in these turns, however long."""
-    found, usage = Extracted(()), NO_USAGE
-    for part in readings(turns):
-        more, used = yield from _extract(job, part)
-        found = Extracted(found.facts + more.facts, found.refused + more.refused)
-        usage += used
-    return found, usage
-
-
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
     """Captures whose facts memory has not acknowledged."""
     written = {
@@ -173,49 +159,61 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
     return [each for each in entries if isinstance(each, CaptureEntry) and each.id not in written]
 
 
+def _extract_all(
+    job: Reading, turns: Sequence[Turn]
+) -> Generator[Event, None, tuple[Extracted, Usage]]:
+    """What the model finds in all that the owner said in these turns, however long."""
+    found, usage = Extracted(), NO_USAGE
+    for part in readings(turns):
+        more, used = yield from _extract(job, part)
+        found = Extracted(found.facts + more.facts, found.refused + more.refused)
+        usage += used
+    return found, usage
+
+
 def _extract(
     job: Reading, turns: Sequence[Turn]
 ) -> Generator[Event, None, tuple[Extracted, Usage]]:
     """What the model finds in these turns.
 
-    It is asked once more if its answer cannot be understood, or for what of it cannot be used, or
+    It is asked again if its answer cannot be understood, once for what of it cannot be used, and
     for the rest of an answer that was cut off. Raises ModelError when it fails, or cannot be
     understood twice.
     """
     existing = _existing(job, turns)
-    known = existing.passages
-    read = partial(
-        parse, turns=turns, known=known, session=job.transcript.entries, headings=existing.headings
-    )
-    asked = extraction_request(turns, known, existing.headings)
-    reply = yield from ask(job, asked)
-    usage = reply.usage
-    try:
-        found = read(job.redact(reply.text))
-    except ValueError as error:
-        again = yield from ask(job, correction_request(asked, reply.text, str(error)))
-        try:
-            return read(job.redact(again.text)), usage + again.usage
-        except ValueError as fault:
-            raise ModelError(
-                f"{job.model.name} did not answer as it was asked: {fault}",
-                kind=ModelFailure.PROTOCOL,
-            ) from fault
-    faults, cut = found.faults, reply.finish_reason == "length"
-    for _ in range(MENDINGS):
-        if not faults and not cut:
-            break
-        told = [*faults, *([CUT] if cut else ())]
-        reply = yield from ask(job, mending_request(asked, reply.text, told))
+    asked = extraction_request(turns, existing.passages, existing.headings)
+    messages, usage = asked, NO_USAGE
+    found: Extracted | None = None
+    for _ in range(1 + ASKED_AGAIN):
+        reply = yield from ask(job, messages)
         usage += reply.usage
+        faults = [CUT] if reply.finish_reason == "length" else []
         try:
-            rest = read(job.redact(reply.text))
-        except ValueError:
+            read = parse(
+                job.redact(reply.text),
+                turns,
+                existing.passages,
+                job.transcript.entries,
+                existing.headings,
+            )
+        except ValueError as fault:
+            if found is not None:
+                break  # what was understood before stands
+            if messages is not asked:
+                raise ModelError(
+                    f"{job.model.name} did not answer as it was asked: {fault}",
+                    kind=ModelFailure.PROTOCOL,
+                ) from fault
+            faults = [f"it could not be read: {fault}"]
+        else:
+            before = found.facts if found is not None else ()
+            faults += read.faults if found is None else ()
+            new = tuple(fact for fact in read.facts if not is_among(fact, before))
+            found = Extracted(before + new, read.refused)
+        if not faults:
             break
-        new = tuple(each for each in rest.facts if not is_among(each, found.facts))
-        found = Extracted(found.facts + new, rest.refused)
-        faults, cut = (), cut and reply.finish_reason == "length"
-    return found, usage
+        messages = again_request(asked, reply.text, faults)
+    return found or Extracted(), usage
 
 
 def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:

@@ -378,9 +378,9 @@ def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
 
 def reading_cost(place: Workspace) -> str:
     """What extracting facts from chats has cost this month; "" if nothing."""
-    from assistant.agent.capture import ended
+    from assistant.agent.capture import book
 
-    tokens = ended.spent(place)
+    tokens = book.spent(place)
     return (
         f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""
     )
