@@ -79,7 +79,7 @@ class Globals:
                 config.load(),
                 no_daemon=self.no_daemon,
                 progress=progress,
-                notify=_note,
+                notify=note,
             )
             try:
                 yield memory
@@ -87,7 +87,8 @@ class Globals:
                 memory.close()
 
 
-def _note(text: str) -> None:
+def note(text: str) -> None:
+    """Tell the owner something beside the output."""
     typer.echo(f"note: {spelled(text)}", err=True)
 
 
@@ -144,7 +145,7 @@ def input_bytes(most: int = -1) -> bytes:
     import select  # an inherited pipe may never end: say what is waited for
 
     if not select.select([sys.stdin], [], [], PATIENCE)[0]:
-        _note("reading standard input; press Ctrl-D to end it")
+        note("reading standard input; press Ctrl-D to end it")
     return sys.stdin.buffer.read(most)
 
 

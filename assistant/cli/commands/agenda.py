@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistant.cli.help import DAILY, command
-from assistant.cli.options import AsJson, print_json
+from assistant.cli.options import AsJson, note, print_json
 from assistant.display import spelled
 from assistant.errors import UsageError
 
@@ -113,4 +113,4 @@ def remind(
         return
     typer.echo(spelled(done.said))
     if done.note:
-        typer.echo(f"note: {done.note}", err=True)
+        note(done.note)

@@ -12,7 +12,7 @@ import typer
 
 from assistant import config
 from assistant.cli.help import SETUP, command, group
-from assistant.cli.options import AsJson, Globals, at_terminal, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, note, print_json
 from assistant.cli.progress import ProgressLine
 from assistant.disk import programs, storage
 from assistant.display import as_json as to_json
@@ -73,7 +73,7 @@ def config_show(
             typer.echo(given if origin else typer.style(f"{line}  (default)", dim=True))
         typer.echo(f"The configuration file is {config.config_file()}.", err=True)
         for line in settings.unknown_variables():
-            typer.echo(f"note: {spelled(line)}", err=True)
+            note(line)
 
 
 def _show_value(value: Any, *, as_json: bool) -> None:
@@ -117,11 +117,9 @@ def put(key: str, values: list[str]) -> None:
     typer.echo(f"{change.key} = {_shown(change.value)}  ({file})")
     origin = config.whence(path_of(key), config.layers())
     if origin and not Path(origin).is_absolute():
-        typer.echo(
-            f"note: {spelled(origin)} is set in this shell, and wins over the file", err=True
-        )
+        note(f"{origin} is set in this shell, and wins over the file")
     for doubt in change.doubts:
-        typer.echo(f"note: {spelled(doubt)}", err=True)
+        note(doubt)
 
 
 @command(config_commands, name="unset")

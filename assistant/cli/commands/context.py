@@ -7,7 +7,7 @@ import typer
 
 from assistant.cli.help import MEMORY, command
 from assistant.cli.opening import Message, Opening
-from assistant.cli.options import AsJson, Globals, message_and_input, print_json
+from assistant.cli.options import AsJson, Globals, message_and_input, note, print_json
 from assistant.display import counted, local_time, spelled
 from assistant.errors import UsageError
 
@@ -75,7 +75,7 @@ def _show(sections: "Sequence[Section]", *, as_json: bool, bare: bool) -> None:
         facts = f"({counted(part.tokens, 'token')} · {spelled(part.source)})\n"
         typer.echo(typer.style(facts, dim=True))
         if part.cut:
-            typer.echo(f"note: {part.cut}", err=True)
+            note(part.cut)
     typer.echo(f"{counted(sum(part.tokens for part in sections), 'token')} in all", err=True)
 
 

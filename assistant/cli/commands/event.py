@@ -9,7 +9,7 @@ import typer
 
 from assistant.cli.commands.heartbeat import send_news
 from assistant.cli.help import TOOLS, command
-from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, print_json
+from assistant.cli.options import AsJson, Globals, at_terminal, input_bytes, note, print_json
 from assistant.display import counted, spelled
 from assistant.errors import AssistantError, UsageError
 
@@ -144,10 +144,10 @@ def listen(
     fault = ""
     while True:
         for refused in listening.taken(folder, put) if folder else ():
-            typer.echo(f"note: {spelled(refused)}", err=True)
+            note(refused)
         before, fault = fault, _answer(context.obj)
         if fault and fault != before:
-            typer.echo(f"note: {spelled(fault)}; what comes in waits", err=True)
+            note(f"{fault}; what comes in waits")
         arrived.wait(PAUSE if folder else REST)
         arrived.clear()
 

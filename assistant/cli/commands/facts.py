@@ -28,6 +28,7 @@ from assistant.cli.options import (
     confirmed,
     given,
     lines,
+    note,
     print_json,
     reads_lines,
     say,
@@ -157,10 +158,9 @@ def _show(written: Remembered) -> None:
         return
     show_written(written)
     if written.secrets:
-        typer.echo(
-            f"note: it holds {described}, written as you gave it. --secret NAME would keep the "
-            "value out of the file",
-            err=True,
+        note(
+            f"it holds {described}, written as you gave it. --secret NAME would keep the value out "
+            "of the file"
         )
 
 

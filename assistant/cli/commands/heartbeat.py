@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assistant.cli.help import TOOLS, command, group
-from assistant.cli.options import AsJson, Globals, print_json
+from assistant.cli.options import AsJson, Globals, note, print_json
 from assistant.display import counted, spelled
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def send_news(options: Globals) -> None:
     place = options.place()
     waits = any(not news.sent for news in beats.load(place).untold)
     if waits and (fault := outbox.send(place, options.settings().heartbeat.notify)):
-        typer.echo(f"note: {spelled(fault)}", err=True)
+        note(fault)
 
 
 @command(heartbeat_commands)
@@ -197,8 +197,5 @@ def install(
     for path in files:
         typer.echo(f"Written: {spelled(path)}")
     typer.echo(f"It runs every {counted(minutes, 'minute')}.")
-    typer.echo(
-        f"note: it does not see the keys of this shell; put them into {timers.environment_file()}, "
-        "as NAME=VALUE",
-        err=True,
-    )
+    file = timers.environment_file()
+    note(f"it does not see the keys of this shell; put them into {file}, as NAME=VALUE")

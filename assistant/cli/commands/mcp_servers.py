@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistant.cli.help import PROGRAMS, command, group
-from assistant.cli.options import AsJson, Globals, Yes, confirmed, print_json
+from assistant.cli.options import AsJson, Globals, Yes, confirmed, note, print_json
 from assistant.display import counted, revealed, spelled
 from assistant.errors import UsageError
 
@@ -85,7 +85,7 @@ def _servers(options: Globals) -> Sequence["Server"]:
 
     named = of(options.place())
     for notice in named.notices:
-        typer.echo(f"note: {spelled(notice)}", err=True)
+        note(notice)
     return named.servers
 
 
