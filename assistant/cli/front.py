@@ -84,7 +84,7 @@ def _is_served(options: dict[str, str]) -> bool:
     """Serve memory until the client goes; False if it cannot be, which the tree will tell."""
     from assistant.errors import WorkspaceError
     from assistant.integrations.mcp_server import serve
-    from assistant.integrations.mcp_wire import Terms
+    from assistant.integrations.mcp_tools import Terms
     from assistant.workspace.folder import find
 
     if {"--trust", "--read-only"}.issubset(options):

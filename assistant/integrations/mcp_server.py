@@ -1,61 +1,227 @@
-"""Memory as a server of the Model Context Protocol, over standard input and output."""
+"""Memory as a server of the Model Context Protocol, over standard input and output.
 
+It speaks the protocol itself, one request after the other: little of it is needed, and the
+protocol's SDK takes a second to import, which not every program waits for.
+"""
+
+import json
 import os
 import signal
 import sys
+import traceback
+from collections import deque
 from contextlib import suppress
+from typing import Any, BinaryIO
+from urllib.parse import quote, unquote
 
-from assistant.integrations.mcp_wire import Handshake, Terms, Wire
+import msgspec
+
+import assistant
+from assistant import config
+from assistant.errors import AssistantError, UsageError
+from assistant.integrations.mcp_tools import MemoryTools, Terms
+from assistant.integrations.shelf import SCHEME
+from assistant.memory.open import open_memory
+from assistant.quoting import neutralised
 from assistant.workspace.folder import Workspace
 
+Json = dict[str, Any]
 
-def serve(place: Workspace, terms: Terms, *, no_daemon: bool) -> None:
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The protocol's versions that begin with `initialize`; to newer clients it says that it has no
+`server/discover`, and they fall back."""
+MARKDOWN = "text/markdown"
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+FAILED, NO_RESOURCE = -32603, -32002
+CONSENT = {
+    "type": "object",
+    "properties": {
+        "forget": {"type": "boolean", "default": False, "description": "Forget this fact?"}
+    },
+}
+
+
+class Refused(Exception):
+    """A request that is answered with one of JSON-RPC's errors."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.error = {"code": code, "message": message}
+
+
+class Server:
+    """Answers one client: messages are lines of JSON."""
+
+    def __init__(self, tools: MemoryTools, reader: BinaryIO, writer: BinaryIO) -> None:
+        self._tools = tools
+        self._reader = reader
+        self._writer = writer
+        self._calls: deque[Json] = deque()
+        """Calls of tools that came while the owner was asked."""
+        self._questions = 0
+        self._answering: Any = None
+        """The id of the request at work."""
+        tools.ask = self._ask
+
+    def run(self) -> None:
+        """Answer until the client goes."""
+        while (message := self._calls.popleft() if self._calls else self._read()) is not None:
+            self._take(message)
+
+    def _read(self) -> Json | None:
+        """The next message; None at the end. A line that is no message is answered as such."""
+        while line := self._reader.readline():
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                if line.strip():
+                    self._refuse(PARSE_ERROR, "This line is no JSON: a message is one line of it")
+                continue
+            if isinstance(message, dict) and message.get("jsonrpc") == "2.0":
+                return message
+            self._refuse(INVALID_REQUEST, "This is no message of JSON-RPC 2.0")
+        return None
+
+    def _take(self, message: Json) -> None:
+        """Answer a request; a notification, or an answer that nobody waits for, needs nothing."""
+        method, ident = message.get("method"), message.get("id")
+        if not isinstance(method, str) or ident is None:
+            return
+        self._answering = ident
+        try:
+            result = self._result(method, message.get("params") or {})
+        except Refused as refused:
+            self._send({"id": ident, "error": refused.error})
+        except (KeyError, TypeError, AttributeError):
+            error = {"code": INVALID_PARAMS, "message": f"{method}: its parameters do not fit"}
+            self._send({"id": ident, "error": error})
+        else:
+            self._send({"id": ident, "result": result})
+
+    def _result(self, method: str, params: Json) -> Json:
+        match method:
+            case "initialize":
+                return self._initialized(params)
+            case "ping":
+                return {}
+            case "tools/list":
+                return {"tools": [tool.listed for tool in self._tools.offered.values()]}
+            case "tools/call":
+                return self._called(params["name"], params.get("arguments") or {})
+            case "resources/list":
+                names = self._tools.shelf.names()
+                return {"resources": [{"name": name, **_resource(name)} for name in names]}
+            case "resources/templates/list":
+                about = {"name": "file", "description": "A file of the owner's memory."}
+                template = {"uriTemplate": f"{SCHEME}{{+path}}", "mimeType": MARKDOWN}
+                return {"resourceTemplates": [about | template]}
+            case "resources/read":
+                return {
+                    "contents": [{"text": self._file(params["uri"]), **_resource(params["uri"])}]
+                }
+            case "prompts/list":
+                return {"prompts": []}
+        raise Refused(NO_METHOD, f"There is no method {method[:100]!r}")
+
+    def _initialized(self, params: Json) -> Json:
+        wanted = params.get("protocolVersion")
+        self._tools.client = str((params.get("clientInfo") or {}).get("name", ""))
+        self._tools.can_ask = "elicitation" in (params.get("capabilities") or {})
+        unchanging = {"listChanged": False}
+        return {
+            "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
+            "capabilities": {
+                "prompts": unchanging,
+                "resources": {"subscribe": False, **unchanging},
+                "tools": unchanging,
+            },
+            "serverInfo": {
+                "name": "assistant",
+                "title": "Assistant memory",
+                "version": assistant.__version__,
+            },
+            "instructions": self._tools.instructions(),
+        }
+
+    def _called(self, name: str, arguments: Json) -> Json:
+        """What a tool says; what keeps it from its work is for the client's model to read."""
+        failed = True
+        try:
+            text = self._tools.call(name, arguments)
+            failed = False
+        except AssistantError as error:
+            text = str(error)
+        except msgspec.ValidationError as error:
+            text = f"{name}: {error}"
+        except Exception as error:
+            traceback.print_exc()
+            text = f"{name} failed: {type(error).__name__}: {error}"
+        return {"content": [{"type": "text", "text": text}], "isError": failed}
+
+    def _file(self, uri: str) -> str:
+        try:
+            return neutralised(self._tools.shelf.text(unquote(uri)))
+        except UsageError as error:
+            raise Refused(NO_RESOURCE, str(error)) from error
+        except AssistantError as error:
+            raise Refused(FAILED, str(error)) from error
+
+    def _ask(self, question: str) -> bool | None:
+        """What the owner answers, by way of the client; None if they do not.
+
+        Other calls wait meanwhile.
+        """
+        self._questions += 1
+        call, ident = self._answering, f"question-{self._questions}"
+        params = {"message": question, "requestedSchema": CONSENT}
+        self._send({"id": ident, "method": "elicitation/create", "params": params})
+        while (message := self._read()) is not None:
+            match message:
+                case {"method": "notifications/cancelled", "params": {"requestId": gone}}:
+                    if gone == call:
+                        return None
+                case {"method": "tools/call"}:
+                    self._calls.append(message)
+                case {"method": _}:
+                    self._take(message)
+                case {"id": answered, **answer} if answered == ident:
+                    result = answer.get("result") or {}
+                    if result.get("action") not in ("accept", "decline"):
+                        return None
+                    return (result.get("content") or {}).get("forget") is True
+        return None
+
+    def _refuse(self, code: int, text: str) -> None:
+        self._send({"id": None, "error": {"code": code, "message": text}})
+
+    def _send(self, message: Json) -> None:
+        text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"))
+        self._writer.write(f"{text}\n".encode("utf-8", "replace"))
+        self._writer.flush()
+
+
+def _resource(name: str) -> Json:
+    """A file of memory as a resource, by its name or URI."""
+    uri = name if name.startswith(SCHEME) else f"{SCHEME}{quote(name)}"
+    return {"uri": uri, "mimeType": MARKDOWN}
+
+
+def serve(workspace: Workspace, terms: Terms, *, no_daemon: bool) -> None:
     """Answer a client on standard input and output until it goes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # else it waits for the client's next word
-    wire = _own_wire()
-    handshake = Handshake(place, terms)
-    try:
-        while (message := wire.read()) is not None:
-            if not handshake.answered(wire, message):
-                wire.replay(*handshake.replayed, message)
-                _serve_by_sdk(wire, place, terms, no_daemon)
-                return
-    except BrokenPipeError:
-        os._exit(0)  # a thread may still wait for the next word
-
-
-def _serve_by_sdk(wire: Wire, place: Workspace, terms: Terms, no_daemon: bool) -> None:
-    import gc
-
-    gc.disable()  # a fifth of the time that the protocol's many models take to load
-    from assistant import config
-    from assistant.integrations.mcp_tools import MemoryTools, server
-    from assistant.memory.open import open_memory
-
-    gc.freeze()
-    gc.enable()
-    tools = MemoryTools(
-        place,
-        terms,
-        lambda: open_memory(place, config.load(), no_daemon=no_daemon, notify=_notify),
-    )
-    try:
-        server(tools).run_over(wire)
-    except* BrokenPipeError:
-        tools.close()
-        os._exit(0)  # a thread still waits for the next word
-    finally:
-        tools.close()
-
-
-def _own_wire() -> Wire:
-    """The standard streams as a wire; what else writes to standard output goes to the log."""
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)
+    os.dup2(2, 1)  # what else writes to standard output goes to the client's log
     os.close(nothing)
-    return Wire(reader, writer)
+    tools = MemoryTools(
+        workspace,
+        terms,
+        lambda: open_memory(workspace, config.load(), no_daemon=no_daemon, notify=_notify),
+    )
+    with suppress(BrokenPipeError):
+        Server(tools, reader, writer).run()
+    tools.close()
 
 
 def _notify(text: str) -> None:

@@ -1,15 +1,19 @@
 """A trusted workspace, its memory in this process, and the SDK's own client."""
 
+import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
-from mcp_types import Implementation
+from mcp.shared.message import SessionMessage
+from mcp_types import Implementation, jsonrpc_message_adapter
 
-from assistant.integrations.mcp_tools import MemoryTools, server
-from assistant.integrations.mcp_wire import Terms
+from assistant.integrations.mcp_server import Server
+from assistant.integrations.mcp_tools import MemoryTools, Terms
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
 from assistant.settings.tree import Settings
@@ -39,9 +43,9 @@ def connect(workspace: Workspace, memory: LocalMemory) -> Connect:
     async def connecting(
         terms: Terms = DEFAULT, mode: str = "auto", name: str = "claude-code", **callbacks: Any
     ) -> AsyncIterator[Client]:
-        made = server(MemoryTools(workspace, terms, lambda: memory))
+        tools = MemoryTools(workspace, terms, lambda: memory)
         client = Client(
-            made,
+            over_pipes(tools),
             mode=mode,
             client_info=Implementation(name=name, version="1"),
             **callbacks,
@@ -50,3 +54,39 @@ def connect(workspace: Workspace, memory: LocalMemory) -> Connect:
             yield client
 
     return connecting
+
+
+@asynccontextmanager
+async def over_pipes(tools: MemoryTools) -> AsyncIterator[Any]:
+    """A transport to a server on a thread, on real pipes."""
+    to_server, from_client = os.pipe()
+    to_client, from_server = os.pipe()
+    answers, questions = os.fdopen(to_client, "rb"), os.fdopen(from_client, "wb")
+    received, reading = anyio.create_memory_object_stream[Any](0)
+    writing, sent = anyio.create_memory_object_stream[Any](0)
+
+    def serve() -> None:
+        with os.fdopen(to_server, "rb") as reader, os.fdopen(from_server, "wb") as writer:
+            Server(tools, reader, writer).run()
+
+    async def receive() -> None:
+        with answers:
+            while line := await anyio.to_thread.run_sync(answers.readline):
+                await received.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
+
+    async def send() -> None:
+        with questions:
+            async for message in sent:
+                line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await anyio.to_thread.run_sync(questions.write, f"{line}\n".encode())
+                await anyio.to_thread.run_sync(questions.flush)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    async with received, reading, writing, sent, anyio.create_task_group() as tasks:
+        tasks.start_soon(receive)
+        tasks.start_soon(send)
+        yield reading, writing
+        await writing.aclose()
+        await anyio.to_thread.run_sync(thread.join)
+        tasks.cancel_scope.cancel()

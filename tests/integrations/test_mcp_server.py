@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
-from assistant.integrations.mcp_wire import Terms
+from assistant.integrations.mcp_tools import Terms
 from assistant.memory.base import Query
 from assistant.memory.local import LocalMemory
 from assistant.messages import estimate_tokens
 from assistant.workspace import trust
 from assistant.workspace.folder import Workspace
-from scripts import mcp_schema
 from tests.integrations.conftest import Connect
 
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -141,12 +140,12 @@ def test_forgetting_asks_the_owner(
 
 def test_bad_calls_are_told_and_cost_nothing(connect: Connect, memory: LocalMemory) -> None:
     calls = [
-        ("recall", {}, "query: Field required"),
+        ("recall", {}, "missing required field `query`"),
         ("recall", {"query": " "}, "is empty"),
-        ("recall", {"query": "key", "k": 0}, "k: Input should be greater than or equal to 1"),
-        ("remember", {"fact": None}, "fact: "),
+        ("recall", {"query": "key", "k": 0}, "Expected `int` >= 1 - at `$.k`"),
+        ("remember", {"fact": None}, "field `fact`"),
         ("recall", {"query": "x", "as_of": "yesterday"}, "not a date"),
-        ("remember", {"fact": "x" * 50_000_000}, "at most 10000 characters"),
+        ("remember", {"fact": "x" * 50_000_000}, "length <= 10000"),
         ("remember", {"fact": "My key is sk-ant-api03-" + "aB3" * 31 + "AA"}, "secret"),
         ("remember", {"fact": "\n"}, "nothing to hold"),
         ("read", {"path": "../../etc/passwd"}, "there is no"),
@@ -313,8 +312,3 @@ def test_a_note_is_read_where_it_lies(
                 assert (await client.call_tool("read", {"path": path})).is_error
 
     asyncio.run(scenario())
-
-
-def test_the_stored_schema_is_what_the_sdk_says(workspace: Workspace) -> None:
-    stored = json.loads(mcp_schema.STORED.read_text("utf-8"))
-    assert stored == mcp_schema.schema(workspace), "run `python -m scripts.mcp_schema`"
