@@ -1,7 +1,7 @@
 """What can be asked of long-term memory, in this process or over the daemon's socket.
 
 Two groups ask: a conversation, which recalls and remembers, and whoever looks after memory. These
-annotations are the schema of the daemon's wire, too (`daemon/operations.py`).
+annotations are the schema of the daemon's wire, too (`daemon/wire.py`).
 
 A `request` names a write: whoever asks the same again under the same name, because the answer was
 lost, is told what was done the first time, and nothing is written twice.

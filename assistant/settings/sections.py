@@ -140,8 +140,6 @@ class DaemonSettings(Table):
 
     idle_seconds: float = Field(default=900.0, gt=0)
     """How long it stays without a request."""
-    polling: Literal["auto", "always", "never"] = "auto"
-    """Watch files by polling: where native events do not work, always, or never."""
 
 
 class SourceSettings(Table):

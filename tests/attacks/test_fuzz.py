@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assistant.errors import DaemonError, ToolError
 from assistant.memory.daemon import wire
-from assistant.memory.daemon.operations import OPERATIONS
+from assistant.memory.daemon.wire import OPERATIONS
 from assistant.memory.text.chunk import chunk
 from assistant.model.base import ToolSpec
 from assistant.model.text_tools import Block, CallFilter, parse, render_result

@@ -19,8 +19,7 @@ from assistant.disk.locking import Lock
 from assistant.errors import AssistantError
 from assistant.memory.base import Notify, Progress
 from assistant.memory.daemon import lifecycle, sockets, wire
-from assistant.memory.daemon.server import Server
-from assistant.memory.daemon.work import Served
+from assistant.memory.daemon.server import Served, Server
 from assistant.settings.tree import validate
 from assistant.workspace.folder import Workspace
 
@@ -63,11 +62,7 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
     hello = wire.Hello(wire.PROTOCOL, assistant.__version__, order.digest, order.workspace)
 
     def opener(progress: Progress, notify: Notify) -> Served:
-        from assistant.memory.daemon import watcher  # heavy: while the daemon already listens
-
-        memory = lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
-        watcher.watch(workspace, server.touch, settings.daemon.polling)  # ends with the process
-        return memory
+        return lifecycle.open_owned(workspace, settings, progress, notify, resident=True)
 
     def tell() -> None:
         logger.info("listening as process %d", os.getpid())

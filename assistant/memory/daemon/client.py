@@ -9,15 +9,16 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate
+from functools import partial
+from typing import Any, cast
 
 import assistant
 from assistant import config
 from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import DaemonStatus, Notify, Progress, no_notices, no_progress
-from assistant.memory.daemon import operations, sockets, wire
-from assistant.memory.daemon.operations import Operation, P, R
+from assistant.memory.daemon import sockets, wire
+from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Anchor, Workspace
 
 CLIENTS_SECTIONS = ("memory", "daemon")
@@ -31,7 +32,7 @@ def connect(
     raw: Mapping[str, Any],
     progress: Progress = no_progress,
     notify: Notify = no_notices,
-) -> "DaemonMemory":
+) -> Keeper:
     """The memory of a workspace, by its daemon, which is started if none runs.
 
     `notify` takes what the owner should know, as it comes up. `raw` are the settings of
@@ -39,7 +40,7 @@ def connect(
     """
     memory = DaemonMemory(workspace, raw, progress, notify)
     memory.open()
-    return memory
+    return cast(Keeper, memory)
 
 
 def daemon_status(workspace: Workspace) -> DaemonStatus | None:
@@ -57,19 +58,11 @@ def daemon_status(workspace: Workspace) -> DaemonStatus | None:
     return wire.parse(answer.value, DaemonStatus)
 
 
-def _asks(operation: Operation[P, R]) -> Callable[Concatenate["DaemonMemory", P], R]:
-    """The method of a client that has the daemon do this."""
-
-    def ask(memory: "DaemonMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        ident = os.urandom(8).hex()
-        message = operation.request(ident, *args, **kwargs)
-        return operation.result(memory.answered(ident, message))
-
-    return ask
-
-
 class DaemonMemory:
-    """`Memory` over a socket. Safe to use from several threads, one request at a time."""
+    """`Keeper` over a socket: whatever it is asked, the daemon does.
+
+    Safe to use from several threads, one request at a time.
+    """
 
     def __init__(
         self,
@@ -87,28 +80,11 @@ class DaemonMemory:
         self._channel: _Channel | None = None
         self._lock = threading.Lock()
 
-    recall = _asks(operations.RECALL)
-    core = _asks(operations.CORE)
-    existing = _asks(operations.EXISTING)
-    remember = _asks(operations.REMEMBER)
-    waiting = _asks(operations.WAITING)
-    erased = _asks(operations.ERASED)
-    locate = _asks(operations.LOCATE)
-    forget = _asks(operations.FORGET)
-    purge = _asks(operations.PURGE)
-    undo = _asks(operations.UNDO)
-    review = _asks(operations.REVIEW)
-    restore = _asks(operations.RESTORE)
-    status = _asks(operations.STATUS)
-    log = _asks(operations.LOG)
-    pairs = _asks(operations.PAIRS)
-    due = _asks(operations.DUE)
-    chart = _asks(operations.CHART)
-    upkeep = _asks(operations.UPKEEP)
-    check = _asks(operations.CHECK)
-    rebuild = _asks(operations.REBUILD)
-    collections = _asks(operations.COLLECTIONS)
-    remove_collections = _asks(operations.REMOVE_COLLECTIONS)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """The operation of this name, done by the daemon."""
+        if name not in wire.OPERATIONS:
+            raise AttributeError(name)
+        return partial(self._perform, wire.OPERATIONS[name])
 
     def close(self) -> None:
         """Let go of the connection; the daemon stays."""
@@ -120,16 +96,18 @@ class DaemonMemory:
         with self._lock:
             self._connected()
 
-    def answered(self, ident: str, message: bytes) -> bytes:
-        """The result of a request. Raises what the daemon raised, DaemonError, and StorageError if
+    def _perform(self, operation: wire.Operation, /, *args: Any, **kwargs: Any) -> Any:
+        """What the daemon's memory returns. Raises what it raised, DaemonError, and StorageError if
         another folder has taken the workspace's place since it was opened."""
+        ident = os.urandom(8).hex()
+        message = operation.request(ident, *args, **kwargs)
         with self._lock:
             answer = self._ask(ident, message)
         if answer.error:
             raise wire.raised(answer.error)
         for notice in answer.notices:
             self._notify(notice)
-        return answer.value
+        return operation.result(answer.value)
 
     def _ask(self, ident: str, message: bytes) -> wire.Answer:
         for _ in range(ATTEMPTS):

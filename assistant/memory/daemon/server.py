@@ -5,6 +5,8 @@ gone, or when its code has changed on disk. The next command starts another.
 """
 
 import contextlib
+import ctypes
+import gc
 import logging
 import os
 import resource
@@ -15,9 +17,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -26,17 +29,15 @@ from assistant.disk.locking import Lock
 from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import DaemonStatus, MemoryStatus, Notify, Progress, Query
 from assistant.memory.daemon import sockets, wire
-from assistant.memory.daemon.operations import OPERATIONS, RECALL, Operation
-from assistant.memory.daemon.work import Rest, Served, Work
-from assistant.memory.wanted import Abandoned
+from assistant.memory.daemon.wire import OPERATIONS
+from assistant.memory.protocol import Keeper
+from assistant.memory.wanted import Abandoned, wanted_by
 from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
-Opener = Callable[[Progress, Notify], Served]
-
 LOOK_SECONDS = 2.0
-"""How often the server checks whether its workspace and its socket are still there, and tells those
-who wait that it is at work."""
+"""How often the server looks whether its workspace and its socket are still there and whether a
+file has changed, and tells those who wait that it is at work."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
@@ -47,9 +48,28 @@ MOST_CONNECTIONS = 256
 """Beyond this the connection idle for longest is closed; its client connects again by itself."""
 CODE_SECONDS = 1.0
 """How often the program's own files are checked at most: half a millisecond each time."""
+READERS = 4
+"""Requests that only read, answered at once."""
+
+REST_SECONDS = 3.0
+"""Freed memory is given back so long after the last answer."""
+WORKED_SECONDS = 0.1
+"""Processor time since the last rest that makes another one worth it."""
+STILL_SECONDS = 0.05
+"""A process that uses less processor time between two looks is at rest."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
+
+
+class Served(Keeper, Protocol):
+    """Memory as it is served."""
+
+    def refresh(self) -> None:
+        """Bring the index up to the files ahead of the next question."""
+
+
+Opener = Callable[[Progress, Notify], Served]
 
 
 class Server:
@@ -82,22 +102,19 @@ class Server:
         listener.socket.listen(1024)
         ready()
         self.work.freshen()
+        looked = time.monotonic()
         while not self._leaving.is_set():
             pause = min(LOOK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
             if listener.socket in readable:
                 self._accept(listener.socket)
             self._look_around(listener)
-            if time.monotonic() - self._reported >= LOOK_SECONDS:
-                self._reported = time.monotonic()
+            if time.monotonic() - looked >= LOOK_SECONDS:
+                looked = time.monotonic()
                 self._tell_all(None)
+                self.work.freshen()
         listener.close()
         self._finish()
-
-    def touch(self) -> None:
-        """Take the hint that a memory file may have changed; from any thread."""
-        if not self.is_leaving():
-            self.work.freshen()
 
     # Life
 
@@ -337,11 +354,13 @@ class Connection:
                 raise DaemonError("the memory daemon got a request before a hello, or unknown")
 
     def _answer(
-        self, request: wire.Request, operation: Operation[..., Any], settings: MemorySettings
+        self, request: wire.Request, operation: wire.Operation, settings: MemorySettings
     ) -> None:
         arguments = operation.parameters(request.params)
-        if operation is RECALL:
-            arguments["query"] = _with_defaults(arguments["query"], settings)
+        if isinstance(query := arguments.get("query"), Query):
+            arguments["query"] = replace(
+                query, k=query.k or settings.k, budget=query.budget or settings.budget
+            )
         if not self._server.begin(self, request.id):
             self._wait_until_gone()
             return
@@ -369,6 +388,95 @@ class Connection:
         """Send a whole line. Raises OSError if the client is gone or does not read."""
         with self._sending:
             self._socket.sendall(wire.line(answer))
+
+
+class Work:
+    """Does requests on the memory that `opener` opens, at the first of them."""
+
+    def __init__(self, opener: Callable[[], Served], log: str) -> None:
+        """`log` is where a reader of errors is sent."""
+        self._opener = opener
+        self._log = log
+        self._opening = threading.Lock()
+        self._memory: Served | None = None
+        self._changing, self._reading = threading.Lock(), threading.Semaphore(READERS)
+        self._refreshing = ThreadPoolExecutor(1, "refreshing")
+        self._to_refresh = threading.Event()
+        self._trouble = ""
+
+    def do(
+        self, operation: wire.Operation, arguments: dict[str, Any], wanted: Callable[[], bool]
+    ) -> Any:
+        """Do something when its turn has come; whatever fails in it becomes an AssistantError.
+
+        Raises Abandoned, and does nothing, if it is no longer wanted by then.
+        """
+        try:
+            with self._changing if operation.changes else self._reading, wanted_by(wanted):
+                return getattr(self._opened(), operation.name)(**arguments)
+        except (AssistantError, Abandoned):
+            raise
+        except BaseException as error:  # Chroma's Rust panics are no Exception
+            logger.exception("%s failed", operation.name)
+            raise DaemonError(
+                f"{operation.name} failed in the memory daemon: {type(error).__name__}: {error}",
+                f"Its log is {self._log}",
+            ) from error
+
+    def freshen(self) -> None:
+        """Do ahead what the next request would do; if it fails, that request tells why."""
+        if not self._to_refresh.is_set():
+            self._to_refresh.set()
+            self._refreshing.submit(self._refresh)
+
+    def close(self) -> None:
+        """Finish what was begun, and let go of the memory."""
+        self._refreshing.shutdown(cancel_futures=True)
+        if self._memory is not None:
+            self._memory.close()
+
+    def _refresh(self) -> None:
+        self._to_refresh.clear()
+        try:
+            self._opened().refresh()
+            self._trouble = ""
+        except AssistantError as error:
+            if self._trouble != (trouble := type(error).__name__):
+                logger.warning("memory cannot be made ready: %s", trouble)
+            self._trouble = trouble
+        except BaseException:  # Chroma's panics, too: nobody asks this thread how it went
+            logger.exception("memory cannot be made ready")
+
+    def _opened(self) -> Served:
+        with self._opening:
+            if self._memory is None:
+                self._memory = self._opener()
+            return self._memory
+
+
+class Rest:
+    """When this process gives freed memory back to the system: once after work."""
+
+    def __init__(self) -> None:
+        self._spent = self._spent_at_rest = time.process_time()
+
+    def is_due(self, resting: float) -> bool:
+        """Whether there was work since the last rest, and is none now. Called now and then;
+        nobody has asked for `resting` seconds."""
+        before, self._spent = self._spent, time.process_time()
+        worked = self._spent - self._spent_at_rest > WORKED_SECONDS
+        return worked and resting > REST_SECONDS and self._spent - before < STILL_SECONDS
+
+    def take(self) -> None:
+        """Give it back: glibc alone keeps it, and only glibc knows this.
+
+        What is left stays: Python need not look through it again and again for what could go.
+        """
+        gc.collect()
+        gc.freeze()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+        self._spent = self._spent_at_rest = time.process_time()
 
 
 class Code:
@@ -405,15 +513,6 @@ def _signature(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_size, found.st_mtime_ns
-
-
-def _with_defaults(query: Query, settings: MemorySettings) -> Query:
-    """The query with the client's own settings for what it leaves open."""
-    return replace(
-        query,
-        k=query.k or settings.k,
-        budget=query.budget or settings.budget,
-    )
 
 
 def _resident_bytes() -> int:

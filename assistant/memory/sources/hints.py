@@ -8,12 +8,25 @@ import threading
 import time
 from pathlib import Path
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
-from assistant.disk.watching import CHANGES
-
+CHANGES = [
+    FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
+    DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
+]  # fmt: skip
+"""The events of changes: that a file was read is none."""
 LONGEST = 10.0
 """Seconds after which a look is due whatever was told: a network's files change unseen."""
 
@@ -45,11 +58,6 @@ class Hints(FileSystemEventHandler):
         self._looked = now
         names, self._names = self._names, set()
         return frozenset(names)
-
-    @property
-    def hinted(self) -> bool:
-        """Whether there was a hint since the last look, or there can be none."""
-        return self._observer is None or self._changed.is_set()
 
     def renew(self) -> None:
         """Have a look be due, and watch anew: the folder went, and another may take its place."""

@@ -3,14 +3,14 @@
 Each is a corpus with an index of its own, which is opened when it is first asked.
 """
 
-import logging
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assistant.errors import AssistantError, LedgerError, UsageError
+from assistant.errors import LedgerError, UsageError
 from assistant.memory.base import (
     SESSIONS,
     NotesStatus,
@@ -32,12 +32,10 @@ from assistant.settings.sections import SourceSettings
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 
-logger = logging.getLogger(__name__)
-
 NOTES_BUDGET = 250
 """Tokens of a recall that the passages of one source get; all together get at most half."""
 AHEAD_SECONDS = 10.0
-"""How long past conversations wait to be indexed, since nobody asks for them yet."""
+"""How often past conversations are looked at while nobody asks for them."""
 SHARE = 2
 """Notes may take one part of so many of a recall, in tokens and in passages."""
 FAR = 0.6
@@ -58,7 +56,6 @@ class Library:
         progress: Progress = no_progress,
         ahead_seconds: float = AHEAD_SECONDS,
     ) -> None:
-        self._ahead_seconds = ahead_seconds
         self._workspace = workspace
         self._settings = settings
         self._embedder = embedder
@@ -66,8 +63,7 @@ class Library:
         self._progress = progress
         self._opening = threading.Lock()
         self._open: dict[str, Collection] = {}
-        self._closing = threading.Event()
-        self._ahead: threading.Thread | None = None
+        self._ahead_seconds, self._looked = ahead_seconds, time.monotonic()
 
     def recall(self, query: Query) -> Recall:
         """The best passages of the corpus that a query is within.
@@ -125,13 +121,13 @@ class Library:
             )
 
     def refresh(self) -> None:
-        """Index what is new ahead of the next question; past conversations in a while, and from
-        then on whenever something was said."""
+        """Index what has changed ahead of the next question; called again and again."""
         for source in self._settings.sources:
             self._notes(source).refresh()
-        if self._ahead is None:
-            self._ahead = threading.Thread(target=self._keep_ahead, name="ahead", daemon=True)
-            self._ahead.start()
+        now = time.monotonic()
+        if now - self._looked >= self._ahead_seconds and self._workspace.sessions.exists():
+            self._looked = now
+            self._conversations().refresh()
 
     def status(self) -> tuple[NotesStatus, ...]:
         """How the indexes of the notes stand."""
@@ -153,23 +149,11 @@ class Library:
 
     def close(self) -> None:
         """Let go of all indexes."""
-        self._closing.set()
-        if self._ahead is not None:
-            self._ahead.join()
         with self._opening:
             for each in self._open.values():
                 each.close()
 
     # Parts
-
-    def _keep_ahead(self) -> None:
-        while not self._closing.wait(self._ahead_seconds):
-            if not self._workspace.sessions.exists():
-                continue
-            try:
-                self._conversations().refresh(if_hinted=True)
-            except AssistantError as error:  # whoever asks for them is told
-                logger.warning("past conversations are not indexed ahead: %s", error)
 
     def _source(self, name: str) -> SourceSettings:
         if source := self._named(name):

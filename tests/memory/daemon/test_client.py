@@ -175,7 +175,7 @@ def test_a_warm_recall_loads_typer_the_codec_and_a_handful_of_ours(
         "characters", "config", "disk", "disk.exchange", "disk.locking",
         "disk.storage", "display", "errors",
         "memory", "memory.base", "memory.daemon", "memory.daemon.client",
-        "memory.daemon.operations", "memory.daemon.sockets", "memory.daemon.wire", "memory.open",
+        "memory.daemon.sockets", "memory.daemon.wire", "memory.open",
         "memory.protocol", "messages", "workspace",
         "workspace.folder", "workspace.machine", "workspace.survey",
     }  # fmt: skip

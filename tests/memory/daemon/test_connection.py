@@ -22,8 +22,8 @@ from assistant.disk import locking
 from assistant.errors import DaemonError
 from assistant.memory.base import Fact
 from assistant.memory.daemon import client, sockets, wire
-from assistant.memory.daemon.operations import OPERATIONS, REMEMBER
 from assistant.memory.daemon.server import MOST_CONNECTIONS
+from assistant.memory.daemon.wire import OPERATIONS
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import answer, dial, ended
 from tests.memory.memory_contract import FACTS, found, remember
@@ -235,7 +235,7 @@ def asking(workspace: Workspace, fact: str) -> socket.socket:
     with connection.makefile("rb") as lines:
         connection.sendall(wire.request("0", wire.HELLO, wire.Greeting(hello)))
         assert answer(lines).value == b"true"
-    connection.sendall(REMEMBER.request("1", [Fact(fact)]))
+    connection.sendall(OPERATIONS["remember"].request("1", [Fact(fact)]))
     return connection
 
 

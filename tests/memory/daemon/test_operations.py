@@ -2,9 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,16 +34,7 @@ from assistant.memory.base import (
     Upkept,
 )
 from assistant.memory.daemon import wire
-from assistant.memory.daemon.operations import (
-    FORGET,
-    LOG,
-    OPERATIONS,
-    PURGE,
-    RECALL,
-    REMEMBER,
-    REVIEW,
-    UNDO,
-)
+from assistant.memory.daemon.wire import OPERATIONS
 from assistant.memory.protocol import Keeper, Memory
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -140,22 +129,29 @@ def asked(line: bytes) -> tuple[str, dict[str, Any]]:
 
 @given(st.builds(Query, text=TEXT, as_of=st.none() | TEXT), FACTS, PASSAGE)
 def test_parameters_arrive_as_they_were(query: Query, facts: list[Fact], passage: Passage) -> None:
-    assert asked(RECALL.request("1", query)) == ("1", {"query": query})
-    assert asked(REMEMBER.request("1", facts)) == ("1", {"facts": facts, "request": "1"})
-    assert asked(FORGET.request("1", [passage], request="2")) == (
+    assert asked(OPERATIONS["recall"].request("1", query)) == ("1", {"query": query})
+    assert asked(OPERATIONS["remember"].request("1", facts)) == (
+        "1",
+        {"facts": facts, "request": "1"},
+    )
+    assert asked(OPERATIONS["forget"].request("1", [passage], request="2")) == (
         "1",
         {"passages": [passage], "request": "2"},
     )
-    assert asked(PURGE.request("1", [passage], past=["x"])) == (
+    assert asked(OPERATIONS["purge"].request("1", [passage], past=["x"])) == (
         "1",
         {"passages": [passage], "past": ["x"], "sessions": False, "request": "1"},
     )
-    assert asked(REVIEW.request("1", "h", accept=True, request=None)) == (
+    assert asked(OPERATIONS["review"].request("1", "h", accept=True, request=None)) == (
         "1",
         {"id": "h", "accept": True, "text": None, "request": "1"},
     )
-    assert asked(LOG.request("1", 3)) == asked(LOG.request("1", limit=3)) == ("1", {"limit": 3})
-    assert asked(LOG.request("1")) == ("1", {"limit": 20})
+    assert (
+        asked(OPERATIONS["log"].request("1", 3))
+        == asked(OPERATIONS["log"].request("1", limit=3))
+        == ("1", {"limit": 3})
+    )
+    assert asked(OPERATIONS["log"].request("1")) == ("1", {"limit": 20})
 
 
 @pytest.mark.parametrize(
@@ -189,19 +185,5 @@ def test_any_json_is_decoded_or_refused(op: str, data: Any) -> None:
             decode(json.dumps(data).encode())
 
 
-@dataclass
-class Numbered:
-    """Stands for a memory: keeps what it was asked for, and under which name."""
-
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
-
-    def undo(self, ids: Sequence[str] = (), *, request: str | None = None) -> JournalEntry:
-        self.asked.append(("undo", request))
-        return JournalEntry("e", "", "remember", "", "", Origin())
-
-
 def test_a_write_is_named_by_its_request() -> None:
-    memory = Numbered()
-    request = wire.parse(UNDO.request("17"), wire.Request)
-    UNDO.perform(cast(Keeper, memory), UNDO.parameters(request.params))
-    assert memory.asked == [("undo", "17")]
+    assert asked(OPERATIONS["undo"].request("17")) == ("17", {"ids": (), "request": "17"})

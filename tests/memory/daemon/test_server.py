@@ -169,7 +169,7 @@ def test_a_daemon_whose_socket_is_lost_ends_and_the_next_command_starts_one(
 def test_a_save_is_indexed_before_anybody_asks(
     memory: client.DaemonMemory, workspace: Workspace
 ) -> None:
-    """The watcher's hint does it; what is asked here is the catalog file, not the daemon."""
+    """The daemon looks by itself; what is asked here is the catalog file, not the daemon."""
     remember(memory, FACTS[0])
     with contextlib.closing(sqlite3.connect(workspace.index / "catalog.db")) as catalog:
         path = workspace.root / "MEMORY.md"

@@ -18,7 +18,7 @@ from assistant.errors import (
 )
 from assistant.memory.base import Query
 from assistant.memory.daemon import wire
-from assistant.memory.daemon.operations import RECALL
+from assistant.memory.daemon.wire import OPERATIONS
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 JSON = st.recursive(
@@ -47,14 +47,14 @@ def test_a_deeply_nested_line_is_refused() -> None:
 
 
 def test_text_that_is_not_unicode_is_sent_as_a_question_mark() -> None:
-    request = wire.parse(RECALL.request("1", Query("caf\udce9")), wire.Request)
-    assert RECALL.parameters(request.params) == {"query": Query("caf?")}
+    request = wire.parse(OPERATIONS["recall"].request("1", Query("caf\udce9")), wire.Request)
+    assert OPERATIONS["recall"].parameters(request.params) == {"query": Query("caf?")}
 
 
 def test_a_query_of_100_kb_fits_and_a_request_over_the_limit_does_not() -> None:
-    RECALL.request("1", Query("é" * 50_000))
+    OPERATIONS["recall"].request("1", Query("é" * 50_000))
     with pytest.raises(DaemonError, match="bytes long"):
-        RECALL.request("1", Query("x" * wire.MAX_REQUEST))
+        OPERATIONS["recall"].request("1", Query("x" * wire.MAX_REQUEST))
 
 
 def test_an_answer_is_told_from_progress_and_from_a_sign_of_life() -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from assistant.errors import DaemonError, LedgerError
-from assistant.memory.daemon.operations import RECALL, REMEMBER, Operation
-from assistant.memory.daemon.work import REST_SECONDS, WORKED_SECONDS, Rest, Work
+from assistant.memory.daemon.server import REST_SECONDS, WORKED_SECONDS, Rest, Work
+from assistant.memory.daemon.wire import OPERATIONS, Operation
 from assistant.memory.wanted import Abandoned
+
+RECALL, REMEMBER = OPERATIONS["recall"], OPERATIONS["remember"]
 
 
 class Served:
@@ -48,9 +50,7 @@ def work(served: Served) -> Iterator[Work]:
     made.close()
 
 
-def begin(
-    work: Work, operation: Operation[..., Any], do: Callable[[], Any], wanted: bool = True
-) -> Any:
+def begin(work: Work, operation: Operation, do: Callable[[], Any], wanted: bool = True) -> Any:
     given = "query" if operation is RECALL else "facts"
     done: Future[Any] = Future()
 

