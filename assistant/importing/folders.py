@@ -3,7 +3,6 @@
 What a program has noted on its owner is taken as facts; a folder of notes as the notes they are.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ from assistant.importing.items import (
     named,
     text_of,
 )
-from assistant.importing.package import Package, mended
+from assistant.importing.package import Package, loads
 from assistant.workspace.survey import original_of
 
 PERSONA = frozenset(
@@ -121,11 +120,11 @@ def _session(package: Package, name: str) -> Iterator[Item]:
     """A conversation that OpenClaw kept: a line of JSON an entry."""
     messages: list[Message] = []
     bad, begun, id_ = 0, "", PurePosixPath(name).stem
-    for line in mended(package.read(name)).split(b"\n"):
+    for line in package.read(name).split(b"\n"):
         if not line.strip():
             continue
         try:
-            entry: Any = json.loads(line)
+            entry: Any = loads(line)
             if entry.get("type") == "session":
                 begun, id_ = instant(entry.get("timestamp")), named(entry.get("id"), id_)
             elif message := _message(entry):

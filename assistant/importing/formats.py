@@ -35,12 +35,12 @@ class Export:
             name: next((kind for mark, kind in _MARKS.items() if mark in head), "")
             for name, head in heads.items()
         }
-        self._json = {name: heads[name] for name, kind in marked.items() if kind}
+        self._json = {name for name, kind in marked.items() if kind}
         if self._json:
             self.kind = next(kind for kind in marked.values() if kind)
             projects = [name for name in json_files if "projects" in PurePosixPath(name).parts]
             more = [*projects, *(name for name in json_files if name.endswith("projects.json"))]
-            self._json |= {name: heads[name] for name in more}
+            self._json.update(more)
         elif self._markdown or any(name.endswith(".jsonl") for name in names):
             self.kind = folders.kind_of(package, self._markdown)
         else:
@@ -59,7 +59,7 @@ class Export:
         number = 0
         with self._package.open(name) as file:
             try:
-                for number, item in enumerate(documents(file, self._json[name]), start=1):
+                for number, item in enumerate(documents(file), start=1):
                     yield from _guarded(name, number, item)
             except Odd as error:
                 told = f"it is cut off or damaged after {counted(number, 'item')}: {error}"

@@ -5,27 +5,24 @@ unpacked to the disk, and nothing is believed of an archive that would not fit t
 import json
 import os
 import re
-import resource
 import stat
 import zipfile
 import zlib
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from assistant.errors import ImportFailure
 from assistant.importing.items import Odd, in_words
 
 HEAD = 1 << 16
 """Bytes that tell what a document is."""
-MOST_MEMORY = 1 << 30
-"""Bytes that reading may take: an export of 2 GB takes 40 MB."""
-LISTS = ("conversations", "results", "memories", "items", "data")
-"""Keys under which exports keep their list."""
-
-
+PIECE = 1 << 20
+"""Characters of a document that are read at once."""
+LARGEST_ITEM = 256 << 20
+"""Characters of one item of it."""
 LARGE = 64 << 20
 """Bytes that an archive's member may unpack to whatever it was packed in."""
 DENSEST = 200
@@ -34,17 +31,11 @@ MOST = 200_000
 """Members of an archive."""
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError)
 """What reading an archive raises that is cut off, changed, or packed in a way nobody knows."""
-HEX = rb"[0-9a-fA-F]"
-LONE = re.compile(
-    rb"(\\\\|\\u[dD][89abAB]%(hex)b{2}\\u[dD][c-fC-F]%(hex)b{2})"
-    rb"|\\u[dD][89a-fA-F]%(hex)b{2}|\xed[\xa0-\xbf][\x80-\xbf]" % {b"hex": HEX}
-)
-"""A lone surrogate, escaped or raw; before it, as a group, what is none: a backslash, a pair."""
-UNFINISHED = re.compile(
-    rb"(?:\\+(?:u(?:%(hex)b{0,3}|[dD][89abAB]%(hex)b{2}(?:\\(?:u%(hex)b{0,3})?)?))?"
-    rb"|\xed[\xa0-\xbf]?)\Z" % {b"hex": HEX}
-)
-"""The end of a piece that may be the beginning of a surrogate, or of a pair."""
+_LIST = re.compile(r'\s*(?:\[|\{\s*"(?:conversations|results|memories|items|data)"\s*:\s*\[)')
+"""How a document begins that is a list, or holds one as exports do."""
+_BETWEEN = re.compile(r"[\s,]*")
+_LONE = re.compile("[\ud800-\udfff]")
+"""Half a character: what Python has joined is none."""
 _AGAIN = "Download or copy it again"
 
 
@@ -158,101 +149,51 @@ def head(package: Package, name: str) -> str:
     return package.read(name, HEAD).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
 
 
-def documents(file: IO[bytes], begins: str) -> Iterator[Any]:
-    """The items of a list in a JSON document, or the one object that it is.
+def documents(file: IO[bytes]) -> Iterator[Any]:
+    """The items of a list in a JSON document, or the one object that it is, read in pieces.
 
     Raises Odd where it breaks off, is no JSON or nothing of the kind; what came before was yielded.
     """
-    import ijson  # where something is imported alone
-
-    file = cast("IO[bytes]", Mended(file))
-    if begins.startswith("["):
-        prefix = "item"
-    elif key := listed(begins):
-        prefix = f"{key}.item"
-    else:
-        prefix = ""
+    decoder, text = json.JSONDecoder(), TextIOWrapper(file, "utf-8-sig", "surrogatepass")
     try:
-        with _bounded():
-            if prefix:
-                yield from ijson.items(file, prefix, use_float=True)
-            else:
-                yield json.loads(file.read())
-    except ijson.JSONError as error:
-        raise Odd(_reason(error)) from error
+        piece = text.read(PIECE)
+        is_list = _LIST.match(piece)
+        at = is_list.end() if is_list else 0
+        while True:
+            at = _end(_BETWEEN, piece, at)
+            if is_list and piece.startswith("]", at):
+                return
+            try:
+                item, end = decoder.raw_decode(piece, at)
+            except ValueError as error:  # so far: the item may end in the next piece
+                left = len(piece) - at
+                more = text.read(max(PIECE, left)) if left < LARGEST_ITEM else ""
+                if not more:
+                    raise Odd(str(error).partition(":")[0]) from error
+                piece, at = piece[at:] + more, 0
+                continue
+            yield _whole(item, piece[at:end])
+            if not is_list:
+                return
+            at = end
     except UnicodeDecodeError as error:
         raise Odd(in_words(error)) from error
-    except ValueError as error:
-        raise Odd(str(error)) from error
     except (MemoryError, RecursionError) as error:
         raise Odd("it is nested too deep, or too large to be read") from error
 
 
-class Mended:
-    """A JSON document without its byte-order mark, lone surrogates in it replaced.
-
-    A parser in C would stop at one, and make one character of two that do not belong together.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._held = file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8)
-
-    def read(self, size: int = -1) -> bytes:
-        """Some `size` bytes; none at the end."""
-        if size == 0:
-            return b""
-        data = self._held
-        while more := self._file.read(size):
-            data += more
-            unfinished = UNFINISHED.search(data, max(0, len(data) - 64))
-            if unfinished is None or unfinished.start() > 0:
-                end = unfinished.start() if unfinished else len(data)
-                self._held = data[end:]
-                return mended(data[:end])
-        self._held = b""
-        return mended(data)
+def loads(text: bytes) -> Any:
+    """A JSON text's value, without half characters. Raises ValueError."""
+    return _whole(json.loads(text), text.decode("utf-8", "replace"))
 
 
-def mended(data: bytes) -> bytes:
-    """JSON with lone surrogates replaced."""
-    if b"\\u" not in data and b"\xed" not in data:
-        return data
-    return LONE.sub(lambda found: found[1] or rb"\ufffd", data)
+def _whole(value: Any, text: str) -> Any:
+    """The value of a JSON text, half characters in it replaced: no file can hold one."""
+    if "\\ud" not in text and "\\uD" not in text and not _LONE.search(text):
+        return value
+    return json.loads(_LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
 
 
-def listed(begins: str) -> str | None:
-    """The key of the list that an object begins with, if it is one that exports have."""
-    found = re.match(r'\{\s*"(\w+)"\s*:\s*\[', begins)
-    return found[1] if found and found[1] in LISTS else None
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    """Let this process take no more than `MOST_MEMORY` bytes more, where the system can
-    do that: what is nested without end would take all there is."""
-    allowed, most = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = _taken() + MOST_MEMORY
-    bound = wanted if allowed == resource.RLIM_INFINITY else min(allowed, wanted)
-    resource.setrlimit(resource.RLIMIT_DATA, (bound, most))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
-
-
-def _taken() -> int:
-    """The bytes of data that this process has, as the limit counts them; 0 if that is not told."""
-    try:
-        told = Path("/proc/self/status").read_text("ascii")
-    except OSError:
-        return 0
-    found = re.search(r"VmData:\s+(\d+) kB", told)
-    return int(found[1]) << 10 if found else 0
-
-
-def _reason(error: Exception) -> str:
-    """What a parser says, in words: its first line, without the bytes it stopped at."""
-    said = error.args[0] if error.args else ""
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    return text.split("\n")[0].strip(" .") or "it is no JSON"
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

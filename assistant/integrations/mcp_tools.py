@@ -262,7 +262,7 @@ class MemoryTools:
         shelf.check_open()
         found = listed(
             self.memory(),
-            self.place,
+            self.workspace,
             date.today(),
             days,
             lambda passage: bool(shelf.shown([passage])),

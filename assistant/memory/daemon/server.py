@@ -112,7 +112,8 @@ class Server:
             if time.monotonic() - looked >= LOOK_SECONDS:
                 looked = time.monotonic()
                 self._tell_all(None)
-                self.work.freshen()
+                if self.work.is_open:
+                    self.work.freshen()
         listener.close()
         self._finish()
 
@@ -423,6 +424,11 @@ class Work:
                 f"Its log is {self._log}",
             ) from error
 
+    @property
+    def is_open(self) -> bool:
+        """Whether memory could be opened."""
+        return self._memory is not None
+
     def freshen(self) -> None:
         """Do ahead what the next request would do; if it fails, that request tells why."""
         if not self._to_refresh.is_set():
@@ -486,33 +492,30 @@ class Code:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, tuple[int, int] | None] = {}
-        self._modules = 0
+        self._seen: dict[str, int] = {}
         self._looked = 0.0
         self.look()
 
     def look(self) -> bool:
         """Note newly loaded modules; whether any loaded file has changed on disk."""
         self._looked = time.monotonic()
-        if len(sys.modules) != self._modules:
-            self._modules = len(sys.modules)
-            for name, module in list(sys.modules.items()):  # another thread may import meanwhile
-                path = getattr(module, "__file__", None)
-                if path and name.partition(".")[0] == "assistant":
-                    self._seen.setdefault(path, _signature(path))
-        return any(_signature(path) != seen for path, seen in self._seen.items())
+        modules = list(sys.modules.items())  # another thread may import meanwhile
+        files = {module.__file__ for name, module in modules if name.startswith("assistant.")}
+        now = {file: _changed_at(file) for file in files if file}
+        changed = any(now.get(file) != seen for file, seen in self._seen.items())
+        self._seen = now | self._seen
+        return changed
 
     def changed(self) -> bool:
         """The same, checked now and then."""
         return time.monotonic() - self._looked >= CODE_SECONDS and self.look()
 
 
-def _signature(path: str) -> tuple[int, int] | None:
+def _changed_at(file: str) -> int:
     try:
-        found = os.stat(path)  # noqa: PTH116
+        return Path(file).stat().st_mtime_ns
     except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
+        return 0
 
 
 def _resident_bytes() -> int:
