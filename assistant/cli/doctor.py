@@ -221,9 +221,7 @@ def _chroma(options: Globals) -> str:
         lacks = f"{server.url} lacks {counted(server.lacks, 'vector')}"
         raise Remark(lacks, "It is being filled: memory answers from its own catalog meanwhile")
     with options.memory() as memory:
-        unowned = [
-            collection for collection in memory.collections() if collection.owner == "nobody"
-        ]
+        unowned = memory.unowned()
     if unowned:
         names = ", ".join(
             f"{collection.name} ({counted(collection.vectors, 'vector')})" for collection in unowned
@@ -238,10 +236,7 @@ def _chroma(options: Globals) -> str:
 def remove_unowned(options: Globals) -> str:
     """Remove the collections of the Chroma server whose workspace or model is gone."""
     with options.memory() as memory:
-        names = [
-            collection.name for collection in memory.collections() if collection.owner == "nobody"
-        ]
-        removed = memory.remove_collections(names) if names else ()
+        removed = memory.unowned(remove=True)
     return f"removed {counted(len(removed), 'collection')}"
 
 

@@ -2,6 +2,7 @@
 unpacked to the disk, and nothing is believed of an archive that would not fit the disk if it were.
 """
 
+import codecs
 import json
 import os
 import re
@@ -10,7 +11,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -154,7 +154,8 @@ def documents(file: IO[bytes]) -> Iterator[Any]:
 
     Raises Odd where it breaks off, is no JSON or nothing of the kind; what came before was yielded.
     """
-    decoder, text = json.JSONDecoder(), TextIOWrapper(file, "utf-8-sig", "surrogatepass")
+    decoder = json.JSONDecoder()
+    text = codecs.getreader("utf-8-sig")(file, "surrogatepass")
     try:
         piece = text.read(PIECE)
         is_list = _LIST.match(piece)

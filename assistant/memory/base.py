@@ -364,16 +364,10 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServerCollection:
-    """The vectors of one workspace by one model on a Chroma server.
-
-    `owner` is whose they are, as far as can be told from here: `this` memory's, another workspace's
-    (`theirs`), `nobody` has that workspace or model any more, or it is `unknown`.
-    """
+    """The vectors of one workspace by one model on a Chroma server."""
 
     name: str
-    workspace: str
     vectors: int
-    owner: Literal["this", "theirs", "nobody", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -374,25 +374,17 @@ class LocalMemory:
             self._brought_up()
             return found
 
-    def collections(self) -> tuple[ServerCollection, ...]:
+    def unowned(self, *, remove: bool = False) -> tuple[ServerCollection, ...]:
         store = self.index.store
-        own, found = collection_name(store.belongs), []
-        for name, of, vectors in store.dense.server().collections():
-            owner = "this" if name == own else owner_of(name, of)
-            root = (store.belongs if name == own else of).get("root", "")
-            found.append(ServerCollection(name, str(root), vectors, owner))
-        return tuple(sorted(found, key=lambda each: (each.workspace, each.name)))
-
-    def remove_collections(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
-        there = {each.name: each for each in self.collections()}
-        for name in names:
-            if name not in there:
-                raise LedgerError(f"no collection {name!r} of ours is there", "List them first")
-            if there[name].owner == "this":
-                raise LedgerError(f"{name} is in use by this memory", "Remove index.url first")
-        for name in names:
-            self.index.store.dense.server().drop(name)
-        return tuple(there[name] for name in names)
+        server, own = store.dense.server(), collection_name(store.belongs)
+        found = tuple(
+            ServerCollection(name, vectors)
+            for name, of, vectors in server.collections()
+            if name != own and owner_of(name, of) == "nobody"
+        )
+        for collection in found if remove else ():
+            server.drop(collection.name)
+        return found
 
     def _checked(self) -> Iterator[Finding]:
         """What is wrong with journal, index and files, mended where that can be."""

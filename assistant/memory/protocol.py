@@ -140,15 +140,9 @@ class Keeper(Memory, Protocol):
     def rebuild(self) -> MemoryStatus:
         """Drop the derived index and make it again; cached vectors are used."""
 
-    def collections(self) -> tuple[ServerCollection, ...]:
-        """What lies on the Chroma server that this program put there, for any workspace.
+    def unowned(self, *, remove: bool = False) -> tuple[ServerCollection, ...]:
+        """The collections on the Chroma server, of this program, whose workspace or model is gone;
+        removed, if so asked.
 
         Raises MemoryFailure if no server is set, or it does not answer.
-        """
-
-    def remove_collections(self, names: Sequence[str]) -> tuple[ServerCollection, ...]:
-        """Remove these collections from the server; returns them.
-
-        Raises MemoryFailure as `collections` does, and LedgerError for one that is not there or
-        that this memory uses.
         """

@@ -33,7 +33,7 @@ MAX_REQUEST = 1 << 20
 HELLO = "hello"
 ABOUT = "about"
 YIELD = "yield"
-CHANGES = frozenset({"check", "upkeep", "rebuild", "remove_collections"})
+CHANGES = frozenset({"check", "upkeep", "rebuild", "unowned"})
 """What changes memory beside the writes that a request names."""
 _REQUEST = "request"
 """The parameter that names a write, so that it happens once however often it is sent."""

@@ -61,9 +61,7 @@ FACT = st.builds(Fact, text=TEXT, replaces=st.none() | TEXT, origin=ORIGIN)
 FINDING = st.builds(
     Finding, st.sampled_from(["journal", "index", "file"]), TEXT, mended=st.booleans()
 )
-COLLECTION = st.builds(
-    ServerCollection, TEXT, TEXT, st.integers(), st.sampled_from(["this", "theirs", "nobody"])
-)
+COLLECTION = st.builds(ServerCollection, TEXT, st.integers())
 CHART = st.builds(
     Chart,
     st.tuples(st.builds(Charted, PASSAGE, st.integers(), NUMBER, NUMBER, st.just((1, 2)))),
@@ -90,8 +88,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "upkeep": st.builds(Upkept, st.integers(), st.integers()),
     "check": st.tuples(FINDING),
     "chart": CHART,
-    "collections": st.tuples(COLLECTION),
-    "remove_collections": st.tuples(COLLECTION),
+    "unowned": st.tuples(COLLECTION),
     "pairs": st.tuples(st.builds(Pair, earlier=PASSAGE, later=PASSAGE, cosine=NUMBER)),
 }
 FACTS = st.lists(FACT, max_size=2)

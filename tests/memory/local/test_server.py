@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.errors import LedgerError, MemoryFailure
+from assistant.errors import MemoryFailure
 from assistant.memory.base import Fact, MemoryStatus, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
-from assistant.memory.index.chroma import ServerStore
+from assistant.memory.index.chroma import ServerStore, collection_name
 from assistant.memory.index.dense import DenseIndex
 from assistant.memory.local import LocalMemory
 from assistant.settings.sections import IndexSettings
@@ -149,7 +149,7 @@ def test_a_server_that_hangs_once_it_was_open_is_told_of_soon(
     begun = time.monotonic()
     assert finds(memory)
     with pytest.raises(MemoryFailure, match="does not answer in time"):
-        memory.collections()
+        memory.unowned()
     assert memory.rebuild().chunks == len(FACTS)
     assert time.monotonic() - begun < 20  # less than Chroma's own patience
     memory.close()
@@ -171,13 +171,13 @@ def test_vectors_of_another_dimension_on_the_server_are_replaced(
     server.start()
     memory = opened(guests, server.url)
     assert reached(memory, is_whole)
-    (mine,) = memory.collections()
+    mine = collection_name(memory.index.store.belongs)
     client = chromadb.HttpClient(port=int(server.url.rsplit(":", 1)[1]))
     for _ in range(20):  # memory may heal between any two of these
         with contextlib.suppress(chromadb.errors.NotFoundError):
-            client.delete_collection(mine.name)
+            client.delete_collection(mine)
         with contextlib.suppress(chromadb.errors.ChromaError):
-            other = client.create_collection(mine.name, embedding_function=None)
+            other = client.create_collection(mine, embedding_function=None)
             other.upsert(ids=["x"], embeddings=[[1.0, 0.0, 0.0]])
             break
     else:
@@ -198,23 +198,19 @@ def test_collections_that_nobody_owns_are_listed_and_removed(
     for workspace in (other, guests):
         memory = opened(workspace, server.url)
         assert reached(memory, is_whole)
-        owners = {each.workspace: each.owner for each in memory.collections()}
-        assert owners[str(workspace.root)] == "this"
+        assert memory.unowned() == ()
         if workspace is other:
             memory.close()
-    assert owners[str(other.root)] == "theirs"
     other.root.rename(tmp_path / "elsewhere")
-    gone = {each.owner: each for each in memory.collections()}
-    with pytest.raises(LedgerError, match="in use"):
-        memory.remove_collections([gone["nobody"].name, gone["this"].name])
-    assert [each.vectors for each in memory.remove_collections([gone["nobody"].name])] == [1]
-    assert [each.owner for each in memory.collections()] == ["this"]
+    assert [each.vectors for each in memory.unowned()] == [1]
+    assert [each.vectors for each in memory.unowned(remove=True)] == [1]
+    assert memory.unowned() == () and is_whole(memory.status())
     memory.close()
 
 
 def test_without_a_server_there_are_no_collections(guests: Workspace) -> None:
     memory = LocalMemory(guests, Settings(), HashingEmbedder())
     with pytest.raises(MemoryFailure, match="in the workspace"):
-        memory.collections()
+        memory.unowned()
     assert memory.status().server is None
     memory.close()
