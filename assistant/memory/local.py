@@ -47,7 +47,6 @@ from assistant.memory.index.corpus import unsaid
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.refresh import Refreshed, Synchronizer
 from assistant.memory.index.store import owner_of
-from assistant.memory.precedence import QUESTIONS
 from assistant.memory.search.locating import Locator, similar
 from assistant.memory.search.recall import Recaller
 from assistant.memory.search.survey.charting import chart
@@ -416,18 +415,17 @@ class LocalMemory:
     def _look(self, read: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
         """The same, and the files that the index does not have as they are: it is being brought up
         to them, and what it said before is read meanwhile."""
-        with QUESTIONS.answering():
+        behind = self._brought_up()
+        catalog = self.index.store.catalog
+        try:
+            with catalog.reading():
+                found = read()
+        except CatalogDamaged:
+            self.index.recover(catalog)
             behind = self._brought_up()
-            catalog = self.index.store.catalog
-            try:
-                with catalog.reading():
-                    found = read()
-            except CatalogDamaged:
-                self.index.recover(catalog)
-                behind = self._brought_up()
-                with self.index.store.catalog.reading():
-                    found = read()
-            self._notices.see((*self.index.faults(), *self._unread))
+            with self.index.store.catalog.reading():
+                found = read()
+        self._notices.see((*self.index.faults(), *self._unread))
         return found, behind
 
     def _brought_up(self) -> tuple[str, ...]:

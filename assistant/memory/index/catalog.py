@@ -28,7 +28,6 @@ from assistant.memory.index.layout import NOWHERE, PLACES, Chunks, Layout, Rows,
 from assistant.memory.index.postings import InvertedIndex, PostingsWriter, Tokenizer, searchable
 from assistant.memory.index.vector_cache import VectorCache, matrix, vector_ids, vector_key
 from assistant.memory.index.vocabulary import Vocabulary
-from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.chunk import Chunk, checksum
 from assistant.memory.text.dialogue import label, number, speaks
 from assistant.memory.text.identity import fact_key
@@ -481,10 +480,10 @@ class _Writer:
         ).fetchall()
         if len(gone) != len(rowids):
             raise sqlite3.DatabaseError("chunks are missing")
-        self._words.drop((row, searchable(plain)) for row, _, plain in QUESTIONS.between(gone))
+        self._words.drop((row, searchable(plain)) for row, _, plain in gone)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
         self._db.executemany("DELETE FROM occasions WHERE chunk = ?", [(row,) for row in rowids])
-        vocabulary.drop(self._db, (plain for _, _, plain in QUESTIONS.between(gone)))
+        vocabulary.drop(self._db, (plain for _, _, plain in gone))
         self._tell_chroma(id_ for _, id_, _ in gone)
 
     def _insert(
@@ -498,8 +497,7 @@ class _Writer:
         vectors = vector_ids(self._db, keys)
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
         lengths = self._words.add(
-            (first + n, searchable(chunk.plain))
-            for n, chunk in enumerate(QUESTIONS.between(new.values()))
+            (first + n, searchable(chunk.plain)) for n, chunk in enumerate(new.values())
         )
         written: dict[int, tuple[Any, ...]] = {}
         for row, (place, chunk), key in zip(count(first), new.items(), keys, strict=False):
@@ -513,7 +511,7 @@ class _Writer:
             (
                 (*written[place][:3], c.id, source, said(c.plain), checksum(c), c.date, c.status,
                  c.until, json.dumps(c.mentions), c.plain, c.text)
-                for place, c in QUESTIONS.between(new.items())
+                for place, c in new.items()
             ),
         )  # fmt: skip
         if self._diary:
@@ -521,11 +519,11 @@ class _Writer:
                 "INSERT INTO occasions VALUES (?, ?, ?, ?, ?)",
                 (
                     (written[place][0], *spoken_of)
-                    for place, c in QUESTIONS.between(new.items())
+                    for place, c in new.items()
                     if c.status == "current" and (spoken_of := _spoken_of(c))
                 ),
             )
-        vocabulary.add(self._db, (chunk.plain for chunk in QUESTIONS.between(new.values())))
+        vocabulary.add(self._db, (chunk.plain for chunk in new.values()))
         self._tell_chroma(chunk.id for chunk in new.values())
         return written
 

@@ -25,7 +25,6 @@ from assistant.memory.index.chroma import (
 )
 from assistant.memory.index.layout import NOWHERE, Layout, Rows
 from assistant.memory.index.vectors import EXACT, Scan
-from assistant.memory.precedence import QUESTIONS
 from assistant.settings.sections import IndexSettings
 
 SLICE = 50
@@ -221,7 +220,6 @@ class DenseIndex:
             pending = outbox.pending(SLICE)
             if not pending.mark:
                 break
-            QUESTIONS.give_way()
             self._store.upsert(pending.ids, pending.vectors)
             self._store.delete(pending.gone)
             outbox.done(pending.mark)
@@ -269,8 +267,7 @@ class DenseIndex:
             if self._closing.is_set():
                 return
             try:
-                with QUESTIONS.behind():
-                    self.drain()
+                self.drain()
             except MemoryFailure:
                 self._failures += 1
             except AssistantError:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from assistant.memory.index.database import Database
 from assistant.memory.index.layout import Rows
-from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.language import comparable, language_of
 from assistant.memory.text.strings import signed, variants
 
@@ -174,10 +173,7 @@ class PostingsWriter:
             self._db.executemany(
                 f"INSERT INTO {self._table} VALUES (?1, ?2, ?3, ?4 + ?5) ON CONFLICT DO UPDATE"
                 " SET found = CAST(found || excluded.found AS BLOB), total = total + ?4",
-                (
-                    (block, term, new, _sum(new), _of(term))
-                    for block, term, new in QUESTIONS.between(_packed(placed))
-                ),
+                ((block, term, new, _sum(new), _of(term)) for block, term, new in _packed(placed)),
             )
         return lengths
 
@@ -185,7 +181,7 @@ class PostingsWriter:
         """Drop rows that have these texts, searchable as when they were added."""
         of, where = f"FROM {self._table}", "WHERE block = ? AND term = ?"
         for some in _batches(texts):
-            for block, term, gone in QUESTIONS.between(_packed(self._tokenizer.placed(some))):
+            for block, term, gone in _packed(self._tokenizer.placed(some)):
                 row = self._db.execute(f"SELECT found {of} {where}", (block, term)).fetchone()
                 there = np.frombuffer(row[0] if row else b"", _POSTING)
                 left = there[~np.isin(there, np.frombuffer(gone, _POSTING))]

@@ -30,7 +30,6 @@ from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.layout import NOWHERE, Chunks
 from assistant.memory.index.store import DAMAGED, DELETED, NO_WRITES, IndexStore
 from assistant.memory.index.vector_cache import vector_key
-from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.chunk import Chunk, Chunker, Piece
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
@@ -501,8 +500,7 @@ class Synchronizer:
     def _work_aside(self) -> None:
         while self._large and not self._closing:
             name = next(iter(self._large))
-            with QUESTIONS.behind():
-                self._index_aside(name)
+            self._index_aside(name)
             with self._lock:
                 del self._large[name]
                 if not self._large:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from assistant.characters import STRETCH, ends_a_line, stretches
 from assistant.memory.base import Passage, Status
-from assistant.memory.precedence import QUESTIONS
 from assistant.memory.text.annotations import recorded
 from assistant.memory.text.blocks import MAX_CHARS, Heading, Unit, parse
 from assistant.memory.text.markdown import breaks_in
@@ -233,7 +232,6 @@ class Chunker:
                 piece = self._piece(text[start:end], source, section)
             yield piece
             start, section = end, piece.section
-            QUESTIONS.give_way()
 
     def _piece(self, text: str, source: str, section: Section) -> "Piece":
         """A piece, by one thread at a time: files may be parsed side by side."""
