@@ -80,7 +80,7 @@ class Hook:
         items = jsonc.value(text, self.path)
         if len(self._found(text)) == 1 and isinstance(items, list) and self.item in items:
             return text
-        return jsonc.append(self._without(text), self.path, self.item)
+        return jsonc.add(self._without(text), self.path, self.item)
 
     def unmade(self, text: str) -> str:
         text = self._without(text)

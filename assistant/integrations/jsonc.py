@@ -8,24 +8,21 @@ from typing import Any
 
 Path = Sequence[str | int]
 _DECODER = json.JSONDecoder()
-_SKIPPED = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_LINE_REST = re.compile(r"[ \t]*(?://[^\n]*)?(?=\n)")
+_BETWEEN = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
 
 
 class BrokenJson(ValueError):
     """A text is no JSON, even with comments and trailing commas; `line` is where."""
 
-    def __init__(self, text: str, place: int, wanted: str) -> None:
-        self.line = text.count("\n", 0, place) + 1
+    def __init__(self, text: str, at: int, wanted: str) -> None:
+        self.line = text.count("\n", 0, at) + 1
         super().__init__(f"line {self.line}: {wanted} expected")
 
 
 @dataclass(slots=True)
 class Node:
-    """A value and where it stands. `parts` are those of an object or array, by key or index.
-
-    A part `begins` at its key, or where it starts.
-    """
+    """A value and where it stands; its parts by key or index. A part `begins` at its key."""
 
     start: int
     end: int = 0
@@ -36,12 +33,20 @@ class Node:
 
 def parse(text: str) -> Node:
     """The value of a text; an empty object for one without any. Raises BrokenJson."""
-    place = _skip(text, 0)
-    if place == len(text):
-        return Node(place, place, {})
-    node = _value(text, place)
+    start = _skip(text, 0)
+    if start == len(text):
+        return Node(start, start, {})
+    node = _value(text, start)
     if (rest := _skip(text, node.end)) < len(text):
         raise BrokenJson(text, rest, "the end")
+    return node
+
+
+def at(text: str, path: Path) -> Node | None:
+    """The value at a path; None if there is none."""
+    node: Node | None = parse(text)
+    for key in path:
+        node = node.parts.get(key) if node else None
     return node
 
 
@@ -72,8 +77,8 @@ def put(text: str, path: Path, new: Any) -> str:
     return f"{text[: node.start]}{_rendered(new, indent, _unit(text))}{text[node.end :]}"
 
 
-def append(text: str, path: Path, new: Any) -> str:
-    """The text with a value at the end of the array at a path, which is made if there is none."""
+def add(text: str, path: Path, new: Any) -> str:
+    """The text with a value in the array at a path, which is made if there is none."""
     found = at(text, path)
     if found is None:
         return put(text, path, [new])
@@ -91,78 +96,60 @@ def remove(text: str, path: Path) -> str:
     if len(holder.parts) == 1:
         if len(path) > 1:
             return remove(text, path[:-1])
-        return text[: holder.start] + "{}" + text[holder.end :]
-    start, end = gone.begins, gone.end
-    comma = _skip(text, end)
-    if text[comma : comma + 1] == ",":
-        end = comma + 1
-        line = text.rfind("\n", 0, start) + 1
-        rest = _LINE_REST.match(text, end)
-        if rest and not text[line:start].strip():
-            return text[:line] + text[rest.end() + 1 :]
-        return text[:start] + text[end:].lstrip(" \t")
-    before = max(each.end for each in holder.parts.values() if each.end <= start)
-    comma = text.index(",", before)
-    return text[:comma] + text[comma + 1 : start].rstrip() + text[end:]
-
-
-def at(text: str, path: Path) -> Node | None:
-    """The value at a path; None if there is none."""
-    node: Node | None = parse(text)
-    for key in path:
-        node = node.parts.get(key) if node else None
-    return node
+        return f"{text[: holder.start]}{{}}{text[holder.end :]}"
+    start, comma = len(text[: gone.begins].rstrip()), _skip(text, gone.end)
+    if text[comma] == ",":
+        rest = text[comma + 1 :]
+        is_alone = "\n" in text[start : gone.begins]
+        return text[:start] + rest if is_alone else text[: gone.begins] + rest.lstrip(" \t")
+    before = _skip(text, max(part.end for part in holder.parts.values() if part is not gone))
+    return text[:before] + text[before + 1 : start] + text[gone.end :]
 
 
 # Reading
 
 
-def _skip(text: str, place: int) -> int:
-    found = _SKIPPED.match(text, place)
-    return found.end() if found else place
+def _skip(text: str, at: int) -> int:
+    found = _BETWEEN.match(text, at)
+    return found.end() if found else at
 
 
-def _value(text: str, place: int) -> Node:
-    match text[place : place + 1]:
-        case "{":
-            return _held(text, place, "}", {})
-        case "[":
-            return _held(text, place, "]", [])
+def _value(text: str, start: int) -> Node:
+    if text[start : start + 1] in _CLOSING:
+        return _container(text, start)
     try:
-        value, end = _DECODER.raw_decode(text, place)
+        value, end = _DECODER.raw_decode(text, start)
     except ValueError as error:
-        raise BrokenJson(text, place, "a value") from error
-    return Node(place, end, value, begins=place)
+        raise BrokenJson(text, start, "a value") from error
+    return Node(start, end, value, begins=start)
 
 
-def _held(text: str, start: int, closing: str, value: Any) -> Node:
+def _container(text: str, start: int) -> Node:
     """An object or an array."""
-    node = Node(start, value=value, begins=start)
-    place = _skip(text, start + 1)
-    while text[place : place + 1] != closing:
-        begins, key = place, len(node.parts)
+    closing = _CLOSING[text[start]]
+    node = Node(start, begins=start)
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != closing:
+        begins, key = at, len(node.parts)
         if closing == "}":
-            key, place = _key(text, place)
-        part = _value(text, place)
+            key, at = _key(text, at)
+        part = node.parts[key] = _value(text, at)
         part.begins = begins
-        node.parts[key] = part
-        if closing == "}":
-            value[key] = part.value
-        else:
-            value.append(part.value)
-        place = _skip(text, part.end)
-        if text[place : place + 1] == ",":
-            place = _skip(text, place + 1)
-        elif text[place : place + 1] != closing:
-            raise BrokenJson(text, place, f"`,` or `{closing}`")
-    node.end = place + 1
+        at = _skip(text, part.end)
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1)
+        elif text[at : at + 1] != closing:
+            raise BrokenJson(text, at, f"`,` or `{closing}`")
+    node.end = at + 1
+    values = {key: part.value for key, part in node.parts.items()}
+    node.value = values if closing == "}" else [*values.values()]
     return node
 
 
-def _key(text: str, place: int) -> tuple[Any, int]:
-    if text[place : place + 1] != '"':
-        raise BrokenJson(text, place, "a key in quotes")
-    key = _value(text, place)
+def _key(text: str, at: int) -> tuple[Any, int]:
+    if text[at : at + 1] != '"':
+        raise BrokenJson(text, at, "a key in quotes")
+    key = _value(text, at)
     colon = _skip(text, key.end)
     if text[colon : colon + 1] != ":":
         raise BrokenJson(text, colon, "`:`")
@@ -179,24 +166,15 @@ def _nested(path: Path, new: Any) -> Any:
 
 
 def _inserted(text: str, holder: Node, key: str, new: Any) -> str:
-    """The text with one more part at the end of an object or array, laid out as the others are."""
-    outer = _indent(text, holder.start)
-    if not holder.parts:
-        inner = outer + _unit(text)
-        body = f"\n{inner}{key}{_rendered(new, inner, _unit(text))}\n{outer}"
-        return text[: holder.start + 1] + body + text[holder.end - 1 :]
-    last = list(holder.parts.values())[-1]
-    if "\n" not in text[holder.start : last.begins]:
-        said = f", {key}{json.dumps(new, ensure_ascii=False)}"
-        return text[: last.end] + said + text[last.end :]
-    inner = _indent(text, last.begins)
-    comma = _skip(text, last.end)
-    after = comma + 1 if text[comma : comma + 1] == "," else last.end
-    joined, closing = ("", ",") if after > last.end else (",", "")
-    rest = _LINE_REST.match(text, after)
-    line = rest.end() if rest else after
-    body = f"\n{inner}{key}{_rendered(new, inner, _unit(text))}{closing}"
-    return text[: last.end] + joined + text[last.end : line] + body + text[line:]
+    """The text with one more part at the beginning of an object or array, laid out as it is."""
+    at, outer, unit = holder.start + 1, _indent(text, holder.start), _unit(text)
+    first = next(iter(holder.parts.values()), None)
+    if first and "\n" not in text[at : first.begins]:
+        return f"{text[:at]}{key}{json.dumps(new, ensure_ascii=False)}, {text[at:]}"
+    body = f"\n{outer}{unit}{key}{_rendered(new, outer + unit, unit)}"
+    if first:
+        return f"{text[:at]}{body},{text[at:]}"
+    return f"{text[:at]}{body}\n{outer}{text[holder.end - 1 :]}"
 
 
 def _rendered(new: Any, indent: str, unit: str) -> str:
@@ -204,9 +182,9 @@ def _rendered(new: Any, indent: str, unit: str) -> str:
     return lines.replace("\n", f"\n{indent}")
 
 
-def _indent(text: str, place: int) -> str:
+def _indent(text: str, at: int) -> str:
     """The white space that the line of a place begins with."""
-    line = text[text.rfind("\n", 0, place) + 1 : place]
+    line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip())]
 
 

@@ -31,15 +31,15 @@ JSON = st.recursive(
 
 def test_what_is_put_in_is_taken_out_to_the_byte() -> None:
     put = jsonc.put(SETTINGS, ("servers", "ours"), VALUE)
-    assert jsonc.value(put)["servers"] == {"other": {"command": "a"}, "ours": VALUE}
+    assert jsonc.value(put)["servers"] == {"ours": VALUE, "other": {"command": "a"}}
     assert [line for line in SETTINGS.splitlines() if line not in put.splitlines()] == []
     assert jsonc.remove(put, ("servers", "ours")) == SETTINGS
     new = jsonc.put(SETTINGS, ("deep", "er"), 1)
     assert jsonc.value(new)["deep"] == {"er": 1}
     assert jsonc.remove(new, ("deep", "er")) == SETTINGS
-    longer = jsonc.append(SETTINGS, ("list",), 3)
-    assert jsonc.value(longer)["list"] == [1, 2, 3]
-    assert jsonc.remove(longer, ("list", 2)) == SETTINGS
+    longer = jsonc.add(SETTINGS, ("list",), 3)
+    assert jsonc.value(longer)["list"] == [3, 1, 2]
+    assert jsonc.remove(longer, ("list", 0)) == SETTINGS
 
 
 @pytest.mark.parametrize("unit", ["\t", "    ", " "])
