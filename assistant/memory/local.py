@@ -56,7 +56,6 @@ from assistant.memory.sources.library import Library
 from assistant.memory.text.chunk import passage
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.draft import State
-from assistant.memory.writing.journal import Journal
 from assistant.memory.writing.ledger import Ledger, given_up_by
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.redaction import Redaction
@@ -85,17 +84,17 @@ class Notices:
         self._notify = notify
         self._happened: deque[str] = deque(maxlen=KEPT_NOTICES)
         self._faults: tuple[str, ...] = ()
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
 
     def tell(self, notice: str) -> None:
         """Tell what happened, each time it does."""
-        with self._turn:
+        with self._lock:
             self._notify(notice)
             self._happened.append(notice)
 
     def see(self, faults: tuple[str, ...]) -> None:
         """Tell each fault when it is new; one that is left out is over."""
-        with self._turn:
+        with self._lock:
             for fault in faults:
                 if fault not in self._faults:
                     self._notify(fault)
@@ -244,7 +243,7 @@ class LocalMemory:
             catalog = self.index.store.catalog
             told = [*self._notices.all(), *self._library.notices()]
             if not self._unread:
-                told += _damage(self._ledger.commits.journal, self._review)
+                told += self._damaged_lines()
                 told += _undecided(self._ledger)
             sources = (
                 SourceStatus(
@@ -388,14 +387,20 @@ class LocalMemory:
     def _checked(self) -> Iterator[Finding]:
         """What is wrong with journal, index and files, mended where that can be."""
         commits = self._ledger.commits
-        yield from _aside("journal", commits.journal.name, commits.set_aside())
+        parts: dict[Literal["journal", "file"], tuple[str, SetAside | None]] = {
+            "journal": (commits.journal.name, commits.set_aside()),
+            "file": (self._review.path.name, self._review.set_aside()),
+        }
+        for part, (name, kept) in parts.items():
+            if kept is not None:
+                copy = f"kept as .assistant/history/{kept.image}"
+                yield Finding(part, f"{name}: {_lines(kept.lines)} damaged; {copy}", True)
         for name in commits.images.names():
             try:
                 commits.images.read(name)
             except StorageError as error:  # what it held cannot be restored
                 commits.images.drop(name)
                 yield Finding("journal", f"{error.message}; it is dropped", True)
-        yield from _aside("file", self._review.path.name, self._review.set_aside())
         if not self.index.verify():
             yield Finding("index", "the index was damaged; it is made again from the files", True)
         with commits.locked():
@@ -405,6 +410,15 @@ class LocalMemory:
                 yield Finding("file", f"{where}, which a killed write left; it is removed", True)
         for fault in self.index.faults():
             yield Finding("file", fault, False)
+
+    def _damaged_lines(self) -> Iterator[str]:
+        """What to tell of lines that cannot be read."""
+        journal, review = self._ledger.commits.journal, self._review
+        files = {journal.name: journal.damaged(), review.path.name: review.damaged()}
+        for name, damaged in files.items():
+            if damaged:
+                which = f"{name}: {_lines(damaged)} damaged and passed over"
+                yield f"{which}: `assistant memory check`"
 
     # An index that says what the files say
 
@@ -607,26 +621,7 @@ def _telling(answer: Remembered, fact: Fact, secrets: tuple[Secret, ...]) -> Rem
     return answer if fact.secrets == "keep" else replace(answer, secrets=secrets)
 
 
-def _damage(journal: Journal, review: Review) -> Iterator[str]:
-    """What to tell of lines that cannot be read."""
-    files = {journal.name: journal.damaged(), review.path.name: review.damaged()}
-    for name, damaged in files.items():
-        if damaged:
-            which = _lines(tuple(damaged))
-            yield f"{name}: {which} damaged and passed over: `assistant memory check`"
-
-
-def _aside(part: Literal["journal", "file"], name: str, kept: SetAside | None) -> Iterator[Finding]:
-    if kept is not None:
-        where = f".assistant/history/{kept.image}"
-        one = len(kept.lines) == 1
-        which = f"{name}:{kept.lines[0]} was" if one else f"{name}: {_lines(kept.lines)} were"
-        is_kept = "it is kept" if one else "they are kept"
-        yield Finding(part, f"{which} damaged; {is_kept} as {where}", True)
-
-
-def _lines(numbers: Sequence[int]) -> str:
+def _lines(numbers: Iterable[int]) -> str:
     """Which lines, the first few of them by number."""
-    listed = ", ".join(map(str, numbers[:SHOWN]))
-    more = f" and {len(numbers) - SHOWN:,} more" if len(numbers) > SHOWN else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {listed}{more}"
+    first, *more = numbers
+    return ", ".join([f"line {first}", *map(str, more[:SHOWN])]) + (" …" if more[SHOWN:] else "")

@@ -26,7 +26,7 @@ LONGEST = 4000
 UNTITLED = "Conversation"
 TITLE = 80
 CITED = 64
-"""Conversations whose places are kept: to read one of 40 MB again takes half a second."""
+"""Conversations whose turns are cached: to read one of 40 MB again takes half a second."""
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "attachment": "Attached"}
 _MARKUP = re.compile(r"^[#\s]+|[\r\n]+")
 
@@ -59,16 +59,6 @@ class Conversation:
 
     title: str
     said: tuple[Said, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where the messages of a conversation stand as it is indexed: the line that each begins on,
-    and its turn."""
-
-    title: str
-    lines: Sequence[int]
-    turns: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,26 +137,27 @@ def cited(passage: Passage, folder: Path) -> Passage:
     Raises FileNotFoundError if it is gone from the folder.
     """
     path = folder / passage.source
-    found = path.stat()
-    places = _places(path, found.st_size, found.st_mtime_ns)
-    at = bisect_right(places.lines, passage.start_line) - 1
-    turn = places.turns[max(at, 0)] if places.turns else 0
+    stat = path.stat()
+    title, lines, turns = _turns(path, stat.st_size, stat.st_mtime_ns)
+    message = bisect_right(lines, passage.start_line) - 1
+    turn = turns[max(message, 0)] if turns else 0
     return replace(
         passage,
         source=passage.source.removesuffix(SUFFIX),
-        heading=(places.title,),
+        heading=(title,),
         start_line=turn,
         end_line=turn,
     )
 
 
 @lru_cache(CITED)
-def _places(path: Path, size: int, mtime_ns: int) -> Places:
-    """The places in a conversation that was written then."""
+def _turns(path: Path, size: int, mtime_ns: int) -> tuple[str, Sequence[int], Sequence[int]]:
+    """The title of a conversation that was written then, the line each of its messages begins on as
+    it is indexed, and their turns."""
     conversation = read(storage.read(path))
-    places = rendered(conversation)[1]
-    lines = array("L", (line for line, _ in places))
-    return Places(conversation.title, lines, array("L", (said.turn for _, said in places)))
+    messages = rendered(conversation)[1]
+    lines, turns = ([line for line, _ in messages], [said.turn for _, said in messages])
+    return conversation.title, array("L", lines), array("L", turns)
 
 
 def _lines(data: bytes) -> Iterator[_Line]:

@@ -27,7 +27,7 @@ def test_a_damaged_journal_stops_nothing_and_is_mended(place: Path, run: Run) ->
     left.write_text("a killed write")
     found = run("memory", "check").stdout.splitlines()
     assert len(found) == 2
-    assert "repaired: review.jsonl: lines 1, 3 were damaged" in found[0]
+    assert "repaired: review.jsonl: line 1, 3 damaged" in found[0]
     assert str(left.name) in found[1] and not left.exists()
     assert "Nothing is wrong" in run("memory", "check").stdout
     assert len(json.loads(run("memory", "log", "--json").stdout)) == 3
