@@ -7,8 +7,8 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -143,32 +143,29 @@ def answer(at: Happened, text: str) -> str:
 
 
 def respond(find: Callable[[], Workspace], call: Call, *, debug: bool) -> NoReturn:
-    """Answer an event, and end the process; why nothing is said only to debug it."""
-    text, error = _within(call.seconds, lambda: answered(find, call))
-    with contextlib.suppress(OSError, ValueError):  # whoever called has gone
-        if error is not None and debug:
-            sys.stderr.write(f"assistant: {type(error).__name__}: {error}\n")
-        if text:
-            sys.stdout.buffer.write(f"{text}\n".encode())
-        sys.stdout.flush()
-    os._exit(0)  # what still runs in the other thread is not waited for
+    """Answer an event in the time it may take, and end the process.
 
+    Whatever goes wrong, the other program goes on; only debugging tells what it was.
+    """
 
-def _within(seconds: float, work: Callable[[], str]) -> tuple[str, BaseException | None]:
-    """What work answers in so much time; nothing, and why, if it fails or takes longer."""
-    results: list[str] = []
-    errors: list[BaseException] = [TimeoutError(f"it took longer than {seconds} s")]
+    def leave(text: str, error: BaseException | None = None) -> NoReturn:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        with contextlib.suppress(OSError, ValueError):  # whoever called has gone
+            if error is not None and debug:
+                sys.stderr.write(f"assistant: {type(error).__name__}: {error}\n")
+            if text:
+                sys.stdout.buffer.write(f"{text}\n".encode())
+            sys.stdout.flush()
+        os._exit(0)
 
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # whatever it is, the other program goes on
-            errors.insert(0, error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return (results[0], None) if results else ("", errors[0])
+    late = TimeoutError(f"it took longer than {call.seconds} s")
+    signal.signal(signal.SIGALRM, lambda *_: leave("", late))
+    signal.setitimer(signal.ITIMER_REAL, call.seconds)
+    try:
+        text = answered(find, call)
+    except BaseException as error:
+        leave("", error)
+    leave(text)
 
 
 def answered(find: Callable[[], Workspace], call: Call) -> str:
