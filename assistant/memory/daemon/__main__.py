@@ -66,8 +66,9 @@ def _serve(order: wire.Order, ready: IO[bytes]) -> None:
 
     def tell() -> None:
         logger.info("listening as process %d", os.getpid())
-        ready.write(wire.line(wire.Answer()))
-        ready.close()
+        with contextlib.suppress(BrokenPipeError):  # a hook waits for two seconds only
+            ready.write(wire.line(wire.Answer()))
+            ready.close()
 
     sys.setswitchinterval(SWITCH_SECONDS)
     server = Server(opener, hello, held, settings.daemon.idle_seconds)

@@ -4,13 +4,15 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import assistant
+from assistant import config
 from assistant.errors import ConfigError
-from assistant.memory.daemon import client, lifecycle
+from assistant.memory.daemon import client, lifecycle, wire
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 
@@ -35,6 +37,21 @@ def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspa
         client.connect(workspace, {"daemon": {"idle": "3"}})
     assert "daemon.idle_seconds" in caught.value.cure
     assert client.daemon_status(workspace) is None
+
+
+def test_a_daemon_stays_though_whoever_started_it_has_gone(workspace: Workspace) -> None:
+    order = wire.Order(str(workspace.root), config.index_digest({}), {})
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "assistant.memory.daemon", str(writing)]
+    line = wire.line(order)
+    subprocess.run(command, input=line, pass_fds=[writing], start_new_session=True, check=True)
+    os.close(writing)
+    deadline = time.monotonic() + 60
+    while (status := client.daemon_status(workspace)) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert _pid_of_started(workspace) == status.pid
 
 
 def test_nothing_but_unix_sockets_is_used(workspace: Workspace) -> None:
