@@ -4,7 +4,11 @@ Exactly one process owns an index: a daemon, or a command that works by itself. 
 kernel lock on `.assistant/owner.lock`, which dies with its holder.
 """
 
+import contextlib
+import ctypes
+import gc
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -44,6 +48,14 @@ END_SECONDS = 5.0
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
 """glibc gives each thread an arena of its own, and keeps what indexing left in it: 20 MB for a
 thousand facts. Threads that take turns at Python's lock need no more than one."""
+REST_SECONDS = 3.0
+"""Freed memory is given back so long after the last answer."""
+WORKED_SECONDS = 0.1
+"""Processor time since the last rest that makes another one worth it."""
+STILL_SECONDS = 0.05
+"""A process that uses less processor time between two looks is at rest."""
+CODE_SECONDS = 1.0
+"""How often the program's own files are checked at most: half a millisecond each time."""
 Tell = Callable[[str], None]
 """Takes a line for the owner, who waits."""
 
@@ -289,3 +301,72 @@ def _is_daemon(process: int) -> bool:
             ["ps", "-o", "command=", "-p", str(process)], capture_output=True, check=False
         ).stdout
     return b"-m assistant.memory.daemon " in command
+
+
+# While it runs
+
+
+class Code:
+    """The program's own files as this process loaded them.
+
+    A checkout or an upgrade in place changes them; the version number need not tell.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+        self._looked = 0.0
+        self.look()
+
+    def look(self) -> bool:
+        """Note newly loaded modules; whether any loaded file has changed on disk."""
+        self._looked = time.monotonic()
+        modules = list(sys.modules.items())  # another thread may import meanwhile
+        files = {module.__file__ for name, module in modules if name.startswith("assistant.")}
+        now = {file: _changed_at(file) for file in files if file}
+        changed = any(now.get(file) != seen for file, seen in self._seen.items())
+        self._seen = now | self._seen
+        return changed
+
+    def changed(self) -> bool:
+        """The same, checked now and then."""
+        return time.monotonic() - self._looked >= CODE_SECONDS and self.look()
+
+
+def _changed_at(file: str) -> int:
+    try:
+        return Path(file).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+class Rest:
+    """When this process gives freed memory back to the system: once after work."""
+
+    def __init__(self) -> None:
+        self._spent = self._spent_at_rest = time.process_time()
+
+    def is_due(self, resting: float) -> bool:
+        """Whether there was work since the last rest, and is none now. Called now and then;
+        nobody has asked for `resting` seconds."""
+        before, self._spent = self._spent, time.process_time()
+        worked = self._spent - self._spent_at_rest > WORKED_SECONDS
+        return worked and resting > REST_SECONDS and self._spent - before < STILL_SECONDS
+
+    def take(self) -> None:
+        """Give it back: glibc alone keeps it, and only glibc knows this.
+
+        What is left stays: Python need not look through it again and again for what could go.
+        """
+        gc.collect()
+        gc.freeze()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+        self._spent = self._spent_at_rest = time.process_time()
+
+
+def resident_bytes() -> int:
+    """The memory this process holds; on macOS the most it ever held."""
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize()

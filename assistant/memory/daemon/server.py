@@ -5,15 +5,11 @@ gone, or when its code has changed on disk. The next command starts another.
 """
 
 import contextlib
-import ctypes
-import gc
 import logging
 import os
-import resource
 import select
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -28,7 +24,7 @@ import assistant
 from assistant.disk.locking import Lock
 from assistant.errors import AssistantError, DaemonError
 from assistant.memory.base import DaemonStatus, MemoryStatus, Notify, Progress, Query
-from assistant.memory.daemon import sockets, wire
+from assistant.memory.daemon import lifecycle, sockets, wire
 from assistant.memory.daemon.wire import OPERATIONS
 from assistant.memory.protocol import Keeper
 from assistant.memory.wanted import Abandoned, wanted_by
@@ -46,17 +42,6 @@ IN_USE_SECONDS = 300.0
 """After so long without a client of its own settings it leaves for one with others."""
 MOST_CONNECTIONS = 256
 """Beyond this the connection idle for longest is closed; its client connects again by itself."""
-CODE_SECONDS = 1.0
-"""How often the program's own files are checked at most: half a millisecond each time."""
-READERS = 4
-"""Requests that only read, answered at once."""
-
-REST_SECONDS = 3.0
-"""Freed memory is given back so long after the last answer."""
-WORKED_SECONDS = 0.1
-"""Processor time since the last rest that makes another one worth it."""
-STILL_SECONDS = 0.05
-"""A process that uses less processor time between two looks is at rest."""
 _CLOSED = select.POLLHUP | select.POLLERR | getattr(select, "POLLRDHUP", 0)
 
 logger = logging.getLogger(__name__)
@@ -81,7 +66,7 @@ class Server:
         """Set when the index is free for another owner."""
         self._hello = hello
         self._root = Path(hello.workspace)
-        self._code = Code()
+        self._code = lifecycle.Code()
         self._held = held
         self._idle_seconds = idle_seconds
         self._leaving = threading.Event()
@@ -91,7 +76,7 @@ class Server:
         """Guards `_clients` and what each of them asks."""
         self._started = self._used = time.monotonic()
         self._suited = time.time()
-        self._rest = Rest()
+        self._rest = lifecycle.Rest()
         self._reported = 0.0
         self._notices: list[str] = []
 
@@ -249,7 +234,7 @@ class Server:
     def about(self) -> DaemonStatus:
         """The daemon's own state."""
         uptime = time.monotonic() - self._started
-        return DaemonStatus(os.getpid(), assistant.__version__, _resident_bytes(), uptime)
+        return DaemonStatus(os.getpid(), assistant.__version__, lifecycle.resident_bytes(), uptime)
 
     def take_notices(self) -> tuple[str, ...]:
         """What the owner should know, for the next answer, whoever asked."""
@@ -400,7 +385,7 @@ class Work:
         self._log = log
         self._opening = threading.Lock()
         self._memory: Served | None = None
-        self._changing, self._reading = threading.Lock(), threading.Semaphore(READERS)
+        self._changing = threading.Lock()
         self._refreshing = ThreadPoolExecutor(1, "refreshing")
         self._to_refresh = threading.Event()
         self._trouble = ""
@@ -413,7 +398,10 @@ class Work:
         Raises Abandoned, and does nothing, if it is no longer wanted by then.
         """
         try:
-            with self._changing if operation.changes else self._reading, wanted_by(wanted):
+            with (
+                self._changing if operation.changes else contextlib.nullcontext(),
+                wanted_by(wanted),
+            ):
                 return getattr(self._opened(), operation.name)(**arguments)
         except (AssistantError, Abandoned):
             raise
@@ -458,69 +446,3 @@ class Work:
             if self._memory is None:
                 self._memory = self._opener()
             return self._memory
-
-
-class Rest:
-    """When this process gives freed memory back to the system: once after work."""
-
-    def __init__(self) -> None:
-        self._spent = self._spent_at_rest = time.process_time()
-
-    def is_due(self, resting: float) -> bool:
-        """Whether there was work since the last rest, and is none now. Called now and then;
-        nobody has asked for `resting` seconds."""
-        before, self._spent = self._spent, time.process_time()
-        worked = self._spent - self._spent_at_rest > WORKED_SECONDS
-        return worked and resting > REST_SECONDS and self._spent - before < STILL_SECONDS
-
-    def take(self) -> None:
-        """Give it back: glibc alone keeps it, and only glibc knows this.
-
-        What is left stays: Python need not look through it again and again for what could go.
-        """
-        gc.collect()
-        gc.freeze()
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
-        self._spent = self._spent_at_rest = time.process_time()
-
-
-class Code:
-    """The program's own files as this process loaded them.
-
-    A checkout or an upgrade in place changes them; the version number need not tell.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-        self._looked = 0.0
-        self.look()
-
-    def look(self) -> bool:
-        """Note newly loaded modules; whether any loaded file has changed on disk."""
-        self._looked = time.monotonic()
-        modules = list(sys.modules.items())  # another thread may import meanwhile
-        files = {module.__file__ for name, module in modules if name.startswith("assistant.")}
-        now = {file: _changed_at(file) for file in files if file}
-        changed = any(now.get(file) != seen for file, seen in self._seen.items())
-        self._seen = now | self._seen
-        return changed
-
-    def changed(self) -> bool:
-        """The same, checked now and then."""
-        return time.monotonic() - self._looked >= CODE_SECONDS and self.look()
-
-
-def _changed_at(file: str) -> int:
-    try:
-        return Path(file).stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _resident_bytes() -> int:
-    """The memory this process holds; on macOS the most it ever held."""
-    if sys.platform == "darwin":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * resource.getpagesize()

@@ -17,7 +17,7 @@ from assistant import config
 from assistant.errors import ConfigError, DaemonError, StorageError
 from assistant.memory.base import Query
 from assistant.memory.daemon import client, lifecycle, sockets, wire
-from assistant.memory.daemon.server import CODE_SECONDS
+from assistant.memory.daemon.lifecycle import CODE_SECONDS
 from assistant.memory.protocol import Keeper
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import dial, pid

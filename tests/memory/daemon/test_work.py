@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from assistant.errors import DaemonError, LedgerError
-from assistant.memory.daemon.server import REST_SECONDS, WORKED_SECONDS, Rest, Work
+from assistant.memory.daemon.lifecycle import REST_SECONDS, WORKED_SECONDS, Rest
+from assistant.memory.daemon.server import Work
 from assistant.memory.daemon.wire import OPERATIONS, Operation
 from assistant.memory.wanted import Abandoned
 
