@@ -53,7 +53,7 @@ def export(place: Workspace, to: Path) -> tuple[list[str], list[str]]:
         held.callback(fresh.unlink, missing_ok=True)
         with os.fdopen(descriptor, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                digests = {each: _add(archive, each, path) for each, path in sorted(names.items())}
+                digests = {name: _add(archive, name, path) for name, path in sorted(names.items())}
                 about = {"version": VERSION, "program": assistant.__version__,
                          "made": datetime.now(UTC).isoformat(timespec="seconds"),
                          "files": digests}  # fmt: skip
@@ -103,7 +103,9 @@ def _others(place: Workspace) -> Iterator[Path]:
         here = Path(folder)
         yield from (path for name in names if not _is_ours(path := here / name))
         yield from (path for name in folders if (path := here / name).is_symlink())
-        folders[:] = [each for each in folders if each != ".git" and here / each != place.private]
+        folders[:] = [
+            folder for folder in folders if folder != ".git" and here / folder != place.private
+        ]
 
 
 def _is_ours(path: Path) -> bool:

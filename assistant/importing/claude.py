@@ -98,18 +98,20 @@ def _document(project: str, document: Mapping[str, Any]) -> Document | LeftOut:
 def _shown(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The messages from the first to the current one; all, if they are no tree."""
     messages = list(filter(None, item["chat_messages"]))
-    by_id = {each["uuid"]: each for each in messages if isinstance(each.get("uuid"), str)}
-    if not any(each.get("parent_message_uuid") in by_id for each in messages):
+    by_id = {
+        message["uuid"]: message for message in messages if isinstance(message.get("uuid"), str)
+    }
+    if not any(message.get("parent_message_uuid") in by_id for message in messages):
         return messages
     at = item.get("current_leaf_message_uuid")
-    return branch(by_id, at, "parent_message_uuid", lambda each: str(each.get("created_at")))
+    return branch(by_id, at, "parent_message_uuid", lambda message: str(message.get("created_at")))
 
 
 def _message(message: Mapping[str, Any]) -> Message | None:
     speaker = _SPEAKERS.get(str(message.get("sender")))
     text = text_of(message.get("content")) or str(message.get("text") or "").strip()
     files = [*(message.get("attachments") or ()), *(message.get("files") or ())]
-    text = "\n".join(filter(None, [text, *(_attached(each) for each in files)]))
+    text = "\n".join(filter(None, [text, *(_attached(file) for file in files)]))
     if not text or speaker is None:
         return None
     return Message(speaker, text, instant(message.get("created_at")))

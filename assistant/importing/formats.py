@@ -92,7 +92,7 @@ def _of_item(item: Any) -> Items:
             " ".join(item["memory"].split()), day(item.get("updated_at") or item.get("created_at"))
         )
     elif "results" in item or "memories" in item:
-        for each in item.get("results") or item.get("memories") or ():
-            yield from _of_item(each)
+        for entry in item.get("results") or item.get("memories") or ():
+            yield from _of_item(entry)
     else:
         raise Odd("it is neither a conversation nor a memory")

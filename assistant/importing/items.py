@@ -100,8 +100,8 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content.strip()
     parts = content if isinstance(content, list) else []
-    shown = [each for each in parts if isinstance(each, Mapping) and each.get("type") in TEXTS]
-    return "\n\n".join(str(each.get("text") or "") for each in shown).strip()
+    shown = [part for part in parts if isinstance(part, Mapping) and part.get("type") in TEXTS]
+    return "\n\n".join(str(part.get("text") or "") for part in shown).strip()
 
 
 def day(value: object) -> str:
@@ -154,11 +154,11 @@ def facts_in(text: str, name: str = "imported.md") -> Iterator[ExportedFact]:
 
     A dated heading above a fact, or the file's name, says since when it was known.
     """
-    for each in chunks_of(text, name):
-        own = each.text.strip()
-        if each.status != "current" or own.startswith(("```", "~~~")) or len(own) > LONGEST:
+    for chunk in chunks_of(text, name):
+        own = chunk.text.strip()
+        if chunk.status != "current" or own.startswith(("```", "~~~")) or len(own) > LONGEST:
             continue
         if _LINK_ALONE.match(own) or _HEADING_ALONE.fullmatch(own):
             continue
-        if fact := " ".join(each.plain.split()):
-            yield ExportedFact(fact, day(each.date))
+        if fact := " ".join(chunk.plain.split()):
+            yield ExportedFact(fact, day(chunk.date))

@@ -81,7 +81,7 @@ class Report:
     @property
     def cut(self) -> bool:
         """Whether the export breaks off."""
-        return any(each.cut for each in self.problems)
+        return any(problem.cut for problem in self.problems)
 
 
 class Taking:
@@ -117,8 +117,8 @@ class Taking:
     def take(self, items: Items, progress: Callable[[int], None]) -> Report:
         """Take all of it over; `progress` is told how many things there were."""
         try:
-            for number, each in enumerate(items, start=1):
-                self._take(each)
+            for number, item in enumerate(items, start=1):
+                self._take(item)
                 progress(number)
             self._give()
             self._write()
@@ -152,7 +152,7 @@ class Taking:
         report.conversations.count(became)
         self._record.add(mark)
         report.messages += len(found.messages)
-        times = sorted(filter(None, [found.time, *(each.time for each in found.messages)]))
+        times = sorted(filter(None, [found.time, *(message.time for message in found.messages)]))
         if times:
             report.first = min(filter(None, [report.first, times[0]]))
             report.last = max(report.last, times[-1])
@@ -178,10 +178,10 @@ class Taking:
     def _said(self, found: ExportedConversation) -> Iterator[adopting.Said]:
         """The messages as entries; one without a time has that of the one before."""
         time = found.time or _NEVER
-        for each in found.messages:
-            time = each.time or time
-            kind = UserEntry if each.by == "user" else AssistantEntry
-            yield kind(self._redact(each.text), time=time)
+        for message in found.messages:
+            time = message.time or time
+            kind = UserEntry if message.by == "user" else AssistantEntry
+            yield kind(self._redact(message.text), time=time)
 
     def _fact(self, found: ExportedFact) -> None:
         key = fact_key(one_line(found.text))

@@ -179,7 +179,7 @@ def connections(launch: Launch) -> Iterator[Connection]:
         except (ConfigError, StorageError) as error:
             yield Connection(program, (), whole=False, unclear=str(error))
             continue
-        command = next((words for each in found if (words := _command(each))), ())
+        command = next((words for value in found if (words := _command(value))), ())
         if command:
             yield Connection(program, command, whole=None not in found)
 

@@ -176,7 +176,7 @@ def answered(find: Callable[[], Workspace], call: Call) -> str:
     data = data if len(data) <= MOST_BYTES else b""
     at = happened(call.event, data, call.program)
     told = Told(at.conversation if at else "")
-    quiet = next((each for each in Quiet if each == call.quiet), None)
+    quiet = next((mode for mode in Quiet if mode == call.quiet), None)
     if quiet is Quiet.SESSION and told.known:
         told.add(quiet)
     elif quiet and (at is None or not at.prompt):
@@ -285,8 +285,8 @@ class Told:
         if not self.known:
             return
         old = time.time() - KEPT_SECONDS
-        for each in storage.private_directory(self._path.parent).iterdir():
+        for file in storage.private_directory(self._path.parent).iterdir():
             with contextlib.suppress(FileNotFoundError):  # another hook may be at it
-                if each.stat().st_mtime < old:
-                    each.unlink()
+                if file.stat().st_mtime < old:
+                    file.unlink()
         storage.replace(self._path, "\n".join(sorted(lines)).encode())

@@ -56,11 +56,11 @@ def worth_knowing(
         return "", []
     found = open_memory(place, dict(raw)).recall(Query(asked, turn=True))
     bearing = bearing_on(asked, shelf.shown(found.passages), weak=found.weak)
-    chosen = [each for each in bearing if each.id not in told]
+    chosen = [passage for passage in bearing if passage.id not in told]
     while chosen:
         text = f"{FRAMING}\n\n{entries(chosen)}"
         if len(text) <= MOST_CHARACTERS:
-            return text, [each.id for each in chosen]
+            return text, [passage.id for passage in chosen]
         chosen.pop()
     return "", []
 
@@ -71,11 +71,11 @@ def bearing_on(prompt: str, passages: Sequence[Passage], *, weak: bool) -> list[
         return []
     words = _words(prompt)
     least = OF_THE_BEST * passages[0].score
-    strong = [each for each in passages if each.score >= least]
+    strong = [passage for passage in passages if passage.score >= least]
     coding = CODE.search(prompt) or any(_in(CODING, word) for word in words)
     if weak or coding or not ASKS.search(prompt):
         telling = {word for word in words if not _in(CODING, word)}
-        strong = [each for each in strong if _bears(telling, each)]
+        strong = [passage for passage in strong if _bears(telling, passage)]
     return strong[:MOST_PASSAGES]
 
 

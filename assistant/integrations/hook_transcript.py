@@ -36,9 +36,9 @@ MOST_BYTES = 200 << 20
 def said(lines: Iterable[Mapping[str, Any]]) -> list[Said]:
     """The messages of a conversation, in order."""
     every = list(lines)
-    events = (each for each in every if each.get("type") == "event_msg")
-    shown = [each for each in map(_event, events) if each is not None]
-    return shown or [each for each in map(_message, every) if each is not None]
+    events = (line for line in every if line.get("type") == "event_msg")
+    shown = [message for message in map(_event, events) if message is not None]
+    return shown or [message for message in map(_message, every) if message is not None]
 
 
 def objects(data: bytes) -> Iterator[Mapping[str, Any]]:
@@ -99,11 +99,11 @@ def take_over(
     """
     if not trust.is_trusted(place):
         return None
-    found = said(each for each in messages if isinstance(each, dict))
+    found = said(message for message in messages if isinstance(message, dict))
     if not found and record and record.is_file() and record.stat().st_size <= MOST_BYTES:
         found = said(objects(record.read_bytes()))
     redact = redactor().redact
-    clean: list[Said] = [replace(each, text=redact(each.text)) for each in found]
+    clean: list[Said] = [replace(message, text=redact(message.text)) for message in found]
     taken = adopt(place.sessions, label(program), conversation or str(record or ""), clean)
     if taken and taken.new and is_over and _is_read(raw):
         ended.begin(place)

@@ -125,7 +125,7 @@ class MemoryTools:
     @cached_property
     def offered(self) -> dict[str, Tool]:
         """The tools by name; none that writes, if the owner said so."""
-        reading = [Tool(each) for each in (
+        reading = [Tool(work) for work in (
             self.recall, self.read, self.context, self.agenda, self.status
         )]  # fmt: skip
         writing = [Tool(self.remember, writes=True), Tool(self.forget, writes=True)]

@@ -164,8 +164,8 @@ def _zed(launch: Launch) -> list[File]:
 
 
 PROGRAMS = {
-    each.name: each
-    for each in (
+    program.name: program
+    for program in (
         Program(
             "claude-code",
             "Claude Code",

@@ -63,9 +63,9 @@ class Shelf:
         """The passages whose files may be seen, without those of other projects."""
         own = project.current()
         return tuple(
-            each
-            for each in passages
-            if self._may_see(each.source, RECALLING) and project.concerns(each.heading, own)
+            passage
+            for passage in passages
+            if self._may_see(passage.source, RECALLING) and project.concerns(passage.heading, own)
         )
 
     def names(self) -> list[str]:
@@ -101,9 +101,9 @@ class Shelf:
         from assistant.memory.sources.notes import Notes  # behind the first answer
 
         source, _, note = name.partition(":")
-        for each in self._settings.sources if note else ():
-            notes = Notes(self.place, each)
-            there = spelled_as(note, notes.survey().sources) if each.name == source else None
+        for settings in self._settings.sources if note else ():
+            notes = Notes(self.place, settings)
+            there = spelled_as(note, notes.survey().sources) if settings.name == source else None
             if there and self._may_see(f"{source}:{there}", READING):
                 return notes.root / there
         return None

@@ -393,7 +393,7 @@ class MemoryStatus:
     @property
     def facts(self) -> int:
         """Its chunks but for procedures and tasks, as the map has them."""
-        return sum(each.chunks for each in self.sources if each.source not in PROCEDURE_FILES)
+        return sum(source.chunks for source in self.sources if source.source not in PROCEDURE_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,10 +423,10 @@ def fill(found: Sequence[_C], k: int, budget: int) -> tuple[list[_C], list[_C]]:
     taken: list[_C] = []
     others: list[_C] = []
     left = budget
-    for each in found:
-        if len(taken) < k and each.tokens <= left:
-            taken.append(each)
-            left -= each.tokens
+    for item in found:
+        if len(taken) < k and item.tokens <= left:
+            taken.append(item)
+            left -= item.tokens
         else:
-            others.append(each)
+            others.append(item)
     return taken, others

@@ -53,7 +53,7 @@ from assistant.memory.search.survey.charting import chart
 from assistant.memory.search.survey.diary import due
 from assistant.memory.search.survey.near_pairs import near_pairs
 from assistant.memory.sources.library import Library
-from assistant.memory.text.chunk import passage
+from assistant.memory.text.chunk import passage as passage_of
 from assistant.memory.text.identity import fact_key
 from assistant.memory.writing.draft import State
 from assistant.memory.writing.ledger import Ledger, given_up_by
@@ -202,12 +202,12 @@ class LocalMemory:
             query = Query(text, k=k, without=PROCEDURE_FILES, within=FACTS)
             near = self._recaller.recall(query).passages
             rare = self._locator.sharing_a_rare_word(text, k)
-            named = [each for each in rare if each.source not in PROCEDURE_FILES]
+            named = [passage for passage in rare if passage.source not in PROCEDURE_FILES]
             yield from filter(None, chain.from_iterable(zip_longest(near, named[:k])))
 
-        found = self._read(lambda: [list(look(each)) for each in texts])
+        found = self._read(lambda: [list(look(text)) for text in texts])
         nearest = filter(None, chain.from_iterable(zip_longest(*found)))
-        once = {each.id: each for each in nearest}
+        once = {passage.id: passage for passage in nearest}
         return Existing(tuple(map(self._dated, once.values())), self._ledger.headings())
 
     def locate(self, target: str) -> Located:
@@ -233,8 +233,10 @@ class LocalMemory:
         catalog = self._read(lambda: self.index.store.catalog)
         found = []
         for one, other, cosine in near_pairs(catalog, limit, self._progress):
-            both = [self._dated(passage(chunk)) for chunk in (one, other)]
-            earlier, later = sorted(both, key=lambda each: (each.date or "", each.start_line))
+            both = [self._dated(passage_of(chunk)) for chunk in (one, other)]
+            earlier, later = sorted(
+                both, key=lambda passage: (passage.date or "", passage.start_line)
+            )
             found.append(Pair(earlier, later, cosine))
         return tuple(found)
 
@@ -312,7 +314,7 @@ class LocalMemory:
             for fact in past:
                 self._check_past(fact)
             own = list(map(self._redaction.verbatim, [*passages, *self._struck(passages)]))
-            shown = [each.plain for each in passages if each not in own]
+            shown = [passage.plain for passage in passages if passage not in own]
             forgotten = self._purge.forget(
                 own, past=[*past, *shown], sessions=sessions, request=request
             )
@@ -332,7 +334,7 @@ class LocalMemory:
             if not accept:
                 self._review.refuse(id)
                 return None
-            held = [each.fact for each in self._review.waiting() if each.id == id]
+            held = [waiting.fact for waiting in self._review.waiting() if waiting.id == id]
             replaced = self._read(lambda: self._replaced(held))
             written = self._review.accept(id, text, request=request, replaced=replaced)
             return self._answered([written])[0]
@@ -578,22 +580,22 @@ class LocalMemory:
         for target in targets:
             self._library.check_changeable(target)
         replaced = {target: self._locator.named(target) for target in targets}
-        for each in chain.from_iterable(replaced.values()):
-            self._redaction.check_open(each)
+        for passage in chain.from_iterable(replaced.values()):
+            self._redaction.check_open(passage)
         return replaced
 
     def _struck(self, passages: Sequence[Passage]) -> list[Passage]:
         """The superseded passages that say the same as others, and go with them for good."""
-        facts = {each.plain for each in passages}
+        facts = {passage.plain for passage in passages}
         found = self._read(lambda: [self._locator.superseded(one) for one in facts])
-        return [each for each in chain.from_iterable(found) if each not in passages]
+        return [passage for passage in chain.from_iterable(found) if passage not in passages]
 
     def _check_past(self, fact: str) -> None:
         """Raise LedgerError if a file still says a fact, or holds its words."""
         near = self._read(lambda: self._locator.locate(fact))
-        for each in near.passages:
-            if near.exact or fact_key(fact) in fact_key(each.plain):
-                raise LedgerError(f"{each.citation} still says {fact!r}", "Name that line")
+        for passage in near.passages:
+            if near.exact or fact_key(fact) in fact_key(passage.plain):
+                raise LedgerError(f"{passage.citation} still says {fact!r}", "Name that line")
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:
@@ -603,12 +605,12 @@ def _undecided(ledger: Ledger) -> Iterator[str]:
             f"A save from an older copy of {entry.source} took away: {entry.text}"
             f" (`assistant memory restore {entry.id}`, with --dismiss if it was meant)"
         )
-    for each in ledger.returned():
-        place = f"{each.source}:{each.line}"
+    for fact in ledger.returned():
+        place = f"{fact.source}:{fact.line}"
         yield (
-            f"A save brought back what you had forgotten, {place}: {each.text}"
-            f" (`assistant forget {'--purge ' if each.purged else ''}{place}`,"
-            f" or `assistant memory restore {each.entry} --dismiss` if it was meant)"
+            f"A save brought back what you had forgotten, {place}: {fact.text}"
+            f" (`assistant forget {'--purge ' if fact.purged else ''}{place}`,"
+            f" or `assistant memory restore {fact.entry} --dismiss` if it was meant)"
         )
 
 

@@ -121,9 +121,9 @@ class Server:
             return
         client = Connection(self, connection)
         with self._changed:
-            idle = [each for each in self._clients if each.asked is None]
+            idle = [client for client in self._clients if client.asked is None]
             if len(self._clients) >= MOST_CONNECTIONS and idle:
-                min(idle, key=lambda each: each.used).hang_up()
+                min(idle, key=lambda client: client.used).hang_up()
             self._clients.add(client)
         threading.Thread(target=client.converse, name="client", daemon=True).start()
 
@@ -143,7 +143,7 @@ class Server:
         with self._changed:
             if not self._is_still():
                 return 0.0
-            return time.monotonic() - max([self._used, *(each.used for each in self._clients)])
+            return time.monotonic() - max([self._used, *(client.used for client in self._clients)])
 
     def is_leaving(self) -> bool:
         """Whether no more requests are taken."""
@@ -170,7 +170,7 @@ class Server:
             self._changed.wait_for(lambda: not self._clients, 1.0)
 
     def _is_still(self) -> bool:
-        return all(each.asked is None for each in self._clients)
+        return all(client.asked is None for client in self._clients)
 
     # Clients
 
@@ -257,9 +257,9 @@ class Server:
     def _tell_all(self, progress: tuple[str, int, int] | None) -> None:
         """Tell all who wait how far it is, or with None that the daemon is at work."""
         with self._changed:
-            waiting = [each for each in self._clients if each.asked is not None]
-        for each in waiting:
-            each.tell(progress)
+            waiting = [client for client in self._clients if client.asked is not None]
+        for client in waiting:
+            client.tell(progress)
 
 
 class Connection:

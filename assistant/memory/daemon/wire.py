@@ -104,11 +104,11 @@ def arguments(function: Callable[..., Any], *, strict: bool = False) -> type[Str
     """A function's arguments, by its annotations; if `strict`, nothing else may be given."""
     signature = inspect.signature(function)
     fields = [
-        (each.name, each.annotation)
-        if each.default is each.empty
-        else (each.name, each.annotation, each.default)
-        for each in signature.parameters.values()
-        if each.name != "self"
+        (parameter.name, parameter.annotation)
+        if parameter.default is parameter.empty
+        else (parameter.name, parameter.annotation, parameter.default)
+        for parameter in signature.parameters.values()
+        if parameter.name != "self"
     ]
     return msgspec.defstruct(function.__name__, fields, forbid_unknown_fields=strict)
 

@@ -93,7 +93,7 @@ class Collection:
         """The same, but of the files that cannot be read only if others were told of before."""
         known, self._told = set(self._told), self._faults
         stale = known if known == set(self._faults) else ()
-        return tuple(each for each in self.notices if each not in stale)
+        return tuple(notice for notice in self.notices if notice not in stale)
 
     def recall(self, query: Query, *, wait: bool = True) -> list[Passage]:
         """The best passages for a query; it may `wait` for files that are not indexed yet."""

@@ -106,7 +106,7 @@ def read(data: bytes) -> Conversation:
             turn += line.type == "user" and not line.joins
             text = line.text[:LONGEST] if line.type == "attachment" else line.text
             said.append(Said(turn, local_day(line.time), _SPEAKERS[line.type], text.strip()))
-    first = next((each.text for each in said if each.speaker == "You"), "")
+    first = next((message.text for message in said if message.speaker == "You"), "")
     return Conversation(_title(title or first), tuple(said))
 
 
@@ -116,13 +116,13 @@ def rendered(conversation: Conversation) -> tuple[str, Sequence[tuple[int, Said]
     A message is a list item, so that whatever markdown it holds stays inside it.
     """
     lines, places, day = [f"# {conversation.title}"], [], ""
-    for each in conversation.said:
-        if each.day != day:
-            day = each.day
+    for message in conversation.said:
+        if message.day != day:
+            day = message.day
             lines += ["", f"## {UNTITLED} -- {day}", ""]
-        places.append((len(lines) + 1, each))
-        head, *rest = re.split(r"\r\n|\r|\n", each.text)
-        lines += [f"- {each.speaker}: {head}", *(f"  {line}".rstrip() for line in rest)]
+        places.append((len(lines) + 1, message))
+        head, *rest = re.split(r"\r\n|\r|\n", message.text)
+        lines += [f"- {message.speaker}: {head}", *(f"  {line}".rstrip() for line in rest)]
     return "\n".join([*lines, ""]), places
 
 

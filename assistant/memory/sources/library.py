@@ -74,12 +74,12 @@ class Library:
         if query.within == SESSIONS:
             collection = self._conversations()
             found = map(self._in_session, collection.recall(own))
-            passages = tuple(each for each in found if each)
+            passages = tuple(passage for passage in found if passage)
         else:
             source = self._source(query.within)
             collection = self._notes(source)
             passages = tuple(self._in_notes(source, collection.recall(own)))
-        tokens = sum(each.tokens for each in passages)
+        tokens = sum(passage.tokens for passage in passages)
         return Recall(query.text, tokens, passages, notices=collection.notices)
 
     def beside(self, query: Query, facts: Recall) -> Recall:
@@ -100,7 +100,7 @@ class Library:
         k = query.k or self._settings.memory.k
         budget = query.budget or self._settings.memory.budget
         both = tuple(merged(facts.passages, found, k, budget))
-        tokens = sum(each.tokens for each in both)
+        tokens = sum(passage.tokens for passage in both)
         return replace(facts, passages=both, tokens=tokens, notices=tuple(notices))
 
     def check_changeable(self, address: str) -> None:
@@ -140,7 +140,7 @@ class Library:
 
     def notices(self) -> list[str]:
         """What is wrong with the notes."""
-        return [notice for each in list(self._open.values()) for notice in each.notices]
+        return [notice for collection in list(self._open.values()) for notice in collection.notices]
 
     def scrub(self) -> None:
         """Leave no byte in an index of what the conversations no longer hold."""
@@ -150,22 +150,22 @@ class Library:
     def close(self) -> None:
         """Let go of all indexes."""
         with self._opening:
-            for each in self._open.values():
-                each.close()
+            for collection in self._open.values():
+                collection.close()
 
     # Parts
 
     def _source(self, name: str) -> SourceSettings:
         if source := self._named(name):
             return source
-        names = [each.name for each in self._settings.sources]
+        names = [source.name for source in self._settings.sources]
         there = f"There are {', '.join(names)}" if names else "Add one to [[sources]]"
         raise UsageError(f"there are no notes called {name!r}", there)
 
     def _named(self, name: str) -> SourceSettings | None:
         """The source of this name, written with capitals or without unless two differ in that."""
-        same = [each for each in self._settings.sources if each.name.lower() == name.lower()]
-        return next((each for each in same if each.name == name), same[0] if same else None)
+        same = [source for source in self._settings.sources if source.name.lower() == name.lower()]
+        return next((source for source in same if source.name == name), same[0] if same else None)
 
     def _notes(self, source: SourceSettings) -> Collection:
         corpus = Notes(self._workspace, source)
@@ -200,9 +200,9 @@ class Library:
         """Passages as they are cited: by the source and the note; without those of a note that is
         deleted, though the index does not say so yet."""
         away = Notes(self._workspace, source).absence()
-        for each in found:
-            if away or not _is_gone(source.folder / each.source):
-                yield replace(each, source=f"{source.name}:{each.source}")
+        for passage in found:
+            if away or not _is_gone(source.folder / passage.source):
+                yield replace(passage, source=f"{source.name}:{passage.source}")
 
     def _in_session(self, passage: Passage) -> Passage | None:
         """A passage as it is cited: by the session and the turn; None if that is deleted, though
@@ -233,13 +233,14 @@ def merged(
     """
     best = facts[0].score if facts else float("-inf")
     near = sorted(
-        (each for each in notes if each.score >= best - FAR), key=lambda each: -each.score
+        (passage for passage in notes if passage.score >= best - FAR),
+        key=lambda passage: -passage.score,
     )
     room = budget // SHARE if facts else budget
     if k == 1:
-        near = [each for each in near if each.score > best]
+        near = [passage for passage in near if passage.score > best]
     places = max(1, k // SHARE) if facts else k
     beside, _ = fill(near, places, room)
-    taken = sum(each.tokens for each in beside)
+    taken = sum(passage.tokens for passage in beside)
     kept, _ = fill(facts, k - len(beside), budget - taken)
-    return sorted([*kept, *beside], key=lambda each: -each.score)
+    return sorted([*kept, *beside], key=lambda passage: -passage.score)

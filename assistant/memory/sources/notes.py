@@ -101,10 +101,10 @@ class Notes:
         return self._is_included(name) and not self._is_excluded(name)
 
     def _is_included(self, name: str) -> bool:
-        return not self.source.include or any(each.fullmatch(name) for each in self._included)
+        return not self.source.include or any(pattern.fullmatch(name) for pattern in self._included)
 
     def _is_excluded(self, name: str) -> bool:
-        return any(each.fullmatch(name) for each in self._excluded)
+        return any(pattern.fullmatch(name) for pattern in self._excluded)
 
     @cached_property
     def _included(self) -> "list[regex.Pattern[str]]":
@@ -122,7 +122,7 @@ class Notes:
             _setting(settings / "templates.json", "folder"),
             _setting(templater, "templates_folder"),
         )
-        return TEMPLATES | {each.strip("/").casefold() for each in named if each.strip("/")}
+        return TEMPLATES | {name.strip("/").casefold() for name in named if name.strip("/")}
 
 
 def text(name: str, data: bytes) -> str:
@@ -164,11 +164,11 @@ def _kind(entry: "os.DirEntry[str]") -> Literal["folder", "file", ""]:
 def _compiled(patterns: tuple[str, ...]) -> "list[regex.Pattern[str]]":
     """Globs as expressions; one of a folder is about all that is in it."""
     wanted = []
-    for each in patterns:
-        bare = each.removeprefix("./").strip("/")
+    for pattern in patterns:
+        bare = pattern.removeprefix("./").strip("/")
         anywhere = bare if "/" in bare else f"**/{bare}"
         wanted += [anywhere, f"{anywhere}/", f"{anywhere}/**"]
-    return [regex.compile(each) for each in glob.translate(wanted, flags=_FLAGS)[0]]
+    return [regex.compile(expression) for expression in glob.translate(wanted, flags=_FLAGS)[0]]
 
 
 def _place(path: Path) -> tuple[int, int]:

@@ -79,7 +79,7 @@ def properties(text: str) -> Properties:
         tuple(tag.lstrip("#") for tag in tags),
         tuple(f"{key}: {words(', '.join(told))}" for key, value in named.items()
               if (told := _listed(value))),
-        next((day for each in days if each and (day := _real(each[0]))), None),
+        next((day for match in days if match and (day := _real(match[0]))), None),
         found.end(),
         text.count("\n", 0, found.end()) + 1,
     )  # fmt: skip
@@ -102,14 +102,14 @@ def refined(chunks: Iterable[Chunk], name: str, text: str) -> Iterator[Chunk]:
     if known.words:
         yield _described(name, names, text, known)
         shift = 1
-    for each in chunks:
-        if plain := words(each.plain):
+    for chunk in chunks:
+        if plain := words(chunk.plain):
             yield replace(
-                each,
-                ordinal=each.ordinal + shift,
+                chunk,
+                ordinal=chunk.ordinal + shift,
                 plain=plain,
-                heading=_under(title, names, each.heading),
-                date=each.date or known.day,
+                heading=_under(title, names, chunk.heading),
+                date=chunk.date or known.day,
             )
 
 
@@ -135,20 +135,20 @@ def _described(name: str, names: str, text: str, known: Properties) -> Chunk:
 
 def _under(title: str, names: str, heading: tuple[str, ...]) -> tuple[str, ...]:
     """A heading path below the note's names; a first heading that only repeats its title goes."""
-    cleaned = tuple(words(each) for each in heading)
+    cleaned = tuple(words(part) for part in heading)
     rest = cleaned[1:] if cleaned and cleaned[0].casefold() == title.casefold() else cleaned
     return (names, *rest)
 
 
 def _link(found: "re.Match[str]") -> str:
     """A link as it is read; the note's own name stays if another is shown in its place."""
-    target, part, shown = (each or "" for each in found.groups())
+    target, part, shown = (group or "" for group in found.groups())
     name = PurePosixPath(target.strip()).name
     if found[0].startswith("!") and _SIZE.fullmatch(shown):
         shown = ""
     if shown:
         return shown if not name or name.casefold() in shown.casefold() else f"{shown} ({name})"
-    return " › ".join(each for each in (name, part.strip()) if each)
+    return " › ".join(word for word in (name, part.strip()) if word)
 
 
 def _blank(found: "re.Match[str]") -> str:
@@ -164,7 +164,7 @@ def _listed(value: Any) -> tuple[str, ...]:
         case str():
             return tuple(part.strip() for part in value.split(",") if part.strip())
         case list():
-            return tuple(str(each).strip() for each in value if isinstance(each, str) and each)
+            return tuple(str(item).strip() for item in value if isinstance(item, str) and item)
         case _:
             return ()
 
