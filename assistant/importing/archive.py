@@ -33,7 +33,7 @@ BLOCK = 1 << 20
 """Bytes of a file that are held at once."""
 
 
-def export(place: Workspace, to: Path) -> tuple[list[str], list[str]]:
+def export(workspace: Workspace, to: Path) -> tuple[list[str], list[str]]:
     """Write the archive; returns the names of what is in it, and of the links that are left out.
 
     Memory is not written meanwhile. Raises UsageError, StorageError.
@@ -42,12 +42,12 @@ def export(place: Workspace, to: Path) -> tuple[list[str], list[str]]:
         raise UsageError(f"{to} is there already", "Name another file")
     if not to.parent.is_dir():
         raise UsageError(f"there is no folder {to.parent}", "Make it first")
-    storage.private_directory(place.private)
+    storage.private_directory(workspace.private)
     with ExitStack() as held, storage.reported("written", to):
-        storage.private_directory(place.locks)
-        held.enter_context(locking.lock(place.ledger_lock))
-        names = {path.relative_to(place.root).as_posix(): path for path in _files(place)}
-        left = [path for path in _others(place) if path.is_symlink()]
+        storage.private_directory(workspace.locks)
+        held.enter_context(locking.lock(workspace.ledger_lock))
+        names = {path.relative_to(workspace.root).as_posix(): path for path in _files(workspace)}
+        left = [path for path in _others(workspace) if path.is_symlink()]
         descriptor, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
         fresh = Path(name)
         held.callback(fresh.unlink, missing_ok=True)
@@ -61,7 +61,7 @@ def export(place: Workspace, to: Path) -> tuple[list[str], list[str]]:
             file.flush()
             os.fsync(file.fileno())
         os.link(fresh, to)
-    links = {path.relative_to(place.root).as_posix() for path in left}
+    links = {path.relative_to(workspace.root).as_posix() for path in left}
     return sorted(names), sorted(links - names.keys())
 
 
@@ -90,21 +90,21 @@ def restore(archive: Path, root: Path) -> list[str]:
         raise WorkspaceError(f"{root} cannot be made: {error.strerror}", "Name another") from error
 
 
-def _files(place: Workspace) -> Iterator[Path]:
+def _files(workspace: Workspace) -> Iterator[Path]:
     for store in STORES:
         if store.name in EXPORTED:
-            yield from store.files(place)
-    yield from (path for path in _others(place) if not path.is_symlink() and path.is_file())
+            yield from store.files(workspace)
+    yield from (path for path in _others(workspace) if not path.is_symlink() and path.is_file())
 
 
-def _others(place: Workspace) -> Iterator[Path]:
+def _others(workspace: Workspace) -> Iterator[Path]:
     """What else lies in the workspace, less git's store and archives like this one."""
-    for folder, folders, names in os.walk(place.root):
+    for folder, folders, names in os.walk(workspace.root):
         here = Path(folder)
         yield from (path for name in names if not _is_ours(path := here / name))
         yield from (path for name in folders if (path := here / name).is_symlink())
         folders[:] = [
-            folder for folder in folders if folder != ".git" and here / folder != place.private
+            folder for folder in folders if folder != ".git" and here / folder != workspace.private
         ]
 
 

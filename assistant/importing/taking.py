@@ -89,7 +89,7 @@ class Taking:
 
     def __init__(
         self,
-        place: Workspace,
+        workspace: Workspace,
         kind: str,
         redact: Redact,
         memory: Keeper | None = None,
@@ -99,10 +99,10 @@ class Taking:
         """`redact` takes secrets out of conversations. `again`: what was taken once and is gone is
         taken once more."""
         self._again = again
-        self._place = place
+        self._workspace = workspace
         self._memory = memory
         self.report = Report(kind, written=memory is not None)
-        self._record = _load(place)
+        self._record = _load(workspace)
         self._redact = redact
         self._origin = kind.casefold().replace(" ", "-")
         self._facts: dict[str, Fact] = {}
@@ -162,7 +162,7 @@ class Taking:
 
         One that is `known` and gone was deleted here, and does not come back.
         """
-        directory, kind = self._place.sessions, self.report.kind
+        directory, kind = self._workspace.sessions, self.report.kind
         there = adopting.find(directory, kind, found.id)
         if there is None and known:
             return "known"
@@ -228,7 +228,7 @@ class Taking:
     def _document(self, found: Document) -> None:
         """A note, as a file of memory; one that was changed here since stays, and is told."""
         source, mark = self._source(found), digest(f"document\n{found.text}")[:16]
-        path = self._place.root / source
+        path = self._workspace.root / source
         there = storage.held(path).decode("utf-8", "replace") if path.is_file() else None
         if there == found.text or (there is None and self._was_taken(mark)):
             self.report.documents.count("known")
@@ -257,16 +257,18 @@ class Taking:
         """Write documents, so that `undo` takes them back together."""
         texts, self._texts, self._size = self._texts, {}, 0
         if self._memory is not None and texts:
-            replace_files(self._place, texts, Origin(self._origin), self._together)
+            replace_files(self._workspace, texts, Origin(self._origin), self._together)
         self._record |= self._marks
 
     def _was_taken(self, mark: str) -> bool:
         return mark in self._record and not self._again
 
     def _keep_record(self) -> None:
-        path = self._place.imported
+        path = self._workspace.imported
         with locking.lock(path.with_name("imported.lock")):
-            storage.replace(path, json.dumps(sorted(self._record | _load(self._place))).encode())
+            storage.replace(
+                path, json.dumps(sorted(self._record | _load(self._workspace))).encode()
+            )
 
 
 def _part(name: str) -> str:
@@ -275,10 +277,10 @@ def _part(name: str) -> str:
     return plain.strip().lstrip(".").encode()[:LONGEST_NAME].decode("utf-8", "ignore")
 
 
-def _load(place: Workspace) -> set[str]:
+def _load(workspace: Workspace) -> set[str]:
     """The digests of what was taken before; none if the record cannot be read."""
     try:
-        marks: Sequence[object] = json.loads(storage.held(place.imported) or b"[]")
+        marks: Sequence[object] = json.loads(storage.held(workspace.imported) or b"[]")
         return {mark for mark in marks if isinstance(mark, str)}
     except (ValueError, TypeError):
         return set()

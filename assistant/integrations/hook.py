@@ -202,16 +202,16 @@ def answered(find: Callable[[], Workspace], call: Call) -> str:
         return ""
     if at.event is Event.COMPACT:
         told.forget()  # its model will not know it any more
-    place = find()
+    workspace = find()
     record = Path(at.transcript).expanduser() if at.transcript else None
     size = record.stat().st_size if record and record.is_file() else 0
     if max(size, len(data)) > MOST_AT_ONCE and not call.patient:
-        _hand_over(place, at, data)
+        _hand_over(workspace, at, data)
         return ""
     from assistant.integrations.hook_transcript import take_over
 
     take_over(
-        place,
+        workspace,
         config.load(),
         at.program,
         at.conversation,
@@ -222,12 +222,12 @@ def answered(find: Callable[[], Workspace], call: Call) -> str:
     return ""
 
 
-def _hand_over(place: Workspace, at: Happened, data: bytes) -> None:
+def _hand_over(workspace: Workspace, at: Happened, data: bytes) -> None:
     """Have another process take over a long conversation; it outlives this one."""
     import subprocess  # not at each prompt
     import tempfile
 
-    command = ["-m", "assistant.cli.main", "-w", str(place.root), "hook", at.event, PATIENT]
+    command = ["-m", "assistant.cli.main", "-w", str(workspace.root), "hook", at.event, PATIENT]
     with tempfile.TemporaryFile() as stdin:
         stdin.write(data)
         stdin.seek(0)

@@ -43,18 +43,18 @@ LONG_WORD = 5
 
 
 def worth_knowing(
-    place: Workspace, raw: Mapping[str, Any], prompt: str, told: Set[str] = frozenset()
+    workspace: Workspace, raw: Mapping[str, Any], prompt: str, told: Set[str] = frozenset()
 ) -> tuple[str, list[str]]:
     """What memory holds on a prompt, quoted, and the ids of those passages.
 
     Empty for small talk, a command, or nothing. `told` are the ids of passages that the
     conversation was told before.
     """
-    shelf = Shelf(place)
+    shelf = Shelf(workspace)
     asked = prompt.strip()[:QUERY_LENGTH]
     if not asked or asked.startswith(("/", "!")) or small_talk(asked) or not shelf.is_open:
         return "", []
-    found = open_memory(place, dict(raw)).recall(Query(asked, turn=True))
+    found = open_memory(workspace, dict(raw)).recall(Query(asked, turn=True))
     bearing = bearing_on(asked, shelf.shown(found.passages), weak=found.weak)
     chosen = [passage for passage in bearing if passage.id not in told]
     while chosen:

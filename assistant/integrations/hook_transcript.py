@@ -83,7 +83,7 @@ def _said(role: Any, content: Any, time: Any) -> Said | None:
 
 
 def take_over(
-    place: Workspace,
+    workspace: Workspace,
     raw: Mapping[str, Any],
     program: str,
     conversation: str,
@@ -97,16 +97,16 @@ def take_over(
     What reads it for facts, if a model is configured, is on its own. None if there is nothing, or
     the workspace is not trusted. Raises StorageError, SessionError.
     """
-    if not trust.is_trusted(place):
+    if not trust.is_trusted(workspace):
         return None
     found = said(message for message in messages if isinstance(message, dict))
     if not found and record and record.is_file() and record.stat().st_size <= MOST_BYTES:
         found = said(objects(record.read_bytes()))
     redact = redactor().redact
     clean: list[Said] = [replace(message, text=redact(message.text)) for message in found]
-    taken = adopt(place.sessions, label(program), conversation or str(record or ""), clean)
+    taken = adopt(workspace.sessions, label(program), conversation or str(record or ""), clean)
     if taken and taken.new and is_over and _is_read(raw):
-        ended.begin(place)
+        ended.begin(workspace)
     return taken
 
 

@@ -38,24 +38,24 @@ _PLACE = re.compile(
 class Shelf:
     """The files of a workspace as another program may see them."""
 
-    def __init__(self, place: Workspace) -> None:
-        self.place = place
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
 
     @property
     def is_open(self) -> bool:
         """Whether anything may be shown."""
-        return trust.is_trusted(self.place)
+        return trust.is_trusted(self.workspace)
 
     def check_open(self) -> None:
         """Raise WorkspaceError if nothing may be shown, or there is nothing."""
-        if not self.place.root.is_dir():
+        if not self.workspace.root.is_dir():
             raise WorkspaceError(
-                f"the workspace {self.place.root} is not there",
+                f"the workspace {self.workspace.root} is not there",
                 "If it was moved, connect this program to its new place",
             )
         if not self.is_open:
             raise WorkspaceError(
-                f"the workspace {self.place.root} is not trusted, so none of it is shown",
+                f"the workspace {self.workspace.root} is not trusted, so none of it is shown",
                 "Its owner can run `assistant trust`",
             )
 
@@ -72,9 +72,11 @@ class Shelf:
         """The files there are to read; none of a workspace that is not trusted."""
         if not self.is_open:
             return []
-        root = self.place.root
+        root = self.workspace.root
         always = [name for name in ALWAYS_FILES if (root / name).is_file()]
-        return [name for name in (*always, *self.place.sources()) if self._may_see(name, READING)]
+        return [
+            name for name in (*always, *self.workspace.sources()) if self._may_see(name, READING)
+        ]
 
     def text(self, name: str) -> str:
         """What a file says, its secrets as their stand-ins.
@@ -83,7 +85,7 @@ class Shelf:
         """
         self.check_open()
         own = spelled_as(self._bare(name), self.names())
-        path = self.place.root / own if own else self._note(name)
+        path = self.workspace.root / own if own else self._note(name)
         if path is None:
             raise UsageError(
                 f"there is no {name[:200]!r} in this memory", f"There are {', '.join(self.names())}"
@@ -94,7 +96,7 @@ class Shelf:
 
     def _bare(self, name: str) -> str:
         """A file's name in the workspace, of its URI or path."""
-        return name.removeprefix(SCHEME).removeprefix(f"{self.place.root}/").removeprefix("./")
+        return name.removeprefix(SCHEME).removeprefix(f"{self.workspace.root}/").removeprefix("./")
 
     def _note(self, name: str) -> Path | None:
         """The file of a note of the owner's, named as recall cites it (`SOURCE:Folder/Note.md`)."""
@@ -102,7 +104,7 @@ class Shelf:
 
         source, _, note = name.partition(":")
         for settings in self._settings.sources if note else ():
-            notes = Notes(self.place, settings)
+            notes = Notes(self.workspace, settings)
             there = spelled_as(note, notes.survey().sources) if settings.name == source else None
             if there and self._may_see(f"{source}:{there}", READING):
                 return notes.root / there
@@ -126,15 +128,15 @@ class Shelf:
     def _roots(self) -> "Roots":
         from assistant.tools.files.roots import Roots  # behind the first answer
 
-        return Roots(self.place, (), self._settings.policy, notes=self._settings.notes)
+        return Roots(self.workspace, (), self._settings.policy, notes=self._settings.notes)
 
 
-def lines_of(place: str) -> tuple[str, int, int | None]:
+def lines_of(citation: str) -> tuple[str, int, int | None]:
     """The file that `FILE`, `FILE:LINE`, `FILE:FROM-TO` or `FILE:FROM-` names, and its first and
     last line; no last one where it is the file's."""
-    found = _PLACE.fullmatch(place)
+    found = _PLACE.fullmatch(citation)
     if found is None:
-        return place, 1, None
+        return citation, 1, None
     first = int(found["first"] or 1)
     last = found["last"] if found["range"] else found["first"]
     return found["name"], first, int(last) if last else None
