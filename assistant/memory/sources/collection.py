@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Protocol
 
@@ -123,11 +123,8 @@ class Collection:
             indexed = self._index.store.catalog.sources()
             return [name for name in names if name in indexed]
 
-        self._waiting += 1
-        try:
+        with self._question():
             self._worker.submit(self._index.scrub, known).result()
-        finally:
-            self._waiting -= 1
 
     def close(self) -> None:
         """Let go of the index, once the file or stretch that is on its way is done."""
@@ -152,12 +149,20 @@ class Collection:
             rest = self._pending and seconds > SLICE
             if changed is None and not rest and not self._corpus.absence():
                 return
+        with self._question():
+            look = self._worker.submit(self._spell, seconds, changed or ())
+            try:
+                look.result(seconds)
+            except TimeoutError:
+                self._late = not look.done()
+
+    @contextmanager
+    def _question(self) -> Iterator[None]:
+        """What goes first: the thread leaves off, and goes on afterwards."""
+        with self._turn:
             self._waiting += 1
-        look = self._worker.submit(self._spell, seconds, changed or ())
         try:
-            look.result(seconds)
-        except TimeoutError:
-            self._late = not look.done()
+            yield
         finally:
             with self._turn:
                 self._waiting -= 1
