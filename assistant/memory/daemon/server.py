@@ -434,12 +434,11 @@ class Work:
         try:
             self._opened().refresh()
             self._trouble = ""
-        except AssistantError as error:
+        except BaseException as error:  # Chroma's panics, too: nobody asks this thread how it went
             if self._trouble != (trouble := type(error).__name__):
-                logger.warning("memory cannot be made ready: %s", trouble)
+                unexpected = not isinstance(error, AssistantError)
+                logger.warning("memory cannot be made ready: %s", trouble, exc_info=unexpected)
             self._trouble = trouble
-        except BaseException:  # Chroma's panics, too: nobody asks this thread how it went
-            logger.exception("memory cannot be made ready")
 
     def _opened(self) -> Served:
         with self._opening:
