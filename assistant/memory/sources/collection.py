@@ -107,8 +107,9 @@ class Collection:
             return self._found(query)
 
     def refresh(self) -> None:
-        """Index what has changed, in the background if that takes longer than a slice."""
-        self._look(SLICE)
+        """Index what seems to have changed, in the background if that takes longer than a slice."""
+        if self._hints.hinted:
+            self._look(SLICE)
 
     def indexed(self) -> tuple[int, int]:
         """How many files and chunks are indexed."""

@@ -32,7 +32,7 @@ LONGEST = 10.0
 
 
 class Hints(FileSystemEventHandler):
-    """Hints of changes below a folder; without a watch there is always one."""
+    """Hints of changes below a folder; without a watch a look is always due."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -58,6 +58,11 @@ class Hints(FileSystemEventHandler):
         self._looked = now
         names, self._names = self._names, set()
         return frozenset(names)
+
+    @property
+    def hinted(self) -> bool:
+        """Whether there was a hint since the last look, or never was a look."""
+        return self._changed.is_set()
 
     def renew(self) -> None:
         """Have a look be due, and watch anew: the folder went, and another may take its place."""
