@@ -11,8 +11,9 @@ import pytest
 
 import assistant
 from assistant import config
+from assistant.disk import storage
 from assistant.errors import ConfigError
-from assistant.memory.daemon import client, lifecycle, wire
+from assistant.memory.daemon import client, lifecycle, sockets, wire
 from assistant.workspace.folder import Workspace
 from tests.memory.daemon.daemons import pid
 
@@ -40,6 +41,7 @@ def test_what_keeps_a_daemon_from_starting_reaches_the_client(workspace: Workspa
 
 
 def test_a_daemon_stays_though_whoever_started_it_has_gone(workspace: Workspace) -> None:
+    storage.private_directory(sockets.log_path(workspace.root).parent)
     order = wire.Order(str(workspace.root), config.index_digest({}), {})
     reading, writing = os.pipe()
     os.close(reading)
