@@ -173,12 +173,12 @@ def _mark(mark: str) -> str:
 def _opened(text: str, forged: tuple["re.Pattern[str]", ...]) -> str:
     if not any(bracket in _looks(char) for char in set(text) for bracket in "[<{]"):
         return text
-    skeleton, places = _skeleton(text)
+    skeleton, positions = _skeleton(text)
     chars = list(text)
     for pattern in forged:
         for match in pattern.finditer(skeleton):
             if pattern.groups == 0 or match["word"].strip(ANY + " "):
-                chars[places[match.start()]] = "("
+                chars[positions[match.start()]] = "("
     return "".join(chars)
 
 
@@ -205,13 +205,13 @@ def _skeleton(text: str) -> tuple[str, list[int]]:
     Of what is neither letter, digit, bracket, bar nor slash, a run is one space or line end.
     """
     letters: list[str] = []
-    places: list[int] = []
-    for place, char in enumerate(text):
+    positions: list[int] = []
+    for position, char in enumerate(text):
         for letter in _looks(char):
             if not (letter in " \n" and letters[-1:] == [letter]):
                 letters.append(letter)
-                places.append(place)
-    return "".join(letters), places
+                positions.append(position)
+    return "".join(letters), positions
 
 
 @lru_cache(maxsize=4096)

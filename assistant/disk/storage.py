@@ -305,12 +305,12 @@ def give_to_owner(directory: Path) -> None:
     owner = directory.parent.stat()
     if owner.st_uid == 0:
         return
-    for _, _, names, place in os.fwalk(directory):
-        _give(place, owner)
+    for _, _, names, folder in os.fwalk(directory):
+        _give(folder, owner)
         for name in names:
             with contextlib.suppress(OSError):  # a link, a pipe, or gone
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-                descriptor = os.open(name, flags, dir_fd=place)
+                descriptor = os.open(name, flags, dir_fd=folder)
                 try:
                     _give(descriptor, owner)
                 finally:

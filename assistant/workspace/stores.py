@@ -32,9 +32,9 @@ class Store:
     keeps: str
     words: Words
 
-    def files(self, place: Workspace) -> Iterator[Path]:
+    def files(self, workspace: Workspace) -> Iterator[Path]:
         """The files of the store, for a workspace."""
-        base = root(place, self.base)
+        base = root(workspace, self.base)
         for pattern in self.patterns:
             yield from (path for path in base.glob(pattern) if path.is_file())
 
@@ -118,11 +118,11 @@ STORES = (
 )  # fmt: skip
 
 
-def root(place: Workspace, base: Base) -> Path:
+def root(workspace: Workspace, base: Base) -> Path:
     """The folder that a store's patterns start from."""
     match base:
         case "workspace":
-            return place.root
+            return workspace.root
         case "state":
             return config.state_dir()
         case "cache":
@@ -131,10 +131,10 @@ def root(place: Workspace, base: Base) -> Path:
             return config.config_file().parent
 
 
-def unlisted(place: Workspace) -> list[Path]:
+def unlisted(workspace: Workspace) -> list[Path]:
     """The files of the program's own folders that no store has."""
-    listed = {path for store in STORES for path in store.files(place)}
-    own = (place.private, config.state_dir(), config.cache_dir())
+    listed = {path for store in STORES for path in store.files(workspace)}
+    own = (workspace.private, config.state_dir(), config.cache_dir())
     there = (path for folder in own for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in there if path not in listed)
 
@@ -143,17 +143,17 @@ RESTING = 60.0
 """Seconds after which nobody is about to put such a file in place any more."""
 
 
-def killed_writes(place: Workspace) -> Iterator[Path]:
+def killed_writes(workspace: Workspace) -> Iterator[Path]:
     """What a killed write left: its words may be in it. The ledger's lock must be held."""
     pattern = f".*{TEMPORARY}"
     ours = itertools.chain(
-        place.root.glob(pattern),
-        (place.root / "memory").rglob(pattern),
-        place.private.glob(f".journal*{TEMPORARY}"),
-        place.history.glob(pattern),
+        workspace.root.glob(pattern),
+        (workspace.root / "memory").rglob(pattern),
+        workspace.private.glob(f".journal*{TEMPORARY}"),
+        workspace.history.glob(pattern),
     )
     yield from ours
-    for path in place.private.rglob(pattern):  # others write there, under locks of their own
+    for path in workspace.private.rglob(pattern):  # others write there, under locks of their own
         try:
             rests = time.time() - path.stat().st_mtime > RESTING
         except FileNotFoundError:

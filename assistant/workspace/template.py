@@ -1,10 +1,11 @@
-"""A new workspace, made of the files that every one begins with."""
+"""A new workspace: the files that every one begins with, and git to keep and unite them."""
 
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.disk import storage
+from assistant.disk import programs, storage
 from assistant.errors import StorageError, WorkspaceError
 from assistant.workspace.folder import Workspace
 
@@ -28,27 +29,27 @@ def create(root: Path) -> Created:
         raise WorkspaceError(f"{root} is a file", "Name a folder")
     try:
         root.mkdir(parents=True, exist_ok=True)
-        place = Workspace(root.resolve())
+        workspace = Workspace(root.resolve())
         missing = [
-            source for source in _template() if not os.path.lexists(place.root / source.name)
+            source for source in _template() if not os.path.lexists(workspace.root / source.name)
         ]
         for source in missing:
-            storage.replace(place.root / source.name, source.read_bytes())
-        _make_private(place.private)
+            storage.replace(workspace.root / source.name, source.read_bytes())
+        _make_private(workspace.private)
     except (OSError, StorageError) as error:
         raise WorkspaceError(
             f"no workspace can be made at {root}: {_reason(error)}", "Choose another folder with -w"
         ) from error
     added = tuple(source.name for source in missing)
     kept = tuple(source.name for source in _template() if source.name not in added)
-    return Created(place, added, kept)
+    return Created(workspace, added, kept)
 
 
 def _template() -> list[Path]:
     """The files of the template: in the package when installed, else in the source checkout."""
     package = Path(__file__).parents[1]
-    places = (package / "_template", package.parent / "workspace")
-    return sorted(next(place for place in places if place.is_dir()).glob("*.md"))
+    folders = (package / "_template", package.parent / "workspace")
+    return sorted(next(folder for folder in folders if folder.is_dir()).glob("*.md"))
 
 
 def _make_private(path: Path) -> None:
@@ -60,3 +61,65 @@ def _make_private(path: Path) -> None:
 
 def _reason(error: OSError | StorageError) -> str:
     return error.message if isinstance(error, StorageError) else error.strerror or str(error)
+
+
+IGNORED = (
+    "# what is private to a machine, or derived",
+    ".assistant/",
+    "*.sync-conflict-*",
+    "*conflicted copy*",
+    "*_conflict-*-[0-9]*",
+    "*.orig",
+)
+UNITED = ("MEMORY.md", "AGENTS.md", "HEARTBEAT.md", "USER.md", "memory/**/*.md")
+"""The files that are united fact by fact."""
+DRIVER = "assistant"
+
+
+def set_up_git(workspace: Workspace, program: Path) -> list[str]:
+    """Make a repository if there is none, and have `program` unite memory files in it.
+
+    Returns what was done, a line each. Raises WorkspaceError without git.
+    """
+    if programs.find("git", [workspace.root]) is None:
+        raise WorkspaceError("git is not installed", "Install it, and run this again")
+    done = []
+    if _git(workspace, "rev-parse", "--git-dir", check=False) is None:
+        _git(workspace, "init", "--quiet")
+        done.append("made a git repository")
+    attributes = tuple(f"{name} merge={DRIVER}" for name in UNITED)
+    for name, lines in ((".gitignore", IGNORED), (".gitattributes", attributes)):
+        if _add(workspace.root / name, lines):
+            done.append(f"wrote {name}")
+    command = f"'{program}' memory merge %O %A %B %P"
+    _git(workspace, "config", f"merge.{DRIVER}.name", "Memory, fact by fact")
+    _git(workspace, "config", f"merge.{DRIVER}.driver", command)
+    return [*done, "memory files are merged fact by fact"]
+
+
+def _add(path: Path, wanted: tuple[str, ...]) -> bool:
+    """Add lines that a file lacks; whether it lacked any."""
+    text = storage.held(path).decode("utf-8", "surrogateescape")
+    missing = [line for line in wanted if line not in text.splitlines()]
+    if not missing:
+        return False
+    before = text if text.endswith("\n") or not text else f"{text}\n"
+    said = before + "".join(f"{line}\n" for line in missing)
+    storage.replace(path, said.encode("utf-8", "surrogateescape"))
+    return True
+
+
+def _git(workspace: Workspace, *arguments: str, check: bool = True) -> str | None:
+    """What git says; None if it fails and that is no matter. Raises WorkspaceError."""
+    done = subprocess.run(
+        [programs.find("git", [workspace.root]) or "git", "-C", str(workspace.root), *arguments],
+        env=programs.environment([workspace.root]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return done.stdout
+    if check:
+        raise WorkspaceError(f"git failed: {done.stderr.strip()}", "Put that right first")
+    return None

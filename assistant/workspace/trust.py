@@ -19,20 +19,22 @@ def register() -> Path:
     return config.state_dir() / "trusted.json"
 
 
-def is_trusted(place: Workspace) -> bool:
+def is_trusted(workspace: Workspace) -> bool:
     """Whether the owner has said that this workspace is theirs. Raises StorageError."""
-    return str(place.root) in _trusted()
+    return str(workspace.root) in _trusted()
 
 
-def grant(place: Workspace) -> bool:
+def grant(workspace: Workspace) -> bool:
     """Trust a workspace from now on; False if it was trusted already. Raises StorageError."""
     path = register()
     storage.private_directory(path.parent)
     with locking.lock(path.with_suffix(".lock")):
         trusted = _trusted()
-        if str(place.root) in trusted:
+        if str(workspace.root) in trusted:
             return False
-        storage.replace(path, json.dumps(sorted({*trusted, str(place.root)}), indent=1).encode())
+        storage.replace(
+            path, json.dumps(sorted({*trusted, str(workspace.root)}), indent=1).encode()
+        )
     return True
 
 

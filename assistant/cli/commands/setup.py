@@ -111,12 +111,10 @@ def _restored(archive: Path, root: Path) -> tuple[list[str], template.Created]:
 
 def _in_git(root: Path) -> list[str]:
     """Have git keep the workspace, and this program unite what two machines wrote."""
-    from assistant.workspace.git import set_up
-
     program = Path(sys.argv[0]).resolve()
     if program.name != "assistant":
         program = Path(sys.executable).with_name("assistant")
-    return set_up(workspace.find(root), program)
+    return template.set_up_git(workspace.find(root), program)
 
 
 def trust_workspace(context: typer.Context) -> None:

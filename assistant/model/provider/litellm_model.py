@@ -138,7 +138,7 @@ class LitellmModel:
         self._settings = settings
         self._api_key_env = api_key_env
         self._shows_thoughts = THINKERS.search(self.name) is not None
-        self._told_window: int | None = None  # by its provider, as it refused a request
+        self._reported_window: int | None = None  # by its provider, as it refused a request
         self._blind = False  # its provider has refused pictures
         self._unopened = False  # it closes its reasoning without having opened it
 
@@ -171,8 +171,8 @@ class LitellmModel:
     @property
     def context_window(self) -> int | None:
         """Tokens the model takes: what is known of it, unless its provider says that it is less."""
-        known, told = self._known_window, self._told_window
-        return min(known, told) if known and told else known or told
+        known, reported = self._known_window, self._reported_window
+        return min(known, reported) if known and reported else known or reported
 
     @cached_property
     def _known_window(self) -> int | None:
@@ -248,7 +248,7 @@ class LitellmModel:
             yield from self._stream(messages, tools)
         except ModelError as error:
             if error.kind is ModelFailure.OVERFLOW and (named := WINDOW.search(error.message)):
-                self._told_window = int(named[named.lastindex or 0])
+                self._reported_window = int(named[named.lastindex or 0])
             if error.kind is ModelFailure.BAD_REQUEST and THOUGHTS in error.message:
                 self._shows_thoughts = not self._shows_thoughts
             elif not self._turns_blind(error, messages):

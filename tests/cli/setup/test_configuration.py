@@ -178,3 +178,17 @@ def test_a_broken_file_is_edited_until_it_is_well(file: Path, tmp_path: Path) ->
     child.close()
     assert child.exitstatus == 0
     assert file.read_text() == "[memory]\nk = 5\n"
+
+
+@pytest.mark.parametrize("key", settings.GONE)
+def test_a_setting_that_was_taken_away_says_what_to_do_instead(key: str) -> None:
+    section, _, name = key.partition(".")
+    table: dict[str, object] = {name: 1}
+    raw = (
+        {section: [{"name": "notes", "path": "/notes", **table}]}
+        if section == "sources"
+        else {section: table}
+    )
+    with pytest.raises(ConfigError, match=f"no setting '{section}.*{name}' any more") as caught:
+        settings.validate(raw, placed=False)
+    assert caught.value.cure == f"Remove it: {settings.GONE[key]}"

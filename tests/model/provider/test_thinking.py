@@ -52,7 +52,8 @@ def test_reasoning_is_told_from_the_reply(text: str, meant: tuple[str, str], pie
 def test_a_model_that_closes_what_it_has_not_opened_is_known_by_it(pieces: int) -> None:
     made, _ = assembled("so it is</think>Yes.", pieces)
     assert made.unopened
-    _, shown = assembled("well</think>No.", pieces, unopened=True)
+    made, shown = assembled("well</think>No.", pieces, unopened=True)
+    assert made.unopened
     thought = "".join(piece.text for piece in shown if isinstance(piece, ReasoningPiece))
     said = "".join(piece.text for piece in shown if isinstance(piece, TextPiece))
     assert (thought, said) == ("well", "No.")
