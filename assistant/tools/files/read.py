@@ -9,7 +9,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import regex
@@ -19,7 +19,7 @@ from assistant import documents
 from assistant.display import counted, exactly
 from assistant.errors import ToolError
 from assistant.tools.base import PART, Plan, Tool, ToolResult
-from assistant.tools.files.access import Access, Descent, Place, check_regular
+from assistant.tools.files.access import Access, Place, check_regular, status
 from assistant.tools.files.roots import Roots
 from assistant.tools.rules import Glob, Named, within
 from assistant.tools.schema import tool
@@ -28,28 +28,23 @@ SKIPPED = frozenset(
     {".assistant", ".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache"}
 )
 """Directories nobody means to search; they can be, by naming them as the path."""
+DEEPEST = 64
+"""Directories below the path that a search goes down."""
 
 
 @dataclass(slots=True)
 class Tree:
     """The regular files at or below a place, for one tool.
 
-    `shut` counts directories that could not be opened, `withheld` places that the owner wants to
-    be asked for. What is denied is not counted.
+    `shut` counts directories that could not be opened, `deep` those that lie too deep, `withheld`
+    places that the owner wants to be asked for. What is denied is not counted.
     """
 
     access: Access
     place: Place
     shut: int = 0
+    deep: int = 0
     withheld: int = 0
-    _denied: Named = field(init=False)
-    _asked: Named = field(init=False)
-
-    def __post_init__(self) -> None:
-        rules, tool = self.access.roots.rules, self.access.tool
-        self._denied, asked = rules.denied(tool), rules.asked(tool)
-        agreed = asked.holds(str(self.place.path), directory=self.place.is_directory)
-        self._asked = Named() if agreed else asked
 
     def files(self) -> Iterator[tuple[str, int]]:
         """Each file's path from the place, empty for the place itself, and its open directory.
@@ -59,12 +54,33 @@ class Tree:
         found = self.place.status()
         if found is None:
             raise ToolError(f"there is no {self.place.shown}")
-        if self.place.name is None:
-            with Descent(os.dup(self.place.directory)) as descent:
-                yield from self._below(descent)
-        else:
+        if self.place.name is not None:
             check_regular(found, self.place.shown)
             yield "", self.place.directory
+            return
+        denied, asked = self._rules()
+        walk = os.fwalk(".", onerror=self._count_shut, dir_fd=self.place.directory)
+        for folder, folders, files, descriptor in walk:
+            prefix = "" if folder == "." else f"{folder.removeprefix('./')}/"
+            if prefix.count("/") >= DEEPEST:
+                self.deep += len(folders)
+                folders.clear()
+
+            def reached(name: str, *, directory: bool, prefix: str = prefix) -> bool:
+                path = f"{str(self.place.path).rstrip('/')}/{prefix}{name}"
+                if denied.holds(path, directory=directory) or self.access.roots.closed(path):
+                    return False
+                withheld = asked.holds(path, directory=directory)
+                self.withheld += withheld
+                return not withheld
+
+            folders[:] = sorted(
+                name for name in folders if name not in SKIPPED and reached(name, directory=True)
+            )
+            for name in sorted(files):
+                entry = status(name, descriptor)
+                if entry and stat.S_ISREG(entry.st_mode) and reached(name, directory=False):
+                    yield prefix + name, descriptor
 
     def notes(self) -> list[str]:
         """What was left out, for the model to know."""
@@ -72,57 +88,23 @@ class Tree:
         if self.shut:
             folders = counted(self.shut, "directory", "directories")
             notes.append(f"[{folders} could not be opened.]")
+        if self.deep:
+            folders = counted(self.deep, "directory", "directories")
+            notes.append(f"[{folders} over {DEEPEST} deep left out: name them as path.]")
         if self.withheld:
             places = counted(self.withheld, "place")
             notes.append(f"[{places} left out: the owner is asked for it if you name it as path.]")
         return notes
 
-    def _below(self, descent: Descent) -> Iterator[tuple[str, int]]:
-        waiting: list[Iterator[str]] = []
-        entered = True
-        while entered or waiting:
-            if entered:
-                folders, files = self._listed(descent)
-                prefix = "".join(f"{name}/" for name in descent.names)
-                yield from ((prefix + name, descent.directory) for name in files)
-                waiting.append(iter(folders))
-            name = next(waiting[-1], None)
-            entered = name is not None and self._entered(descent, name)
-            if name is None:
-                waiting.pop()
-                if waiting:
-                    descent.up()
+    def _rules(self) -> tuple[Named, Named]:
+        """What is denied to the tool below the place, and what it has to ask for."""
+        rules, tool = self.access.roots.rules, self.access.tool
+        asked = rules.asked(tool)
+        agreed = asked.holds(str(self.place.path), directory=self.place.is_directory)
+        return rules.denied(tool), Named() if agreed else asked
 
-    def _entered(self, descent: Descent, name: str) -> bool:
-        try:
-            descent.down(name)
-        except OSError:
-            self.shut += 1
-            return False
-        return True
-
-    def _listed(self, descent: Descent) -> tuple[list[str], list[str]]:
-        """The names of the folders and of the files in the open directory that may be reached."""
-        above = "/".join([str(self.place.path).rstrip("/"), *descent.names])
-        folders: list[str] = []
-        files: list[str] = []
-        with os.scandir(descent.directory) as entries:
-            for entry in entries:
-                path = f"{above}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED and self._reached(path, directory=True):
-                        folders.append(entry.name)
-                elif entry.is_file(follow_symlinks=False) and self._reached(path, directory=False):
-                    files.append(entry.name)
-        return sorted(folders), sorted(files)
-
-    def _reached(self, path: str, *, directory: bool) -> bool:
-        if self._denied.holds(path, directory=directory) or self.access.roots.closed(path):
-            return False
-        if self._asked.holds(path, directory=directory):
-            self.withheld += 1
-            return False
-        return True
+    def _count_shut(self, error: OSError) -> None:
+        self.shut += 1
 
 
 LIST_LIMIT = 1_000
@@ -202,7 +184,15 @@ def _listing(access: Access, place: Place) -> ToolResult:
     if place.name is not None:
         there = place.status() is not None
         raise ToolError(f"{place.shown} is no directory" if there else f"there is no {place.shown}")
-    entries = [_described(entry) for entry in access.listed(place)]
+    denied = access.roots.rules.denied(access.tool)
+    with os.scandir(place.directory) as found:
+        entries = [
+            _described(entry)
+            for entry in sorted(found, key=lambda entry: entry.name)
+            if not denied.holds(
+                f"{place.path}/{entry.name}", directory=entry.is_dir(follow_symlinks=False)
+            )
+        ]
     shown = entries[:LIST_LIMIT]
     if len(entries) > len(shown):
         shown.append(f"[{len(entries) - len(shown):,} more; narrow down with find_files.]")

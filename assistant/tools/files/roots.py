@@ -1,6 +1,5 @@
 """Where file tools may be: the workspace, the directories added to it, and what is closed there."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -52,17 +51,6 @@ class Roots:
             *(key for key in _keys() if not self._was_added(key)),
         )
         self._closed = [_prefix(path) for path in self.private]
-
-    def entry(self, path: str) -> tuple[Path, list[str]] | None:
-        """The root a path starts from and the names that lead on, or None if it is outside."""
-        start = Path(path).expanduser() if path.startswith("~") else Path(path)
-        if not start.is_absolute():
-            return self.workspace.root, path.split("/")
-        for spelled in (start, Path(os.path.realpath(start))):
-            for root in sorted(self.directories, key=lambda each: -len(each.parts)):
-                if spelled.is_relative_to(root):
-                    return root, list(spelled.parts[len(root.parts) :])
-        return None
 
     def guarded(self, path: str | Path) -> bool:
         """Whether a real path is of those that steer or remember, or that others execute."""

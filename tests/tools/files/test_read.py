@@ -93,7 +93,7 @@ ODD = {
     "pipe": "named pipe",
     "directory": "directory",
     "dangling": "no file",
-    "loop": "too many symbolic links",
+    "loop": "a symbolic link to itself",
     "twin": "hard link",
     "device": "outside",
     "missing": "no file",
