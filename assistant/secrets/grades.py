@@ -50,7 +50,6 @@ _NO_VALUE = re.compile(
 _CLOSING = {"<": ">", "{": "}", "[": "]", "(": ")"}
 _MADE_UP = re.compile(r"(?-i:EXAMPLE)|^.{0,12}?([xX*.0#])\1{7,}\W{0,2}$")
 """What documentation has in the place of a key."""
-_NUMBER = re.compile(r"[+-]?\d[\d.,_-]*\s?(?:%|[a-zA-Z]{1,3})?$")
 _CODE = re.compile(
     r"[A-Za-z_$][\w$.:>-]{0,80}[(\[]|[^\w\s]?\w{1,40}\)?[.]\w{1,40}\("  # f(…, x[…, x).f(
     r"|[&*]?[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[;,)]*$"  # a.b.c
@@ -59,13 +58,6 @@ _CODE = re.compile(
 _OPERATORS = re.compile(
     r"\?\?|\|\||&&|=>|\}\(|\)\}|[=!]==|\?\.\w|\.\.\.\w|\?[\w.]{0,40}[:({]|\)[{.;]|[})]\w{3,40}\(|"
     r";(?:let|var|const|return|class|if|function)$"
-)
-_TEMPLATE = re.compile(
-    r"\{[^{}\n]{0,80}\}|<[^<>\n]{1,80}>|%\(?\w*\)?[sd](?![\w%])|\$(?:[A-Z][A-Z_]{2,}|[a-z][a-z_]{2,})(?![A-Za-z0-9])"
-)
-_ALPHABET = re.compile(r"(?i)abcdefgh|01234567|qwertzuiop|qwertyuiop")
-_OWN_NAME = re.compile(
-    r"[\w.]*(?:[a-z0-9_](?:Key|Token|Secret|Password|Auth|Credential)s?|_(?:key|token|secret|password|auth))$"
 )
 _NAMES = re.compile(r"\w+")
 _FILLER = re.compile(
@@ -90,35 +82,25 @@ _GROUPS = re.compile(
 def grade(value: str, *, quoted: bool = False) -> Grade:
     """How much a value looks like a secret. What is quoted is no expression of code."""
     value = value[:SCORED]
-    if quoted and (_CLOSING.get(value[:1], value) not in value or _is_salt(value)):
+    if quoted and (_CLOSING.get(value[:1], value) not in value or _has_many_signs(value)):
         value = value[1:]  # a sign like others, which opens nothing
-    if quoted and value[:1] == "/" and "/" not in value[1:] and len(value) > 16:
-        return grade(value[1:], quoted=True)  # base64 may begin so
-    signed = not value.isalnum()  # only signs make code, templates and most of what is no value
-    if not value or _NO_VALUE.match(value) or (signed and not quoted and _is_code(value)):
+    if not value or _NO_VALUE.match(value) or _MADE_UP.search(value):
         return Grade.NOTHING
-    if _MADE_UP.search(value):
+    if not quoted and not value.isalnum() and _is_code(value):
         return Grade.NOTHING
-    if signed and _TEMPLATE.search(value):
-        return _without_templates(value)
-    if (_ALPHABET.search(value) and len(value) >= 20) or _OWN_NAME.match(value):
-        return Grade.NOTHING
-    if _UUID.match(value) or (_HEX.match(value) and not value.isdigit()):
+    if is_digest(value) and not value.isdigit():
         return Grade.RANDOM
-    if _NUMBER.match(value):
-        return Grade.NUMBER
     found = _shape(value)
-    if found <= Grade.TAGGED and _GROUPS.match(value) and not _is_words(value):
+    if found <= Grade.TAGGED and _GROUPS.match(value):
         return Grade.MIXED
     if found <= Grade.TAGGED and _FILLER.search(value):
         return Grade.NOTHING
     return Grade.COMPOUND if found is Grade.TAGGED and _TECHNICAL.match(value) else found
 
 
-def _is_salt(value: str) -> bool:
+def _has_many_signs(value: str) -> bool:
     """Whether it is made of all the signs there are, as WordPress makes its keys."""
-    signs = {each for each in value if not each.isalnum()}
-    return len(value) >= 32 and len(signs) >= 6 and value.isascii() and " " not in value
+    return len(value) >= 32 and len({char for char in value if not char.isalnum()}) >= 6
 
 
 def is_digest(value: str) -> bool:
@@ -130,46 +112,30 @@ def _is_code(value: str) -> bool:
     """Whether it is an expression: a call, an index, names joined by dots."""
     if _OPERATORS.search(value):
         return True
-    if not _CODE.match(value):
-        return False
-    return any(sign in value for sign in "([=") or all(
-        _chunk(name) <= Grade.TAGGED for name in _NAMES.findall(value)
+    return bool(_CODE.match(value)) and (
+        any(sign in value for sign in "([=")
+        or all(_chunk(name) <= Grade.TAGGED for name in _NAMES.findall(value))
     )
 
 
-def _without_templates(value: str) -> Grade:
-    """A value of which a part is filled in later; what remains must be a secret by itself."""
-    rest = _TEMPLATE.sub("", value)
-    found = grade(rest, quoted=True)
-    return found if found >= Grade.MIXED and len(rest) > len(value) / 2 else Grade.NOTHING
-
-
 def _shape(value: str) -> Grade:
+    """What the parts between separators look like together."""
     chunks = [chunk for chunk in _CHUNKS.split(value) if chunk]
-    if not chunks:
-        return Grade.NOTHING
-    graded = [_chunk(chunk) for chunk in chunks]
-    best = max(graded)
+    best = max(map(_chunk, chunks), default=Grade.NOTHING)
     if best is Grade.MIXED:
         return Grade.RANDOM if len(value) >= 16 and _wordiness(value) <= 0.5 else Grade.MIXED
-    if len(chunks) == 1 or best is Grade.WORD:
+    if len(chunks) == 1 or best <= Grade.WORD:
         return best
-    mixed = value.lower() != value != value.upper() and any(map(str.isdigit, value))
-    plain = len(chunks) <= 3 and not any(map(_TECHNICAL.match, chunks))
-    return Grade.TAGGED if mixed and plain and len(value) >= 8 else Grade.COMPOUND
+    has_case = value.lower() != value != value.upper()
+    return Grade.TAGGED if has_case and any(map(str.isdigit, value)) else Grade.COMPOUND
 
 
 def _chunk(chunk: str) -> Grade:
     """What a part without separators looks like."""
     pieces = _PIECES.findall(chunk)
-    letters = digits = 0
-    for piece in pieces:
-        if piece.isalpha():
-            letters += 1
-        elif piece.isdigit():
-            digits += 1
-    signs = len(pieces) - letters - digits
-    if signs and _is_signed(chunk, pieces):
+    letters = sum(map(str.isalpha, pieces))
+    digits = sum(map(str.isdigit, pieces))
+    if letters + digits < len(pieces) and _is_signed(chunk, pieces):
         return Grade.MIXED
     if not digits:
         return Grade.MIXED if letters and _is_unreadable(chunk, pieces) else Grade.WORD
@@ -182,64 +148,32 @@ def _chunk(chunk: str) -> Grade:
 
 def _is_signed(chunk: str, pieces: list[str]) -> bool:
     """Whether signs stand among letters and digits as in a password, not as in prose or code."""
-    if len(chunk) < 6 or not any(piece.isalpha() for piece in pieces):
+    if len(chunk) < 6 or not any(map(str.isalpha, pieces)):
         return False
-    if any(piece.isdigit() for piece in pieces):
-        return True
-    inner = _PIECES.findall(chunk)
-    while inner and not inner[-1].isalnum():
-        inner.pop()
-    while inner and not inner[0].isalnum():
-        inner.pop(0)
-    sign = any(not piece.isalnum() and piece not in "'’" for piece in inner)
-    return sign and not chunk.isupper()
+    inner = re.sub(r"^[^\w]+|[^\w]+$", "", chunk)
+    signed = any(not (char.isalnum() or char in "'’") for char in inner) and not chunk.isupper()
+    return signed or any(map(str.isdigit, pieces))
 
 
 def _is_unreadable(chunk: str, pieces: list[str]) -> bool:
     """Whether letters alone make no words: capitals anywhere, or consonants without end."""
-    if len(chunk) < 10 or not chunk.isascii():
+    if len(chunk) < 10 or not chunk.isascii() or _wordiness(chunk) >= 0.4:
         return False
-    if len(pieces) > len(chunk) / 3:
-        return True
-    if len(chunk) >= 16 and len(pieces) >= len(chunk) / 4 and _wordiness(chunk) < 0.3:
-        return True
     vowels = sum(letter in _VOWELS for letter in chunk)
-    return vowels / len(chunk) < 0.16 and len(chunk) >= 12 and _wordiness(chunk) < 0.4
+    return len(pieces) >= len(chunk) / 4 or vowels / len(chunk) < 0.16
 
 
 def _is_camel(chunk: str, pieces: list[str]) -> bool:
-    """`Base64EncodedKey2`: words that begin with capitals, a number here and there."""
-    words = sum(len(piece) for piece in pieces if len(piece) >= 4 and _is_readable(piece))
-    return (
-        words / len(chunk) >= 0.6
-        and sum(piece.isdigit() for piece in pieces) <= 2
-        and (
-            len(pieces) <= 3 or pieces[0][0].isupper() or any(each[:1].isupper() for each in pieces)
-        )
-        and pieces[-1].isalpha()
-        and len(pieces[-1]) >= 4
-    )
+    """`Base64EncodedKey`: words that begin with capitals, a number here and there."""
+    return _wordiness(chunk) >= 0.6 and pieces[-1].isalpha() and len(pieces[-1]) >= 4
 
 
 def _wordiness(value: str) -> float:
     """The share of the characters that stand in readable runs of four letters or more."""
-    words = sum(
-        len(each) for each in _PIECES.findall(value) if len(each) >= 4 and _is_readable(each)
-    )
-    return words / len(value)
+    pieces = (piece for piece in _PIECES.findall(value) if len(piece) >= 4)
+    return sum(len(piece) for piece in pieces if _is_readable(piece)) / len(value)
 
 
 def _is_readable(piece: str) -> bool:
-    if not piece.isalpha():
-        return False
     vowels = sum(letter in _VOWELS for letter in piece)
-    return 0.2 <= vowels / len(piece) <= 0.75
-
-
-def _is_words(value: str) -> bool:
-    """Whether every group of letters can be read: `self-made-flat-feet` is no key."""
-    return (
-        all(each.isdigit() or each.islower() for each in _CHUNKS.split(value))
-        and not re.search(r"\d[a-z]|[a-z]\d", value)
-        and not re.fullmatch(r"[a-z]{4}(?:[- ][a-z]{4}){3}", value)
-    )
+    return piece.isalpha() and 0.2 <= vowels / len(piece) <= 0.75
