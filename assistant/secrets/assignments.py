@@ -99,8 +99,6 @@ def _noun(word: str) -> Claim:
 
 def _is_disowned(noun: Claim, word: str, before: Sequence[str]) -> bool:
     """Whether the word before says that it opens nothing; of passwords that is true of passes."""
-    if word == "passe" and not {"mot", "mots", "palavra", "code"}.intersection(before):
-        return True
     passes = (noun is not Claim.PASSWORD and word != "salt") or word in ("pass", "passe")
     return passes and bool(before) and before[-1] in _DISOWNING
 
@@ -121,14 +119,10 @@ STEMS = _stems()
 
 LONGEST = 2_048
 """Characters of a value that are taken."""
-JUDGED = 128
-"""Characters of a value by which it is judged."""
 _OPENING = re.compile(r"[bBrRuUfFL@$&]{0,2}(\\{0,3}[\"'`]|\*\*|[“„«‘「『])")
 _CLOSING_QUOTES = {"“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
-_BARE = r"[^\s\"'`<>“”„«»「」，。；、）】"
-_HEAD = re.compile(rf"{_BARE}=]{{1,{JUDGED}}}=*")
-_WHOLE = re.compile(rf"{_BARE}]{{1,{LONGEST}}}")
-_ASCII_HEAD = re.compile(rf"[!#-&(-;=?-_a-~]{{1,{JUDGED}}}")
+_BARE = re.compile(rf"[^\s\"'`<>“”„«»「」，。；、）】=]{{1,{LONGEST}}}=*")
+_ASCII = re.compile(rf"[!#-&(-;=?-_a-~]{{1,{LONGEST}}}")
 _GROUPED = re.compile(
     r"(?:[a-z]{4} ){3}[a-z]{4}(?!\w)|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{2,4}(?!\w)"
     r"|(?:[a-z2-7]{4} ){3,15}[a-z2-7]{2,4}(?!\w)"
@@ -167,22 +161,12 @@ def read(text: str, at: int, *, ascii_only: bool = False) -> Value | None:
     if opened and (value := _quoted(text, opened)):
         return value
     at = opened.end() if opened else at
-    grouped = _GROUPED.match(text, at)
-    found = grouped or (_ASCII_HEAD if ascii_only else _HEAD).match(text, at)
-    if not found:
-        return None
-    said = found[0] if grouped else _trimmed(found[0])
-    if not said:
-        return None
-    return Value(at, said, False, _VALUE_END.match(text, at + len(said)) is not None)
-
-
-def whole_end(text: str, value: Value) -> int:
-    """Where a value ends of which `read` may have given the beginning alone."""
-    if value.quoted or " " in value.text or text[value.end : value.end + 1].isspace():
-        return value.end
-    rest = _WHOLE.match(text, value.start)
-    return max(value.end, value.start + len(_trimmed(rest[0]))) if rest else value.end
+    if grouped := _GROUPED.match(text, at):
+        bare = grouped[0]
+    else:
+        found = (_ASCII if ascii_only else _BARE).match(text, at)
+        bare = _trimmed(found[0]) if found else ""
+    return Value(at, bare, False, bool(_VALUE_END.match(text, at + len(bare)))) if bare else None
 
 
 def _quoted(text: str, opened: re.Match[str]) -> Value | None:
@@ -198,32 +182,23 @@ def _quoted(text: str, opened: re.Match[str]) -> Value | None:
     return Value(start, said, mark != "`", True) if said else None
 
 
-def _trimmed(said: str) -> str:
+def _trimmed(value: str) -> str:
     """Without the next pair of a list, and without what closes the sentence or the brackets."""
-    if cut := _NEXT.search(said):
-        said = said[: cut.start()]
-    said = _inside(said)
-    while said:
-        last = said[-1]
-        if said.endswith(_MARKUP):
-            said = said[:-2]
-        elif last in _TRAILING or (last in _BRACKETS and _unopened(said, last)):
-            said = said[:-1]
-        else:
+    if cut := _NEXT.search(value):
+        value = value[: cut.start()]
+    for closed in _CLOSED.finditer(value):
+        if _is_unopened(value[: closed.end()]):
+            value = value[: closed.start()]
             break
-    return said
+    while value.endswith((*_TRAILING, *_MARKUP)) or (value and _is_unopened(value)):
+        value = value[: -2 if value.endswith(_MARKUP) else -1]
+    return value
 
 
-def _inside(said: str) -> str:
-    """Up to a bracket that closes what stands around the value."""
-    for closed in _CLOSED.finditer(said):
-        if _unopened(said[: closed.end()], closed[0]):
-            return said[: closed.start()]
-    return said
-
-
-def _unopened(said: str, bracket: str) -> bool:
-    return said.count(_BRACKETS[bracket]) < said.count(bracket)
+def _is_unopened(value: str) -> bool:
+    """Whether it ends in a bracket that nothing in it opens."""
+    opening = _BRACKETS.get(value[-1])
+    return opening is not None and value.count(opening) < value.count(value[-1])
 
 
 REACH = 48
@@ -274,23 +249,6 @@ _AFTER = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_GATE = re.compile(
-    rf"""
-    [\w-]{{0,40}}+ (?:
-        [\[\]()"'`*\\’”»]{{0,6}}[ \t]{{0,12}}(?:[=:：＝→|!?,(<>]|->)
-        [ \t\r\n=>|"'`*\\\[({{$@bru-]{{0,60}}(?:[^\s=]{{4}}|[^\w\s=])
-        | [ \t(] (?:
-            [^\n]{{0,16}}(?:[:—–→=]|-)[ \t]
-            | [ \t]{{0,12}}(?:{_LINKS}|{_PREPOSITIONS}|["'`])[ \t]?
-            | [ \t]{{0,12}}[^\s=]{{0,24}}?(?:[\d$!#%&*+@^~]|(?-i:[a-z][A-Z]))
-            | [^<>\n]{{0,60}}> | --?[a-z]
-        )
-        | ["']?[\s,]{{1,30}}(?:\{{[^{{}}]{{0,80}}?\b)?["']?(?:value|content|default)
-    )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Whether it is worth to look at all; most nouns of a text end here."""
 _AFTER_PHRASE = re.compile(
     r"[\"'`”」』）)\]*]{0,3}[ \t]{0,4}(?:(?:[（(][^()（）\n]{1,20}[）)])[ \t]{0,3})?"
     r"(?:是|为|為|は|が|를|은|는|이|가|คือ|[:：=＝→-]|هي|هو|है|היא)[:：]?[ \t]{0,4}"
@@ -315,7 +273,6 @@ _IS_NAME = re.compile(r"\\{0,3}[\"'`][ \t]{0,4}:")
 """What shows that a quoted string is a name itself, with its own value."""
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]{2,}$")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|SSWS|OAuth) \S+$", re.IGNORECASE)
-_GROUPS = re.compile(r"[A-Za-z0-9]{4}(?: [A-Za-z0-9]{2,4}){3,}$")
 _WORDS_AND_NUMBER = re.compile(
     r"[^\W\d_]{4,}[-_.]\d{2,}[-_.]?$|[^\W\d_]{3,}(?:[-_.][^\W\d_]{3,}){2,}[-_.]?\d{1,4}$"
 )
@@ -324,45 +281,37 @@ _PASSPHRASE = re.compile(r"[^\W\d_]{2,}(?:[- ][^\W\d_]{2,}){3,}$")
 
 def assigned(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The secret that belongs to the noun in `text[start:end]`; None if there is none."""
-    value = _assigned(text, start, end) if _GATE.match(text, end) else None
-    return (value.start, whole_end(text, value)) if value else None
-
-
-def _assigned(text: str, start: int, end: int) -> Value | None:
     tail = _TAIL.match(text, end)
     end = tail.end() if tail else end
     of = _OF.match(text, end) if text[end : end + 1] == " " else None
-    found = _AFTER.match(text, of.end() if of else end)
-    if not found:
+    after = _AFTER.match(text, of.end() if of else end)
+    if not after:
         return None
     name = _name(text, start, end)
-    said = claim(name)
-    if said is Claim.WEAK and (of or _is_vouched_for(text, start, name)):
-        said = Claim.KEY
-    if said is Claim.NONE or (found.lastgroup == "element" and not _is_element(text, start)):
+    noun = claim(name)
+    if noun is Claim.WEAK and (of or _is_vouched_for(text, start, name)):
+        noun = Claim.KEY
+    if noun is Claim.NONE or (after.lastgroup == "element" and not _is_element(text, start)):
         return None
-    if found[0] == ":" and text[start - 1 : start] in (":", "["):
-        return None  # one of many parts, arn:aws:…:secret:name, or a stand-in of ours
-    if found["cell"] and (not _is_row(text, start) or _is_reference(text, start)):
+    if after["cell"] and (not _is_row(text, start) or _is_reference(text, start)):
         return None
-    value = read(text, found.end())
-    binding = _BINDINGS.get(found.lastgroup or "", Binding.ASSIGNED)
+    value = read(text, after.end())
     if not value or (value.quoted and _IS_NAME.match(text, value.end)):
         return None
-    if binding is not Binding.ASSIGNED and _is_verb(text[start:end], value):
-        return None
+    binding = _BINDINGS.get(after.lastgroup or "", Binding.ASSIGNED)
     if binding is Binding.SPACED:
         binding = _spaced(text, start, name, value)
-        value = value._replace(alone=value.alone or binding is Binding.ASSIGNED)
     upper = binding is Binding.ASSIGNED and _UPPER.match(name.split()[-1]) is not None
-    return value if _accepts(said, binding, value, upper=upper) else None
+    accepted = _accepts(noun, binding, value, upper=upper)
+    return (value.start, value.end) if accepted else None
 
 
-def phrased(text: str, end: int, said: Claim) -> tuple[int, int] | None:
+def phrased(text: str, end: int, noun: Claim) -> tuple[int, int] | None:
     """The secret behind a noun that ends here and is a word by itself, as in Chinese or Arabic."""
-    found = _AFTER_PHRASE.match(text, end)
-    value = read(text, found.end(), ascii_only=True) if found else None
-    return (value.start, value.end) if value and _accepts(said, Binding.PROSE, value) else None
+    after = _AFTER_PHRASE.match(text, end)
+    value = read(text, after.end(), ascii_only=True) if after else None
+    accepted = value and _accepts(noun, Binding.PROSE, value)
+    return (value.start, value.end) if value and accepted else None
 
 
 _BINDINGS = {"spaced": Binding.SPACED, "prose": Binding.PROSE}
@@ -383,19 +332,11 @@ def _is_vouched_for(text: str, start: int, name: str) -> bool:
 
 def _spaced(text: str, start: int, name: str, value: Value) -> Binding:
     """What a space binds: a flag and a quoted value as a sign does, an identifier nearly so."""
-    last = name.split()[-1]
     before = text[max(0, start - REACH) : start].split("\n")[-1]
     if value.quoted or re.search(r"(?:^|[\s\"'])--?[\w-]*$", before):
         return Binding.ASSIGNED
-    is_identifier = "_" in last.strip("_") or last.lower() != last != last.capitalize()
+    is_identifier = "_" in name.split()[-1].strip("_")
     return Binding.PROSE if is_identifier or not before.strip() else Binding.SPACED
-
-
-def _is_verb(noun: str, value: Value) -> bool:
-    """Whether it says to pass something: `pass strict=False`."""
-    return noun.lower() == "pass" and (
-        value.quoted or not value.text[0].isalnum() or "=" in value.text or "." in value.text
-    )
 
 
 def _is_row(text: str, start: int) -> bool:
@@ -410,68 +351,52 @@ def _is_reference(text: str, start: int) -> bool:
 
 
 def _is_element(text: str, start: int) -> bool:
-    """Whether the noun ends the name of an XML element, not of an attribute or a comparison; HTML's
-    `<code>` holds anything."""
+    """Whether the noun ends the name of an XML element, not of an attribute or a comparison."""
     opened = text.rfind("<", max(0, start - REACH), start)
-    if text[opened : opened + 5].lower() == "<code":
-        return False
-    if _NAMED.match(text, opened, start):
-        return True
-    return opened >= 0 and not any(each.isspace() for each in text[opened:start])
+    named = opened >= 0 and not any(char.isspace() for char in text[opened:start])
+    return named or _NAMED.match(text, opened, start) is not None
 
 
-def _accepts(said: Claim, binding: Binding, value: Value, *, upper: bool = False) -> bool:
+def _accepts(noun: Claim, binding: Binding, value: Value, *, upper: bool = False) -> bool:
     """Whether the value looks enough like a secret for what its name and its place say."""
     found = grade(value.text, quoted=value.quoted)
+    assigned = binding is Binding.ASSIGNED
     if " " in value.text and not value.quoted:
-        return value.alone and said is not Claim.WEAK and binding is not Binding.SPACED
-    if " " in value.text and said is not Claim.PASSWORD and not _SCHEME.match(value.text):
-        return _is_spaced_key(value, found)
-    if binding is Binding.ASSIGNED and said is Claim.PASSWORD:
+        return value.alone and noun is not Claim.WEAK and binding is not Binding.SPACED
+    if " " in value.text and noun is not Claim.PASSWORD and not _SCHEME.match(value.text):
+        signs = {char for char in value.text if not char.isalnum()}
+        return len(signs) >= 9 and len(value.text) >= 32 and value.text.isascii()
+    if noun is Claim.PASSWORD and assigned:
         return _is_password(value, found, upper=upper)
-    if said is Claim.PASSWORD and binding is Binding.SPACED:
-        return found >= (Grade.TAGGED if value.alone else Grade.MIXED)
-    if said is Claim.PASSWORD:
-        if found is Grade.COMPOUND and binding is Binding.PROSE:
-            return value.alone and _WORDS_AND_NUMBER.match(value.text) is not None
-        return found >= Grade.TAGGED
-    if said is Claim.KEY:
-        return _is_key(value, found, binding, upper=upper)
-    return found is Grade.RANDOM and binding is not Binding.SPACED and not is_digest(value.text)
-
-
-def _is_spaced_key(value: Value, found: Grade) -> bool:
-    """Whether a key has spaces in it: groups of four, or one made of all the signs there are."""
-    if found is Grade.MIXED and _GROUPS.match(value.text):
-        return True
-    signs = {each for each in value.text if not each.isalnum() and each != " "}
-    return value.quoted and len(signs) >= 8 and len(value.text) >= 32 and value.text.isascii()
+    if noun is Claim.PASSWORD and found is Grade.COMPOUND and binding is Binding.PROSE:
+        return value.alone and _WORDS_AND_NUMBER.match(value.text) is not None
+    if noun is Claim.PASSWORD:
+        is_sure = value.alone or binding is Binding.PROSE
+        return found >= (Grade.TAGGED if is_sure else Grade.MIXED)
+    if noun is Claim.WEAK:
+        return found is Grade.RANDOM and (
+            binding is not Binding.SPACED and not is_digest(value.text)
+        )
+    if assigned and upper and value.alone and found is Grade.TAGGED:
+        return len(value.text) >= 8
+    return found is Grade.RANDOM or (found is Grade.MIXED and len(value.text) >= _LEAST[binding])
 
 
 def _is_password(value: Value, found: Grade, *, upper: bool) -> bool:
-    if found >= Grade.MIXED:
-        return True
-    if found is Grade.TAGGED:
-        return value.alone or len(value.text) >= 6
-    if found is Grade.NUMBER:
-        return value.alone and value.text.isdigit() and len(value.text) >= 6
-    if found is Grade.COMPOUND:
-        return value.alone and len(value.text) >= 6
-    if found is Grade.WORD and value.alone and _PASSPHRASE.match(value.text):
-        return " " not in value.text or value.text.islower()
-    return found is Grade.WORD and upper and value.alone and len(value.text) >= 5
+    size = len(value.text)
+    match found:
+        case Grade.TAGGED:
+            return value.alone or size >= 6
+        case Grade.NUMBER:
+            return value.alone and value.text.isdigit() and size >= 6
+        case Grade.COMPOUND:
+            return value.alone and size >= 6
+        case Grade.WORD if value.alone and _PASSPHRASE.match(value.text):
+            return " " not in value.text or value.text.islower()
+        case Grade.WORD:
+            return upper and value.alone and size >= 5
+    return found >= Grade.MIXED
 
 
-def _is_key(value: Value, found: Grade, binding: Binding, *, upper: bool) -> bool:
-    length = len(value.text)
-    if found is Grade.RANDOM:
-        return True
-    if found is Grade.MIXED:
-        return length >= {Binding.ASSIGNED: 8, Binding.PROSE: 12, Binding.SPACED: 20}[binding]
-    if binding is Binding.ASSIGNED and found is Grade.NUMBER:
-        return value.text.isdigit() and length >= 18
-    if binding is not Binding.ASSIGNED or not upper or not value.alone:
-        return False
-    return (found is Grade.TAGGED and length >= 8) or (
-        found is Grade.WORD and _PASSPHRASE.match(value.text) is not None
-    )
+_LEAST = {Binding.ASSIGNED: 8, Binding.PROSE: 12, Binding.SPACED: 20}
+"""Characters of a mixed value that is taken for a key."""

@@ -12,9 +12,10 @@ from pathlib import Path
 from assistant.config import config_file
 from assistant.disk import locking, storage
 from assistant.errors import ConfigError, UsageError
-from assistant.secrets import keychain
 from assistant.secrets.stand_ins import SHORTEST
 
+SERVICE = "assistant"
+"""Under which the system's keyring keeps our values."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -30,9 +31,7 @@ def names() -> list[str]:
 
 def values() -> dict[str, str]:
     """The registered secrets. Raises ConfigError if the keyring does not give one up."""
-    return {
-        name: keychain.read(name) if value is None else value for name, value in _read().items()
-    }
+    return {name: _opened(name, value) for name, value in _read().items()}
 
 
 def add(name: str, value: str) -> str:
@@ -48,7 +47,7 @@ def add(name: str, value: str) -> str:
             "Give the whole value",
         )
     with _alone():
-        kept = keychain.keep(name, value)
+        kept = _keep(name, value)
         _write({**_read(), name: None if kept else value})
     return "keyring" if kept else str(store())
 
@@ -59,7 +58,7 @@ def remove(name: str) -> None:
         values = _read()
         _known(name, values)
         if values.pop(name) is None:
-            keychain.drop(name)
+            _drop(name)
         _write(values)
 
 
@@ -68,8 +67,7 @@ def value(name: str) -> str:
     keyring does not give it up."""
     values = _read()
     _known(name, values)
-    kept = values[name]
-    return keychain.read(name) if kept is None else kept
+    return _opened(name, values[name])
 
 
 def _known(name: str, values: Mapping[str, str | None]) -> None:
@@ -100,3 +98,47 @@ def _read() -> dict[str, str | None]:
 def _write(values: Mapping[str, str | None]) -> None:
     storage.private_directory(store().parent)
     storage.replace(store(), json.dumps({"version": 1, "secrets": values}, indent=2).encode())
+
+
+def _keep(name: str, value: str) -> bool:
+    """Whether the system has a keyring, and it took the value."""
+    import keyring  # 0.1 s, and it may ask the owner to unlock: only where a secret is kept
+    from keyring.errors import KeyringError
+
+    try:
+        if keyring.get_keyring().priority < 1:
+            return False
+        keyring.set_password(SERVICE, name, value)
+    except (KeyringError, RuntimeError):
+        return False
+    return True
+
+
+def _opened(name: str, value: str | None) -> str:
+    """The value, from the keyring if the file has none. Raises ConfigError if that fails."""
+    if value is not None:
+        return value
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        value = keyring.get_password(SERVICE, name)
+    except (KeyringError, RuntimeError) as error:
+        raise ConfigError(f"the keyring does not open: {error}", "Unlock it") from error
+    if value is None:
+        raise ConfigError(
+            f"the keyring no longer holds {name}", f"Run `assistant secrets add {name}`"
+        )
+    return value
+
+
+def _drop(name: str) -> None:
+    import keyring
+    from keyring.errors import KeyringError, PasswordDeleteError
+
+    try:
+        keyring.delete_password(SERVICE, name)
+    except PasswordDeleteError:
+        return  # it is gone already
+    except (KeyringError, RuntimeError) as error:
+        raise ConfigError(f"the keyring does not open: {error}", "Unlock it") from error
