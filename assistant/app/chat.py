@@ -15,7 +15,7 @@ from assistant.agent.prompt import Section
 from assistant.agent.recipe import BEAT, alone, parts
 from assistant.app.options import ChatOptions
 from assistant.conversation import NOTHING, Conversation
-from assistant.delegation.tool import delegating_tool
+from assistant.delegation.subtasks import delegating_tool
 from assistant.errors import SessionError, ToolError
 from assistant.events import Event
 from assistant.memory.base import Origin, Passage, Progress, no_progress

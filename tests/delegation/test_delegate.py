@@ -10,8 +10,7 @@ import pytest
 
 from assistant import events
 from assistant.conversation import Conversation
-from assistant.delegation.team import Limits
-from assistant.delegation.tool import delegating_tool
+from assistant.delegation.subtasks import Limits, delegating_tool
 from assistant.events import ApprovalRequested, Event
 from assistant.memory.base import Query, Recall
 from assistant.memory.protocol import Memory
