@@ -12,7 +12,6 @@ import errno
 import os
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 _lines = Path(__file__).with_name("closed.txt").read_text("utf-8").splitlines()[1:]
@@ -48,20 +47,13 @@ NUMBER, MACHINE, ARGUMENTS = 0, 4, 16
 """Offsets in `struct seccomp_data`. An argument has 8 bytes; the lower half is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What tells machines apart: the kernel's name of it, and the column of the tables."""
-
-    audit: int
-    column: int
-
-
 MACHINES = {
-    "x86_64": Machine(0xC000003E, 0),
-    "aarch64": Machine(0xC00000B7, 1),
-    "riscv64": Machine(0xC00000F3, 1),
-    "loongarch64": Machine(0xC0000102, 1),
+    "x86_64": (0xC000003E, 0),
+    "aarch64": (0xC00000B7, 1),
+    "riscv64": (0xC00000F3, 1),
+    "loongarch64": (0xC0000102, 1),
 }
+"""What the kernel calls a machine, and its column of the tables."""
 
 Instruction = tuple[int, int, int, int]
 """Code, how far to jump if true, how far if false, operand: `struct sock_filter`."""
@@ -69,53 +61,45 @@ Instruction = tuple[int, int, int, int]
 
 def program(machine: str = os.uname().machine) -> bytes:
     """The filter for a machine, as an array of `struct sock_filter`; empty for an unknown one."""
-    known = MACHINES.get(machine)
-    if known is None:
+    if machine not in MACHINES:
         return b""
-    steps = list(_steps(known))
-    return b"".join(struct.pack("=HBBI", *step) for step in steps)
+    return b"".join(struct.pack("=HBBI", *step) for step in _steps(*MACHINES[machine]))
 
 
-def _steps(machine: Machine) -> Iterable[Instruction]:
+def _steps(audit: int, column: int) -> Iterable[Instruction]:
     yield (LOAD, 0, 0, MACHINE)
-    yield (EQUAL, 1, 0, machine.audit)
+    yield (EQUAL, 1, 0, audit)
     yield _refuse(errno.ENOSYS)
     yield (LOAD, 0, 0, NUMBER)
-    if machine.column == 0:
+    if column == 0:
         yield from _on((AT_LEAST, X32), [_refuse(errno.ENOSYS)])
-        for number in ONLY_X86.values():
-            yield from _on((EQUAL, number), [_refuse(errno.EPERM)])
-    for numbers in CLOSED.values():
-        yield from _on((EQUAL, numbers[machine.column]), [_refuse(errno.EPERM)])
+    only_here = ONLY_X86.values() if column == 0 else ()
+    for number in (*only_here, *(numbers[column] for numbers in CLOSED.values())):
+        yield from _on((EQUAL, number), [_refuse(errno.EPERM)])
     for name, steps in _conditional().items():
-        yield from _on((EQUAL, LOOKED_AT[name][machine.column]), steps)
+        yield from _on((EQUAL, LOOKED_AT[name][column]), steps)
     yield (RETURN, 0, 0, ALLOW)
 
 
 def _conditional() -> dict[str, list[Instruction]]:
     """What is done about the calls whose arguments count; each list ends in a return."""
     allow: Instruction = (RETURN, 0, 0, ALLOW)
-    family = [_argument(0), *_allowing(FAMILIES), *_on((EQUAL, NETLINK), _routing())]
+    no_family, no_permission = _refuse(errno.EAFNOSUPPORT), _refuse(errno.EPERM)
+    families = [_argument(0), *_each(FAMILIES, allow)]
+    routing = [_argument(2), *_each((ROUTING,), allow), no_family]
     return {
         "clone3": [_refuse(errno.ENOSYS)],
-        "clone": [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), _refuse(errno.EPERM), allow],
-        "ioctl": [_argument(1), *_refusing(TERMINAL_INPUT), allow],
-        "socket": [*family, _refuse(errno.EAFNOSUPPORT)],
-        "socketpair": [_argument(0), *_allowing(FAMILIES), _refuse(errno.EAFNOSUPPORT)],
-        "personality": [_argument(0), *_allowing(PLAIN), _refuse(errno.EPERM)],
+        "clone": [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), no_permission, allow],
+        "ioctl": [_argument(1), *_each(TERMINAL_INPUT, no_permission), allow],
+        "socket": [*families, *_on((EQUAL, NETLINK), routing), no_family],
+        "socketpair": [*families, no_family],
+        "personality": [_argument(0), *_each(PLAIN, allow), no_permission],
     }
 
 
-def _routing() -> list[Instruction]:
-    return [_argument(2), *_allowing((ROUTING,)), _refuse(errno.EAFNOSUPPORT)]
-
-
-def _allowing(values: Iterable[int]) -> list[Instruction]:
-    return [step for value in values for step in _on((EQUAL, value), [(RETURN, 0, 0, ALLOW)])]
-
-
-def _refusing(values: Iterable[int]) -> list[Instruction]:
-    return [step for value in values for step in _on((EQUAL, value), [_refuse(errno.EPERM)])]
+def _each(values: Iterable[int], step: Instruction) -> list[Instruction]:
+    """The step if the value looked at is one of these."""
+    return [each for value in values for each in _on((EQUAL, value), [step])]
 
 
 def _on(condition: tuple[int, int], steps: list[Instruction]) -> list[Instruction]:
