@@ -1,4 +1,4 @@
-"""Places that the tools know by name: `places.toml`, where each list says what it is."""
+"""Places and programs that the tools know by name: `places.toml`; each list says what it is."""
 
 import tomllib
 from pathlib import Path
@@ -9,3 +9,6 @@ SYSTEM, TOOLCHAINS, KEYS = _lists["system"], _lists["toolchains"], _lists["keys"
 EXECUTED_FILES, EXECUTED_FOLDERS = _lists["executed_files"], _lists["executed_folders"]
 EXECUTED = (*EXECUTED_FILES, *EXECUTED_FOLDERS)
 INNER_NETWORKS = _lists["inner_networks"]
+BEFORE_COMMANDS, SHELLS, READERS = (
+    _lists[name] for name in ("before_commands", "shells", "readers")
+)
