@@ -1,15 +1,101 @@
 """The skills of a workspace and of the folders that the owner's configuration lists."""
 
+import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+import yaml
+
 from assistant.errors import StorageError
-from assistant.skills.base import SKILL_FILE, Fault, Skill, Skills
-from assistant.skills.front_matter import Field, Malformed, fields, parts
-from assistant.skills.triggers import Trigger, trigger
+from assistant.skills.base import SKILL_FILE, Fault, Skill, Skills, Trigger, trigger
 from assistant.workspace.folder import Workspace, read_text
+
+
+class Malformed(Exception):
+    """What is wrong, on which line of the file, and what to do about it."""
+
+    def __init__(self, line: int, message: str, cure: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+        self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field's texts, one for a plain value, its line, and in a list that of each text."""
+
+    texts: tuple[str, ...]
+    line: int
+    is_list: bool = False
+    lines: tuple[int, ...] = ()
+
+    @property
+    def line_of_text(self) -> str:
+        """A plain value on one line, so that it cannot begin another line of the prompt."""
+        return "" if self.is_list else " ".join(" ".join(self.texts).split())
+
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n|)---[ \t]*(?:\n(.*)|)\Z", re.DOTALL)
+
+
+def parts(text: str) -> tuple[str, str]:
+    """The front matter, between a first line of `---` and the next one, and the body behind it."""
+    found = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
+    if not found:
+        raise Malformed(
+            1,
+            "it does not begin with front matter between two lines of ---",
+            "Begin the file with ---, a line `description: …`, and ---",
+        )
+    return found[1], found[2] or ""
+
+
+_UNQUOTED = re.compile(
+    r"^([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!#])(.*: .*?|.*:)[ \t]*$", re.MULTILINE
+)
+"""A plain value that holds a colon, which YAML takes for another field."""
+
+
+def fields(block: str) -> dict[str, Field]:
+    """The fields by name; every value is text, whatever YAML would make of it."""
+    block = _UNQUOTED.sub(
+        lambda found: f"{found[1]}: {json.dumps(found[2], ensure_ascii=False)}", block
+    )
+    try:
+        node = yaml.compose(block, Loader=yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = str(getattr(error, "problem", "") or "it cannot be read")
+        raise Malformed(
+            mark.line + 2 if mark else 2,
+            f"its front matter is no YAML ({reason})",
+            "Quote a value that holds a colon or a bracket",
+        ) from error
+    except RecursionError as error:
+        raise Malformed(
+            2, "its front matter is no YAML (nested too deep)", "Keep it to plain fields"
+        ) from error
+    if not isinstance(node, yaml.MappingNode):
+        raise Malformed(2, "its front matter has no fields", "Write `description: …` in it")
+    return {
+        key.value: _field(value, key.start_mark.line + 2)
+        for key, value in node.value
+        if isinstance(key, yaml.ScalarNode)
+    }
+
+
+def _field(node: yaml.Node, line: int) -> Field:
+    if isinstance(node, yaml.ScalarNode):
+        return Field((node.value,), line, lines=(line,))
+    items = node.value if isinstance(node, yaml.SequenceNode) else ()
+    texts = [item for item in items if isinstance(item, yaml.ScalarNode)]
+    lines = tuple(text.start_mark.line + 2 for text in texts)
+    return Field(tuple(text.value for text in texts), line, True, lines)
+
 
 MAX_DESCRIPTION = 1024
 """Characters of a description that the prompt carries, as in the Agent Skills format."""
@@ -36,11 +122,9 @@ def load(
     for place in _places(workspace, folders, faults):
         try:
             skill = _read(place, faults)
-        except StorageError as error:
-            faults.append(Fault(place.shown, 1, error.message, error.cure))
-            continue
-        except Malformed as error:
-            faults.append(Fault(place.shown, error.line, error.message, error.cure))
+        except (StorageError, Malformed) as error:
+            line = error.line if isinstance(error, Malformed) else 1
+            faults.append(Fault(place.shown, line, error.message, error.cure))
             continue
         if skill.name in found:
             other = f"{found[skill.name].path} has its name"

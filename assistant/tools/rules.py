@@ -9,16 +9,17 @@ or not. `allow` is read narrowly: a path below the workspace, exactly so.
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
-import bracex
 import regex
 from wcmatch import fnmatch, glob
+from wcmatch._wcparse import PatternLimitException
 
 from assistant.errors import ConfigError, ToolError
 from assistant.settings.sections import PolicySettings
@@ -29,8 +30,8 @@ SECONDS = 1.0
 """How long one path is compared with one glob."""
 CHOICES = 500
 """How many globs the braces of one may stand for."""
-WITHIN = glob.GLOBSTAR | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX
-ACROSS = fnmatch.DOTMATCH | fnmatch.CASE | fnmatch.FORCEUNIX
+WITHIN = glob.GLOBSTAR | glob.DOTGLOB | glob.CASE | glob.FORCEUNIX | glob.BRACE | glob.MATCHBASE
+ACROSS = fnmatch.DOTMATCH | fnmatch.CASE | fnmatch.FORCEUNIX | fnmatch.BRACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,7 @@ def within(text: str) -> Glob:
 
     Without a slash it matches in every folder. Raises ToolError if its braces mean too many.
     """
-    choices = [each.removeprefix("./") for each in _choices(text)]
-    anywhere = [each if "/" in each else f"**/{each}" for each in choices]
-    return _compiled(text, glob.translate(anywhere, flags=WITHIN))
+    return _compiled(text, glob.translate, text.removeprefix("./"), WITHIN)
 
 
 @lru_cache(maxsize=256)
@@ -65,7 +64,7 @@ def across(text: str) -> Glob:
 
     Raises ToolError if its braces mean too many.
     """
-    return _compiled(text, fnmatch.translate(_choices(text.replace("**/", "{,*/}")), flags=ACROSS))
+    return _compiled(text, fnmatch.translate, text.replace("**/", "{,*/}"), ACROSS)
 
 
 def literally(text: str) -> str:
@@ -78,15 +77,12 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
-def _choices(text: str) -> list[str]:
+def _compiled(text: str, translate: Callable[..., Any], pattern: str, flags: int) -> Glob:
     try:
-        return bracex.expand(text, keep_escapes=True, limit=CHOICES)
-    except bracex.ExpansionLimitException as error:
+        matching, _ = translate(pattern, flags=flags, limit=CHOICES)
+    except PatternLimitException as error:
         raise ToolError(f"{text} means over {CHOICES} globs", "Use fewer braces") from error
-
-
-def _compiled(text: str, translated: tuple[list[str], list[str]]) -> Glob:
-    return Glob(text, tuple(regex.compile(each) for each in translated[0]))
+    return Glob(text, tuple(map(regex.compile, matching)))
 
 
 DENIED = "The owner's rules deny this call."

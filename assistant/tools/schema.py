@@ -8,9 +8,9 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
 from assistant.display import shortened
 from assistant.errors import ToolError
@@ -21,8 +21,6 @@ Function = Callable[..., Plan | ToolResult | str]
 
 COMPACT_VALUE = 80
 """Characters of an argument shown in a call's one-line form."""
-CONTAINERS = ("list_type", "dict_type", "tuple_type", "set_type", "model_type", "dataclass_type")
-"""pydantic's error types for "this should have been a container"; models send those as JSON."""
 
 
 def tool(
@@ -76,10 +74,7 @@ def coerce(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, An
     try:
         checked = model.model_validate(given)
     except ValidationError as error:
-        decoded = _decoded(given, error)
-        if decoded is None:
-            raise ToolError(_explained(model, error)) from error
-        return coerce(model, decoded)
+        raise ToolError(_explained(model, error)) from error
     return {name: getattr(checked, name) for name in model.model_fields}
 
 
@@ -103,27 +98,22 @@ def _result(answer: Plan | ToolResult | str) -> ToolResult:
 
 
 def _arguments_model(function: Function) -> type[BaseModel]:
-    hints = get_type_hints(function, include_extras=True)
-    fields: dict[str, Any] = {
-        name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(function).parameters.items()
-    }
+    fields: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        hint = parameter.annotation
+        if get_origin(get_type_hints(function)[name]) in (list, dict):
+            hint = Annotated[hint, BeforeValidator(_decoded)]
+        fields[name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
     settings = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
     return create_model(function.__name__, __config__=settings, **fields)
 
 
-def _decoded(arguments: Mapping[str, Any], error: ValidationError) -> dict[str, Any] | None:
-    """The arguments with JSON strings decoded where a container was wanted; None if none were."""
-    decoded = dict(arguments)
-    for fault in error.errors():
-        name, value = fault["loc"][0], fault["input"]
-        if len(fault["loc"]) == 1 and fault["type"] in CONTAINERS and isinstance(value, str):
-            try:
-                decoded[str(name)] = json.loads(value)
-            except ValueError:
-                return None
-    changed = any(decoded[name] is not arguments[name] for name in arguments)
-    return decoded if changed else None
+def _decoded(value: Any) -> Any:
+    """A list or a mapping, also one that is JSON in a string."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _explained(model: type[BaseModel], error: ValidationError) -> str:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pydantic import ValidationError
 
@@ -65,18 +64,12 @@ def arguments(words: Sequence[str]) -> list[str]:
 
 def address(url: str) -> str:
     """An address without its password, and without what its query says that is secret."""
-    try:
-        parts = urlsplit(url)
-        query = parse_qsl(parts.query, keep_blank_values=True)
-    except ValueError:
-        return HIDDEN
-    if not parts.username and not any(_is_secret(name) for name, _ in query):
-        return url
-    machine = parts.netloc.rpartition("@")[2]
-    user = f"{parts.username}:{HIDDEN}@" if parts.password else f"{HIDDEN}@"
-    kept = [(name, value_of(value) if _is_secret(name) else value) for name, value in query]
-    netloc = f"{user}{machine}" if parts.username else machine
-    return parts._replace(netloc=netloc, query=urlencode(kept, safe="(){}$")).geturl()
+
+    def parameter(match: re.Match[str]) -> str:
+        return f"{match[1]}{value_of(match[2])}" if _is_secret(match[1][1:-1]) else match[0]
+
+    url = re.sub(r"(://[^/@:]+:|://)[^/@]*@", rf"\1{HIDDEN}@", url)
+    return re.sub(r"([?&][^=&#]+=)([^&#]*)", parameter, url)
 
 
 def _is_secret(name: str) -> bool:

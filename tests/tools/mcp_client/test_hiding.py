@@ -22,4 +22,6 @@ def test_what_is_secret_is_hidden_and_what_names_it_is_shown() -> None:
     shown = hidden(reached)
     assert shown["url"] == "https://ada:(hidden)@example.org/mcp?team=7&api_key=(hidden)"
     assert shown["headers"] == {"Authorization": "(hidden)", "X-Key": "Bearer ${KEY}"}
-    assert hidden({"url": "https://[bad"})["url"] == "(hidden)"
+    assert (
+        hidden({"url": "https://token@[bad?key=x"})["url"] == "https://(hidden)@[bad?key=(hidden)"
+    )
