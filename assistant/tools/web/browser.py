@@ -4,13 +4,13 @@ The browser resolves no name itself: it asks a proxy on this machine for each co
 guard looks at every address that the name has before one of them is connected to.
 """
 
-import contextlib
 import importlib.util
 import ipaddress
 import os
 import re
 import select
 import socket
+import socketserver
 import tempfile
 import threading
 from collections.abc import Callable
@@ -41,70 +41,64 @@ IPV4, NAME = 1, 3
 """Kinds of addresses there; another is IPv6."""
 
 
-class Proxy:
+class Proxy(socketserver.ThreadingTCPServer):
     """A SOCKS 5 proxy (RFC 1928), in threads of its own. `refused` is why, by host."""
 
+    daemon_threads, block_on_close = True, False
+
     def __init__(self, guard: Guard) -> None:
+        super().__init__(("127.0.0.1", 0), _Client)
+        self.guard = guard
         self.refused: dict[str, str] = {}
-        self._guard = guard
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._serve, name="browser's proxy", daemon=True).start()
+        threading.Thread(target=self.serve_forever, name="browser's proxy", daemon=True).start()
 
     @property
     def url(self) -> str:
         """Where a browser finds it."""
-        return f"socks5://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"socks5://127.0.0.1:{self.server_address[1]}"
 
     def close(self) -> None:
         """Take no more connections."""
-        self._listener.close()
+        self.shutdown()
+        self.server_close()
 
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A connection that breaks, or asks for nothing that is known, has ended."""
 
-    def _answer(self, client: socket.socket) -> None:
-        with client, contextlib.suppress(OSError, ValueError):
-            client.settimeout(SILENCE)
-            _, methods = _exactly(client, 2)
-            _exactly(client, methods)
-            client.sendall(b"\5\0")
-            _, _, _, kind = _exactly(client, 4)
-            if kind == NAME:
-                host = _exactly(client, _exactly(client, 1)[0]).decode("ascii")
-            else:
-                host = str(ipaddress.ip_address(_exactly(client, 4 if kind == IPV4 else 16)))
-            port = int.from_bytes(_exactly(client, 2))
-            try:
-                server = self._connected(host, port)
-            except ToolError as error:
-                self.refused[host] = error.message
-                client.sendall(NOT_ALLOWED)
-                return
-            with server:
-                client.sendall(DONE)
-                _relay(client, server)
+
+class _Client(socketserver.StreamRequestHandler):
+    """A connection of the browser's."""
+
+    server: Proxy
+    timeout = SILENCE
+    rbufsize = 0  # what the browser says next is the server's
+
+    def handle(self) -> None:
+        self.rfile.read(self.rfile.read(2)[1])
+        self.wfile.write(b"\5\0")
+        kind = self.rfile.read(4)[3]
+        if kind == NAME:
+            host = self.rfile.read(self.rfile.read(1)[0]).decode("ascii")
+        else:
+            host = str(ipaddress.ip_address(self.rfile.read(4 if kind == IPV4 else 16)))
+        try:
+            server = self._connected(host, int.from_bytes(self.rfile.read(2)))
+        except ToolError as error:
+            self.server.refused[host] = error.message
+            self.wfile.write(NOT_ALLOWED)
+            return
+        with server:
+            self.wfile.write(DONE)
+            _relay(self.connection, server)
 
     def _connected(self, host: str, port: int) -> socket.socket:
         failed: OSError | None = None
-        for address in self._guard.addresses(host, port):
+        for address in self.server.guard.addresses(host, port):
             try:
                 return socket.create_connection((address, port), SILENCE)
             except OSError as error:
                 failed = error
         raise failed or OSError("no address")
-
-
-def _exactly(client: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = client.recv(size - len(data))
-        if not piece:
-            raise ValueError("no request")
-        data += piece
-    return data
 
 
 def _relay(client: socket.socket, server: socket.socket) -> None:
