@@ -5,6 +5,7 @@ models miscount all the time. So counts and line numbers are hints here, and the
 each hunk must match its file exactly, in one place only.
 """
 
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -64,7 +65,22 @@ def parse(text: str) -> list[FilePatch]:
     lines = [line.removesuffix("\r") for line in text.strip("\n").split("\n")]
     if lines[0].startswith(FENCE):
         lines = lines[1 : -1 if lines[-1].startswith(FENCE) else None]
-    files = _Parser(lines).files()
+    files: list[FilePatch] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if _is_header(lines, at):
+            old, new = _paths(line[4:], lines[at + 1][4:])
+            announced = files[-1] if files and not files[-1].hunks else FilePatch(None, None)
+            if not {old, new} - {None} <= {announced.old, announced.new}:
+                files.append(FilePatch(old, new))
+            at += 2
+        elif line.startswith("@@"):
+            at = _hunk(lines, at, files)
+        else:
+            _note(line, files)
+            at += 1
+    files = [file for file in files if file.old != file.new or file.hunks]
     if not files:
         raise ToolError("this is no unified diff", "Give `--- a/FILE`, `+++ b/FILE`, `@@` hunks")
     return files
@@ -72,7 +88,7 @@ def parse(text: str) -> list[FilePatch]:
 
 def apply(text: str, patch: FilePatch) -> str:
     """The text with every hunk of the patch applied. Raises ToolError that names the hunk."""
-    lines = _split(text)
+    lines = io.StringIO(text, newline="\n").readlines()  # only a line feed ends a line
     ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     bare = [line.rstrip("\r\n") for line in lines]
     at, moved = 0, 0
@@ -81,8 +97,11 @@ def apply(text: str, patch: FilePatch) -> str:
         place = _find(bare, hunk, at, moved, f"hunk {number} of {patch.name} ({hunk.header})")
         moved = moved if hunk.start is None else place - _expected(hunk, 0)
         result += lines[at:place]
-        at = place + len(hunk.old)
-        result += _replaced(lines[place:at], hunk, ending)
+        at = place
+        for sign, line in hunk.lines:
+            if sign != "-":  # context as the file has it, additions with its own line ending
+                result.append(line + ending if sign == "+" else lines[at])
+            at += sign != "+"
     whole = "".join(
         line if line.endswith("\n") else line + ending for line in [*result, *lines[at:]]
     )
@@ -91,114 +110,76 @@ def apply(text: str, patch: FilePatch) -> str:
     return whole if keeps_end else whole.removesuffix(ending)
 
 
-def _split(text: str) -> list[str]:
-    """The lines with their endings; only a line feed ends a line."""
-    *whole, last = text.split("\n")
-    return [line + "\n" for line in whole] + ([last] if last else [])
-
-
-class _Parser:
-    """Reads the lines of a patch once, front to back."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
-        self._at = 0
-        self._files: list[FilePatch] = []
-
-    def files(self) -> list[FilePatch]:
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if line.startswith("diff --git "):
-                self._git(line)
-            elif self._is_header(self._at):
-                self._header()
-            elif line.startswith("@@"):
-                self._hunk(line)
-            else:
-                self._note(line)
-        return [each for each in self._files if each.old != each.new or each.hunks]
-
-    def _git(self, line: str) -> None:
-        self._at += 1
+def _note(line: str, files: list[FilePatch]) -> None:
+    """Take in a line that is of no hunk: one of git's, or somebody's words."""
+    if line.startswith("diff --git "):
         match = GIT_HEADER.fullmatch(line)
         if match is None:
             raise ToolError(f"this header is not understood: {line}")
         old, new = _unquoted(match["old"]), _unquoted(match["new"])
-        self._files.append(FilePatch(old.removeprefix("a/"), new.removeprefix("b/")))
+        files.append(FilePatch(old.removeprefix("a/"), new.removeprefix("b/")))
+    elif line.startswith(("GIT binary patch", "Binary files ")):
+        raise ToolError("binary patches are not supported", "Write such a file otherwise")
+    elif not files:
+        return
+    elif line.startswith("new file mode"):
+        files[-1].old = None
+    elif line.startswith("deleted file mode"):
+        files[-1].new = None
+    elif line.startswith("rename from "):
+        files[-1].old = _unquoted(line.removeprefix("rename from "))
+    elif line.startswith("rename to "):
+        files[-1].new = _unquoted(line.removeprefix("rename to "))
 
-    def _note(self, line: str) -> None:
-        self._at += 1
-        if line.startswith(("GIT binary patch", "Binary files ")):
-            raise ToolError("binary patches are not supported", "Write such a file otherwise")
-        if not self._files:
-            return
-        if line.startswith("new file mode"):
-            self._files[-1].old = None
-        elif line.startswith("deleted file mode"):
-            self._files[-1].new = None
-        elif line.startswith("rename from "):
-            self._files[-1].old = _unquoted(line.removeprefix("rename from "))
-        elif line.startswith("rename to "):
-            self._files[-1].new = _unquoted(line.removeprefix("rename to "))
 
-    def _is_header(self, at: int) -> bool:
-        return at + 1 < len(self._lines) and (
-            self._lines[at].startswith("--- ") and self._lines[at + 1].startswith("+++ ")
-        )
+def _is_header(lines: Sequence[str], at: int) -> bool:
+    return lines[at].startswith("--- ") and "".join(lines[at + 1 : at + 2]).startswith("+++ ")
 
-    def _header(self) -> None:
-        old, new = _paths(self._lines[self._at][4:], self._lines[self._at + 1][4:])
-        self._at += 2
-        announced = self._files[-1] if self._files else None
-        if announced is not None and not announced.hunks and self._came_from_git(old, new):
-            return
-        self._files.append(FilePatch(old, new))
 
-    def _came_from_git(self, old: str | None, new: str | None) -> bool:
-        """Whether a `diff --git` line just announced the file of this header."""
-        announced = self._files[-1]
-        return {old, new} - {None} <= {announced.old, announced.new}
+def _hunk(lines: Sequence[str], at: int, files: list[FilePatch]) -> int:
+    """Take in the hunk whose header stands at a line; where it ends.
 
-    def _hunk(self, header: str) -> None:
-        match = HUNK.match(header)
-        if match is None or not self._files:
-            raise ToolError(f"a hunk stands before any file: {header}")
-        self._at += 1
-        start = int(match[1]) if match[1] else None
-        hunk = Hunk(header, start)
-        old, new = _count(match[2], match[1]), _count(match[4], match[3])
-        while self._at < len(self._lines) and not self._ends(old, new):
-            line = self._lines[self._at]
-            self._at += 1
-            if line.startswith("\\"):
-                _mark_end(hunk)
-                continue
-            sign, text = (line[0], line[1:]) if line else (" ", "")
-            hunk.lines.append((sign, text))
-            old -= sign != "+"
-            new -= sign != "-"
-        _trim(hunk, -min(old, new))
-        self._files[-1].hunks.append(hunk)
-
-    def _ends(self, old: int, new: int) -> bool:
-        """Whether the hunk is over, with `old` and `new` lines left by its own count."""
-        line = self._lines[self._at]
-        counted = old <= 0 and new <= 0
+    Its own counts tell deleted lines that look like headers, and blank lines that part it from
+    what follows.
+    """
+    match = HUNK.match(lines[at])
+    if match is None or not files:
+        raise ToolError(f"a hunk stands before any file: {lines[at]}")
+    hunk = Hunk(lines[at], int(match[1]) if match[1] else None)
+    old, new = _count(match[2], match[1]), _count(match[4], match[3])
+    at += 1
+    while at < len(lines):
+        line, is_counted = lines[at], old <= 0 and new <= 0
         if line and line[0] not in " +-\\":
-            return True
-        if self._is_header(self._at):
-            return counted or (old, new) != (1, 1)
-        return counted and (not line or line == "-- ")
+            break
+        if _is_header(lines, at):
+            if is_counted or (old, new) != (1, 1):
+                break
+        elif is_counted and line in ("", "-- "):
+            break
+        at += 1
+        if line.startswith("\\"):
+            hunk.ends_old |= hunk.lines[-1:] != [] and hunk.lines[-1][0] != "+"
+            hunk.ends_new |= hunk.lines[-1:] != [] and hunk.lines[-1][0] != "-"
+            continue
+        sign, text = (line[0], line[1:]) if line else (" ", "")
+        hunk.lines.append((sign, text))
+        old -= sign != "+"
+        new -= sign != "-"
+    for _ in range(-min(old, new)):
+        if hunk.lines and hunk.lines[-1] == (" ", ""):
+            hunk.lines.pop()
+    files[-1].hunks.append(hunk)
+    return at
 
 
 def _paths(old: str, new: str) -> tuple[str | None, str | None]:
     """The two paths of a header, without git's `a/` and `b/`."""
     first, second = (_unquoted(path.partition("\t")[0].rstrip()) for path in (old, new))
-    if first == NOWHERE or first.startswith("a/"):
-        if second.startswith("b/"):
-            first, second = first.removeprefix("a/"), second.removeprefix("b/")
-        elif second == NOWHERE:
-            first = first.removeprefix("a/")
+    if first.startswith("a/") and (second.startswith("b/") or second == NOWHERE):
+        first, second = first[2:], second.removeprefix("b/")
+    elif first == NOWHERE:
+        second = second.removeprefix("b/")
     return (None if first == NOWHERE else first), (None if second == NOWHERE else second)
 
 
@@ -215,19 +196,6 @@ def _unquoted(path: str) -> str:
 
 def _count(lines: str | None, start: str | None) -> int:
     return 0 if start is None else int(lines) if lines is not None else 1
-
-
-def _mark_end(hunk: Hunk) -> None:
-    if hunk.lines:
-        hunk.ends_old |= hunk.lines[-1][0] != "+"
-        hunk.ends_new |= hunk.lines[-1][0] != "-"
-
-
-def _trim(hunk: Hunk, surplus: int) -> None:
-    """Drop blank lines after a hunk that its count does not hold: they part it from the next."""
-    while surplus > 0 and hunk.lines and hunk.lines[-1] == (" ", ""):
-        hunk.lines.pop()
-        surplus -= 1
 
 
 def _expected(hunk: Hunk, moved: int) -> int:
@@ -262,14 +230,3 @@ def _difference(lines: list[str], old: list[str], place: int) -> str:
         if lines[number] != wanted:
             return f"it expects {wanted!r} at line {number + 1}, the file has {lines[number]!r}"
     return f"the file has {len(lines)} lines and the hunk no context to find its place"
-
-
-def _replaced(there: list[str], hunk: Hunk, ending: str) -> list[str]:
-    """The new lines: context as the file has it, additions with the file's own line ending."""
-    kept = iter(there)
-    result = []
-    for sign, text in hunk.lines:
-        line = text + ending if sign == "+" else next(kept)
-        if sign != "-":
-            result.append(line)
-    return result
