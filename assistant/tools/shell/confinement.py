@@ -34,13 +34,13 @@ def named_below(directories: Sequence[Path], named: Named) -> list[Path]:
 
     found = {os.path.realpath(path) for path, _ in named.exact if os.path.lexists(path)}
     for root in directories:
-        found |= {os.path.realpath(each.path) for each in _below(root, holds) if holds(each)}
+        found |= {os.path.realpath(entry.path) for entry in _below(root, holds) if holds(entry)}
     return sorted(map(Path, found | _hard_links(found, directories)))
 
 
 def _hard_links(paths: Iterable[str | Path], directories: Sequence[Path]) -> set[str]:
     """Every name in the directories of a file at or below the paths that has more than one."""
-    status = (each for path in paths for _, each in _files(path))
+    status = (status for path in paths for _, status in _files(path))
     inodes = {(each.st_dev, each.st_ino) for each in status if each.st_nlink > 1}
     found = (each for root in directories for each in (_files(root) if inodes else ()))
     return {path for path, status in found if (status.st_dev, status.st_ino) in inodes}
@@ -62,20 +62,18 @@ def _below(
     """All that is below a directory, but for what is in directories that are closed."""
     waiting = [str(directory)]
     while waiting:
-        for entry in _entries(waiting.pop()):
+        directory = waiting.pop()
+        try:
+            with os.scandir(directory) as listed:
+                entries = list(listed)
+        except OSError as error:
+            if error.errno in GONE:
+                continue
+            raise ToolError(f"what is denied below {directory[:80]}… cannot be hidden") from error
+        for entry in entries:
             yield entry
             if entry.is_dir(follow_symlinks=False) and not closed(entry):
                 waiting.append(entry.path)
-
-
-def _entries(directory: str) -> list["os.DirEntry[str]"]:
-    try:
-        with os.scandir(directory) as entries:
-            return list(entries)
-    except OSError as error:
-        if error.errno in GONE:
-            return []
-        raise ToolError(f"what is denied below {directory[:80]}… cannot be hidden") from error
 
 
 MOST_HIDDEN = 1_000
@@ -88,32 +86,39 @@ Guard = tuple[Path, str]
 def bounds(roots: Roots) -> Bounds:
     """What a command may touch. Raises ToolError if what is denied cannot be hidden from it."""
     rules, directories = roots.rules, roots.directories
-    hidden = rules.hidden_from_commands()
-    denied = named_below(directories, hidden)
+    denied = named_below(directories, rules.hidden_from_commands())
     kept = named_below(directories, rules.kept_from_commands())
     if len(denied) + len(kept) > MOST_HIDDEN:
         raise ToolError(f"{len(denied) + len(kept):,} denied places are too many to be hidden")
-    held = [path for path, _ in guards(roots) if _can_be_held(path) and path not in denied]
-    denied += _other_names(held, directories)
-    return Bounds(
-        directories,
-        (*held, *_own_code(roots), *kept),
-        (*_private(roots), *denied),
-        system(),
-    )
-
-
-def _other_names(held: Sequence[Path], directories: Sequence[Path]) -> list[Path]:
-    """The other names, hard links, of files that are held; git's own share theirs with clones."""
+    # Nothing can be put over a link; what it leads to is held by that place's own name.
+    held = [
+        path
+        for path, _ in guards(roots)
+        if path.parent.is_dir() and not path.is_symlink() and path not in denied
+    ]
+    # The other names, hard links, of files that are held; git's own share theirs with clones.
     files = {path for path in held if path.exists() and path.name != ".git"}
-    found = map(Path, _hard_links(files, directories))
-    return [path for path in found if files.isdisjoint((path, *path.parents))]
+    others = map(Path, _hard_links(files, directories))
+    denied += [path for path in others if files.isdisjoint((path, *path.parents))]
+    own_code = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
+    protected = (*held, *(path for path in own_code if _within(roots, path)), *kept)
+    return Bounds(directories, protected, (*_private(roots), *denied), system())
 
 
 def guards(roots: Roots) -> list[Guard]:
     """What steers or remembers, and what a rule names, whether it is there or not."""
     submodules = [path for root in roots.directories for path in _submodules(root)]
-    return [*((path, _kind(path)) for path in (*roots.guards(), *submodules)), *_ruled(roots)]
+    found = [
+        (path, "file" if path.suffix or path.name in EXECUTED_FILES else "directory")
+        for path in (*roots.guards(), *submodules)
+    ]
+    for named in (roots.rules.hidden_from_commands(), roots.rules.kept_from_commands()):
+        found += [
+            (Path(path), "directory" if folder else "file")
+            for path, folder in named.exact
+            if _within(roots, Path(path))
+        ]
+    return found
 
 
 def _submodules(root: Path) -> Iterator[Path]:
@@ -149,23 +154,6 @@ def record(roots: Roots) -> Path:
     return place / name
 
 
-def _can_be_held(path: Path) -> bool:
-    """Nothing can be put over a link; what it leads to is held by that place's own name."""
-    return path.parent.is_dir() and not path.is_symlink()
-
-
-def _kind(guard: Path) -> str:
-    return "file" if guard.suffix or guard.name in EXECUTED_FILES else "directory"
-
-
-def _ruled(roots: Roots) -> Iterator[Guard]:
-    rules = roots.rules
-    for named in (rules.hidden_from_commands(), rules.kept_from_commands()):
-        for path, folder in named.exact:
-            if _within(roots, Path(path)):
-                yield Path(path), "directory" if folder else "file"
-
-
 def _private(roots: Roots) -> list[Path]:
     """Keys and the program's own files, where they are in sight and no root is in them."""
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", "/run")).resolve()
@@ -176,12 +164,6 @@ def _private(roots: Roots) -> list[Path]:
         and _within(roots, path)
         and not any(root.is_relative_to(path) for root in roots.directories)
     ]
-
-
-def _own_code(roots: Roots) -> list[Path]:
-    """This program and its Python, where they stand inside a root."""
-    own = (Path(__file__).resolve().parents[2], Path(sys.prefix).resolve())
-    return [path for path in own if _within(roots, path)]
 
 
 def _within(roots: Roots, path: Path) -> bool:
