@@ -1,6 +1,6 @@
 """`recall`, `search_sessions`, `remember`: the model's own way into long-term memory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -61,26 +61,25 @@ class VisibleMemory:
         found = self._memory.recall(replace(query, without=without))
         if not self._roots.rules.denied("recall") or query.within == SESSIONS:
             return found
-        kept = [each for each in found.passages if not self._roots.denies("recall", each.source)]
-        return replace(found, passages=tuple(kept), tokens=sum(each.tokens for each in kept))
+        kept = self._seen(found.passages)
+        return replace(found, passages=kept, tokens=sum(passage.tokens for passage in kept))
 
     def core(self, tokens: int) -> tuple[Passage, ...]:
         """The facts of the other files that should shape any answer."""
-        found = self._memory.core(tokens)
-        return tuple(each for each in found if not self._roots.denies("recall", each.source))
+        return self._seen(self._memory.core(tokens))
 
     def existing(self, texts: Sequence[str], k: int) -> Existing:
         """The facts nearest to each of these texts in the other files, also in those `without`."""
         found = self._memory.existing(texts, k)
-        kept = [each for each in found.passages if not self._roots.denies("recall", each.source)]
         hidden = self._roots.denies("recall", MEMORY_FILE)
-        return Existing(tuple(kept), () if hidden else found.headings)
+        return Existing(self._seen(found.passages), () if hidden else found.headings)
 
     def remember(
         self, facts: Sequence[Fact], *, request: str | None = None
     ) -> tuple[Remembered, ...]:
-        """Write facts, as the memory does."""
-        return self._memory.remember(facts, request=request)
+        """Write facts; of those that are similar to them, the ones in the other files are told."""
+        written = self._memory.remember(facts, request=request)
+        return tuple(replace(fact, similar=self._seen(fact.similar)) for fact in written)
 
     def waiting(self) -> tuple[Held, ...]:
         """The facts that wait for the owner's review."""
@@ -94,31 +93,26 @@ class VisibleMemory:
         """Let go of the memory."""
         self._memory.close()
 
+    def _seen(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
+        return tuple(each for each in passages if not self._roots.denies("recall", each.source))
+
 
 def memory_tools(
-    memory: Memory, roots: Roots, *, origin_of: OriginOf = the_assistant
+    memory: Memory | VisibleMemory, roots: Roots, *, origin_of: OriginOf = the_assistant
 ) -> list[Tool]:
     """`recall`, `search_sessions` and `remember` over this memory.
 
-    `origin_of` tells who is behind a new fact. What the owner's rules deny below the roots is
-    neither recalled nor written to.
+    `origin_of` tells who is behind a new fact. Nothing is written where the owner's rules deny it.
     """
-    return [
-        *_searching_tools(memory, roots.denies),
-        _remembering_tool(memory, roots.denies, origin_of),
-    ]
 
-
-def _searching_tools(memory: Memory, denied: Callable[[str, str], bool]) -> list[Tool]:
     def recall(
         query: Annotated[str, Field(min_length=1, description="What to look for, in words.")],
         k: Most = 8,
     ) -> ToolResult:
         """Search long-term memory. Each passage comes with its file, line and date."""
         found = memory.recall(Query(query, k=k))
-        passages = [each for each in found.passages if not denied("recall", each.source)]
-        said = "\n".join(filter(None, [_passages(passages), found.caveat]))
-        return ToolResult(said, compact=f"recalled {len(passages)}")
+        text = "\n".join(filter(None, [_passages(found.passages), found.caveat]))
+        return ToolResult(text, compact=f"recalled {len(found.passages)}")
 
     def search_sessions(
         query: Annotated[str, Field(min_length=1, description="What was talked about, in words.")],
@@ -126,14 +120,14 @@ def _searching_tools(memory: Memory, denied: Callable[[str, str], bool]) -> list
     ) -> ToolResult:
         """Search past conversations with the owner. Each passage names its session, turn, date."""
         found = memory.recall(Query(query, k=k, within=SESSIONS))
-        return ToolResult(_said(found), compact=f"found {len(found.passages)}")
+        lines = [
+            f"session {passage.source}, turn {passage.start_line} "
+            f"({passage.date or 'undated'}): {quoted(passage.text)}"
+            for passage in found.passages
+        ] or ["No past conversation was about this."]
+        compact = f"found {len(found.passages)}"
+        return ToolResult("\n".join([*lines, *found.notices]), compact=compact)
 
-    return [tool(each, restores=False, stoppable=True) for each in (recall, search_sessions)]
-
-
-def _remembering_tool(
-    memory: Memory, denied: Callable[[str, str], bool], origin_of: OriginOf
-) -> Tool:
     def remember(
         fact: Annotated[str, Field(min_length=1, description="One fact, a sentence of its own.")],
         replaces: Annotated[
@@ -141,57 +135,42 @@ def _remembering_tool(
         ] = "",
     ) -> ToolResult:
         """Write one lasting fact that the owner has stated to long-term memory."""
-        if denied("remember", MEMORY_FILE) or denied("remember", replaces.rpartition(":")[0]):
-            raise ToolError(DENIED)
+        for source in (MEMORY_FILE, replaces.rpartition(":")[0]):
+            if roots.denies("remember", source):
+                raise ToolError(DENIED)
         new = Fact(fact, replaces=replaces or None, origin=origin_of(fact), secrets="ask")
         (stored,) = memory.remember([new])
         if stored.status == "secret":
             raise ToolError(HOLDS_SECRET)
-        similar = [each for each in stored.similar if not denied("recall", each.source)]
-        return ToolResult(
-            _stored(stored, similar), compact=f"{stored.status} {_place(stored)}".strip()
-        )
+        where = f"{stored.source}:{stored.line}" if stored.source else ""
+        return ToolResult(_stored(stored, where), compact=f"{stored.status} {where}".strip())
 
-    return tool(remember, danger=Danger.MODERATE, writes=True, restores=False)
+    return [
+        *(tool(each, restores=False, stoppable=True) for each in (recall, search_sessions)),
+        tool(remember, danger=Danger.MODERATE, writes=True, restores=False),
+    ]
 
 
 def _passages(passages: Sequence[Passage]) -> str:
     if not passages:
         return "Memory holds nothing on this."
     return "\n".join(
-        f"{one_line(each.citation)} ({each.date or 'undated'}{_mark(each.status)}): "
-        f"{quoted(each.text)}"
+        f"{one_line(each.citation)} ({each.date or 'undated'}"
+        f"{', superseded' if each.status == 'superseded' else ''}): {quoted(each.text)}"
         for each in passages
     )
 
 
-def _said(found: Recall) -> str:
-    """What past conversations say: data, whoever said it."""
-    lines = [
-        f"session {each.source}, turn {each.start_line} ({each.date or 'undated'}): "
-        f"{quoted(each.text)}"
-        for each in found.passages
-    ]
-    return "\n".join([*(lines or ["No past conversation was about this."]), *found.notices])
-
-
-def _mark(status: str) -> str:
-    return ", superseded" if status == "superseded" else ""
-
-
-def _stored(stored: Remembered, similar: Sequence[Passage]) -> str:
+def _stored(stored: Remembered, where: str) -> str:
     match stored.status:
         case "exists":
-            answer = f"Already there, at {_place(stored)}; nothing was written."
+            answer = f"Already there, at {where}; nothing was written."
         case "waiting":
             answer = "It waits for the owner's review and is not in memory yet."
         case _:
-            answer = f"Stored at {_place(stored)}."
-    if not similar:
+            answer = f"Stored at {where}."
+    if not stored.similar:
         return answer
-    listed = "\n".join(f"- {one_line(each.citation)}: {quoted(each.text)}" for each in similar)
-    return f"{answer}\nSimilar facts; if this supersedes one, pass its FILE:LINE:\n{listed}"
-
-
-def _place(stored: Remembered) -> str:
-    return f"{stored.source}:{stored.line}" if stored.source else ""
+    listed = (f"- {one_line(each.citation)}: {quoted(each.text)}" for each in stored.similar)
+    similar = "Similar facts; if this supersedes one, pass its FILE:LINE:"
+    return "\n".join([answer, similar, *listed])

@@ -99,7 +99,8 @@ def test_what_is_denied_is_neither_recalled_nor_written(
 ) -> None:
     memory.facts = [Fact("The door code is 4711")]
     roots = Roots(workspace, policy=PolicySettings(deny=("*:./MEMORY.md",)))
-    call = calling(Toolbox(memory_tools(memory, roots)), DenyAll())  # type: ignore[arg-type]
+    visible = VisibleMemory(memory, roots)  # type: ignore[arg-type]
+    call = calling(Toolbox(memory_tools(visible, roots)), DenyAll())
     assert call("recall", query="door").content == "Memory holds nothing on this."
     assert call("remember", fact="x").content == DENIED
     assert len(memory.facts) == 1
