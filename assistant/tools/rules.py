@@ -126,17 +126,13 @@ class Rule:
         return any(map(self.names, tools))
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """What a call touches: a subject, such as a command, or else a place, an absolute path."""
-
-    text: str
-    is_subject: bool
+Touched = tuple[str, bool]
+"""What a call touches: the text of a subject, such as a command, and True; or else a place, an
+absolute path."""
 
 
 def _touched(plan: Plan) -> list[Touched]:
-    subjects = [Touched(each, True) for each in plan.subjects]
-    return subjects + [Touched(each, False) for each in plan.places]
+    return [*((text, True) for text in plan.subjects), *((path, False) for path in plan.places)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,36 +238,34 @@ class Rules:
 
     def _weight(self, rules: Iterable[Rule], tool: str, touched: Touched) -> int:
         """How specific the most specific of the rules is that names it, read widely; else -1."""
+        text, is_subject = touched
+        parts = {text, *(plain_commands(text) if is_subject and rules and tool == SHELL else ())}
         weights = [-1]
-        rules = [rule for rule in rules if rule.names(tool) or rule.binds(tool)]
-        parts: set[str] = set()
-        if rules and touched.is_subject:
-            parts = {touched.text, *(plain_commands(touched.text) if tool == SHELL else ())}
         for rule in rules:
-            if (rule.names(tool) and rule.pattern in EVERYTHING) or (
-                self._holds(rule, touched.text)
-                if rule.binds(tool) and not touched.is_subject
-                else rule.names(tool) and any(fnmatchcase(each, rule.pattern) for each in parts)
-            ):
-                weights.append(rule.weight)
+            if not is_subject and rule.binds(tool) and rule.pattern not in EVERYTHING:
+                found = self._named([rule]).holds(text, directory=os.path.isdir(text))  # noqa: PTH112  # or too long a path
+            else:
+                found = rule.names(tool) and (
+                    rule.pattern in EVERYTHING
+                    or (is_subject and any(fnmatchcase(each, rule.pattern) for each in parts))
+                )
+            weights += [rule.weight] if found else []
         return max(weights)
 
     def _allowed(self, tool: str, plan: Plan, touched: Touched) -> int:
         """How specific the most specific rule is that allows it, read narrowly; else -1."""
+        text, is_subject = touched
         weights = [-1]
         for rule in self._allow:
             if not rule.names(tool) or (not rule.pattern and plan.guarded):
                 continue
             if not rule.pattern or (
-                _spans(tool, rule.pattern, touched.text)
-                if touched.is_subject
-                else self._below(rule.pattern).matches(touched.text)
+                _spans(tool, rule.pattern, text)
+                if is_subject
+                else self._below(rule.pattern).matches(text)
             ):
                 weights.append(rule.weight)
         return max(weights)
-
-    def _holds(self, rule: Rule, path: str) -> bool:
-        return self._named([rule]).holds(path, directory=_is_directory(path))
 
     def _in_commands(self) -> Iterator[Rule]:
         """The rules that bind the shell and are about files too, and so not about a command."""
@@ -308,7 +302,7 @@ class Rules:
             for start in (spelled, os.path.realpath(spelled)):
                 yield "/".join([literally(start).rstrip("/"), *rest])
             if len(names) == 1 and not absolute:
-                yield "/".join([literally(root).rstrip("/"), "*", *map(_literal, names)])
+                yield "/".join([literally(root).rstrip("/"), "*", *names])
 
     def _below(self, pattern: str) -> Glob:
         """The pattern as a glob over absolute paths, read narrowly."""
@@ -330,17 +324,6 @@ def _clean(pattern: str) -> tuple[bool, list[str]]:
     """Whether a pattern starts at the root of the file system, and its parts."""
     text = str(Path(pattern).expanduser()) if pattern.startswith("~/") else pattern
     return text.startswith("/"), [part for part in text.split("/") if part not in ("", ".")]
-
-
-def _is_directory(path: str) -> bool:
-    try:
-        return Path(path).is_dir()
-    except OSError:  # a path longer than the kernel takes at once
-        return False
-
-
-def _literal(name: str) -> str:
-    return name if MAGIC & set(name) else literally(name)
 
 
 def _spans(tool: str, pattern: str, subject: str) -> bool:
