@@ -51,6 +51,11 @@ class Change:
     mode: int | None = None
 
     @property
+    def verb(self) -> str:
+        """What happens to the file."""
+        return "Created" if self.before is None else "Deleted" if self.after is None else "Changed"
+
+    @property
     def text(self) -> str:
         """What it says after the change, empty without a file. Raises ToolError for no text."""
         return self._decoded().removeprefix(BOM)
@@ -145,36 +150,34 @@ def diff(changes: Sequence[Change]) -> str:
     return "\n".join(map(exactly, lines))
 
 
-def _check(place: Place, change: Change) -> None:
-    """Raise ToolError unless the place is the one that was shown, with the bytes shown."""
+def _check(place: Place, change: Change) -> str:
+    """The name in the place, which must be the one that was shown, with the bytes shown.
+
+    Raises ToolError if it is not.
+    """
     if place.name is None:
         raise ToolError(f"{place.shown} is a directory")
     if place.path != change.path or _held(place) != change.before:
         raise ToolError(f"{change.shown} has changed in the meantime", "Read it again")
+    return place.name
 
 
 def _put(place: Place, change: Change) -> None:
     """Put the bytes after in the place of those before; a crash leaves the one or the other."""
-    _check(place, change)
-    assert place.name is not None
     if change.after is None:
-        os.unlink(place.name, dir_fd=place.directory)
-    else:
-        _replace(place, place.name, change, change.after)
-
-
-def _replace(place: Place, name: str, change: Change, after: bytes) -> None:
+        os.unlink(_check(place, change), dir_fd=place.directory)
+        return
     temporary = f".{token_hex(8)}.tmp"
     descriptor = os.open(temporary, NEW_FILE, NEW_MODE, dir_fd=place.directory)
     try:
         try:
             if change.mode is not None:
                 os.fchmod(descriptor, change.mode)
-            storage.DISK.write(descriptor, after)
+            storage.DISK.write(descriptor, change.after)
             storage.DISK.sync(descriptor)
         finally:
             os.close(descriptor)
-        _check(place, change)
+        name = _check(place, change)
         os.rename(temporary, name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
     except BaseException:
         os.unlink(temporary, dir_fd=place.directory)
@@ -224,7 +227,7 @@ def writing_tools(
         `--- /dev/null` creates a file, `+++ /dev/null` deletes one, two names rename it.
         """
         changes = _patched(patching, patch)
-        done = "\n".join(f"{_verb(change)} {change.shown}" for change in changes)
+        done = "\n".join(f"{change.verb} {change.shown}" for change in changes)
         return _planned(patching, redactor, kept, changes, done)
 
     return [
@@ -291,9 +294,9 @@ def _planned(
 ) -> Plan:
     """The plan of making these changes, which ask if they delete, steer or remember."""
     guarded = [change for change in changes if access.roots.guarded(change.path)]
+    brought: set[str] = set()
     for change in changes:
-        _check_secrets(redactor, change, guarded=change in guarded)
-    brought = {each for change in changes for each in _brought(redactor, change)}
+        brought |= _check_secrets(redactor, change, guarded=change in guarded)
     executed = sorted(filter(None, (access.roots.executed(change.path) for change in changes)))
     warning = f"Other programs run what {' and '.join(executed)} says.\n" if executed else ""
     deletes = any(change.after is None for change in changes)
@@ -312,9 +315,14 @@ def _planned(
     )
 
 
-def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> None:
-    """Refuse a stand-in that stands for nothing here, and a secret new to a guarded file."""
-    before, after = _texts(change)
+def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> set[str]:
+    """The known secrets that a file holds after a change alone: any command can read them there.
+
+    Refuses a stand-in that stands for nothing here, and a secret new to a guarded file.
+    """
+    before, after = (
+        (data or b"").decode("utf-8", "replace") for data in (change.before, change.after)
+    )
     unknown = stand_ins(after) - stand_ins(before)
     if unknown:
         raise ToolError(f"{', '.join(sorted(unknown))} is not known here", "Read the file again")
@@ -322,22 +330,5 @@ def _check_secrets(redactor: Redactor, change: Change, *, guarded: bool) -> None
     if exposed:
         names = ", ".join(sorted(exposed))
         raise ToolError(f"{change.shown} would come to hold {names}", "Leave the secret out")
-
-
-def _brought(redactor: Redactor, change: Change) -> set[str]:
-    """The known secrets that a file holds after a change alone: any command can read them there."""
-    before, after = _texts(change)
     known = redactor.known().items()
-    return {each for each, secret in known if secret in after and secret not in before}
-
-
-def _texts(change: Change) -> tuple[str, str]:
-    """What the file says before and after."""
-    before, after = (
-        (data or b"").decode("utf-8", "replace") for data in (change.before, change.after)
-    )
-    return before, after
-
-
-def _verb(change: Change) -> str:
-    return "Created" if change.before is None else "Deleted" if change.after is None else "Changed"
+    return {name for name, secret in known if secret in after and secret not in before}
