@@ -377,8 +377,9 @@ def _accepts(noun: Claim, binding: Binding, value: Value, *, upper: bool = False
         return found is Grade.RANDOM and (
             binding is not Binding.SPACED and not is_digest(value.text)
         )
-    if assigned and upper and value.alone and found is Grade.TAGGED:
-        return len(value.text) >= 8
+    if assigned and upper and value.alone and found <= Grade.TAGGED:
+        is_long = found is Grade.TAGGED and len(value.text) >= 8
+        return is_long or (found is Grade.WORD and bool(_PASSPHRASE.match(value.text)))
     return found is Grade.RANDOM or (found is Grade.MIXED and len(value.text) >= _LEAST[binding])
 
 
