@@ -82,8 +82,8 @@ from assistant.session.transcript import Transcript
 from assistant.settings.sections import ContextSettings
 from assistant.skills.base import Skills
 from assistant.skills.loading import body, bundled
-from assistant.tools.ask import ASK
 from assistant.tools.base import Question
+from assistant.tools.owner import ASK
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.scratch import Scratch
 from assistant.tools.toolbox import Toolbox

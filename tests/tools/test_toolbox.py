@@ -10,13 +10,13 @@ from assistant.memory.protocol import Memory
 from assistant.messages import ToolCall
 from assistant.secrets.redactor import Redactor
 from assistant.settings.sections import PolicySettings, WebSettings
-from assistant.tools.ask import asking_tool
 from assistant.tools.base import RESULT_LIMIT, Danger, Plan, Tool, ToolResult
 from assistant.tools.files.read import reading_tools, searching_tools
 from assistant.tools.files.roots import Roots
 from assistant.tools.files.write import writing_tools
 from assistant.tools.memory import memory_tools
 from assistant.tools.outside import web_tools as web
+from assistant.tools.owner import asking_tool
 from assistant.tools.policy import Decision, Policy
 from assistant.tools.rules import DENIED, Rules
 from assistant.tools.schema import tool
