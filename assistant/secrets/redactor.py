@@ -115,7 +115,7 @@ def _encodings(value: str) -> Iterator[str]:
     escaped = json.dumps(value)[1:-1]
     urls = {quote(value, safe=""), quote(value), quote_plus(value)}
     yield from urls
-    yield from (HEX_ESCAPE.sub(lambda byte: byte[0].lower(), each) for each in urls)
+    yield from (HEX_ESCAPE.sub(lambda byte: byte[0].lower(), url) for url in urls)
     yield from (escaped, escaped.replace("/", "\\/"), json.dumps(value, ensure_ascii=False)[1:-1])
     yield html.escape(value)
     data = value.encode("utf-8", "surrogatepass")

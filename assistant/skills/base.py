@@ -152,17 +152,17 @@ class Skills:
     @property
     def index(self) -> str:
         """The prompt's section: how to use skills, and a line for each; empty without any."""
-        return "\n".join([HOW, *(each.line for each in self.skills)]) if self.skills else ""
+        return "\n".join([HOW, *(skill.line for skill in self.skills)]) if self.skills else ""
 
     @property
     def notices(self) -> tuple[str, ...]:
         """A line for each fault."""
-        return tuple(each.notice for each in self.faults)
+        return tuple(fault.notice for fault in self.faults)
 
     def named(self, name: str) -> Skill | None:
         """The skill of a name, in capitals or not."""
         wanted = name.strip().casefold()
-        return next((each for each in self.skills if each.name.casefold() == wanted), None)
+        return next((skill for skill in self.skills if skill.name.casefold() == wanted), None)
 
     def triggered(self, message: str) -> Iterator[tuple[Skill, str]]:
         """The skills that a message calls for by itself, each with the trigger that matched."""

@@ -158,12 +158,12 @@ def bundled(skill: Skill) -> list[str]:
     files = sorted(each.as_posix() for each in below if not each.as_posix().startswith("."))
     files.remove(skill.file.name)
     more = [f"and {len(files) - MOST_FILES:,} more"] if len(files) > MOST_FILES else []
-    return [*(f"{above}{each}" for each in files[:MOST_FILES]), *more]
+    return [*(f"{above}{file}" for file in files[:MOST_FILES]), *more]
 
 
 def further(folders: Sequence[str]) -> list[Path]:
     """The listed folders that are there."""
-    paths = (Path(each).expanduser().resolve() for each in folders)
+    paths = (Path(folder).expanduser().resolve() for folder in folders)
     return [path for path in paths if path.is_dir()]
 
 
@@ -199,7 +199,7 @@ def _skill_files(folder: Path) -> list[Path]:
         entries = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
-    spelled = ([each / name for name in SPELLINGS] for each in entries)
+    spelled = ([entry / name for name in SPELLINGS] for entry in entries)
     found = (next((file for file in files if file.is_file()), None) for files in spelled)
     return [file for file in found if file is not None]
 

@@ -73,7 +73,7 @@ class Question:
         known |= {str(number): option for number, option in enumerate(self.options, start=1)}
         splits = (";", ",", " ") if self.several else ()
         for parts in ([said], *(said.replace(",", sign).split(sign) for sign in splits)):
-            named = [known.get(_plain(each)) for each in parts if each.strip()]
+            named = [known.get(_plain(part)) for part in parts if part.strip()]
             if named and all(named):
                 return "; ".join(dict.fromkeys(filter(None, named)))
         return said.strip()

@@ -94,7 +94,8 @@ class VisibleMemory:
         self._memory.close()
 
     def _seen(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
-        return tuple(each for each in passages if not self._roots.denies("recall", each.source))
+        denies = self._roots.denies
+        return tuple(each for each in passages if not denies("recall", each.source))
 
 
 def memory_tools(
@@ -155,9 +156,9 @@ def _passages(passages: Sequence[Passage]) -> str:
     if not passages:
         return "Memory holds nothing on this."
     return "\n".join(
-        f"{one_line(each.citation)} ({each.date or 'undated'}"
-        f"{', superseded' if each.status == 'superseded' else ''}): {quoted(each.text)}"
-        for each in passages
+        f"{one_line(passage.citation)} ({passage.date or 'undated'}"
+        f"{', superseded' if passage.status == 'superseded' else ''}): {quoted(passage.text)}"
+        for passage in passages
     )
 
 

@@ -29,7 +29,7 @@ def asking_tool() -> Tool:
         several: Annotated[bool, Field(description="More than one may be chosen.")] = False,
     ) -> Plan:
         """Ask the owner what only they can tell and you cannot go on without; it waits."""
-        offered = tuple(" ".join(visible(each).split()) for each in options)
+        offered = tuple(" ".join(visible(option).split()) for option in options)
         if not all(offered) or len(set(offered)) < len(offered):
             raise ToolError("each option must say something of its own")
         return Plan(_nobody, question=Question(visible(question).strip(), offered, several))

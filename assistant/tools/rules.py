@@ -44,7 +44,7 @@ class Glob:
     def matches(self, path: str) -> bool:
         """Whether the whole path matches. Raises ToolError if that takes too long to say."""
         try:
-            return any(each.fullmatch(path, timeout=SECONDS) for each in self.patterns)
+            return any(pattern.fullmatch(path, timeout=SECONDS) for pattern in self.patterns)
         except TimeoutError as error:
             raise ToolError(f"{self.text} takes too long to match", "Use fewer stars") from error
 
@@ -153,8 +153,8 @@ class Named:
     def holds(self, path: str, *, directory: bool) -> bool:
         """Whether a real absolute path is one of the places, or in one of them."""
         seen = folded(path)
-        return any(each.matches(seen) for each in self.places) or (
-            directory and any(each.matches(seen) for each in self.folders)
+        return any(place.matches(seen) for place in self.places) or (
+            directory and any(folder.matches(seen) for folder in self.folders)
         )
 
 
@@ -247,7 +247,7 @@ class Rules:
             else:
                 found = rule.names(tool) and (
                     rule.pattern in EVERYTHING
-                    or (is_subject and any(fnmatchcase(each, rule.pattern) for each in parts))
+                    or (is_subject and any(fnmatchcase(part, rule.pattern) for part in parts))
                 )
             weights += [rule.weight] if found else []
         return max(weights)
@@ -278,8 +278,8 @@ class Rules:
         spelled = {each for rule in about for each in self._spellings(rule.pattern)}
         folders = {each.rstrip("*")[:-1] for each in spelled if each.endswith(("/*", "/**"))}
         return Named(
-            tuple(across(folded(each) + "{,/*}") for each in sorted(spelled)),
-            tuple(across(folded(each)) for each in sorted(folders)),
+            tuple(across(folded(pattern) + "{,/*}") for pattern in sorted(spelled)),
+            tuple(across(folded(folder)) for folder in sorted(folders)),
             tuple(sorted({each for rule in about for each in self._exact(rule.pattern)})),
         )
 

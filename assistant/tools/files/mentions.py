@@ -68,4 +68,4 @@ class Mentions:
         """Where the name leads; None if nothing is there."""
         spelled = Path(name).expanduser() if name.startswith("~") else Path(name)
         places = (self._root / spelled, self._here / spelled)
-        return next((each for each in places if name and each.exists()), None)
+        return next((place for place in places if name and place.exists()), None)

@@ -44,7 +44,7 @@ class Foreign:
         tell: Callable[[str], None],
         interrupt: threading.Event,
     ) -> None:
-        self._servers = [each for each in servers if not each.settings.disabled]
+        self._servers = [server for server in servers if not server.settings.disabled]
         self._pins = pins
         self._tell = tell
         self._interrupt = interrupt
@@ -52,7 +52,7 @@ class Foreign:
         self._ending = ExitStack()
         self._thread: BlockingPortal | None = None
         self._beginning = threading.Lock()
-        self._starting = {each.key: threading.Lock() for each in self._servers}
+        self._starting = {server.key: threading.Lock() for server in self._servers}
 
     def tools(self) -> list[Tool]:
         """What can be offered: of each server that may start, what is as it was approved."""
@@ -79,10 +79,10 @@ class Foreign:
 
     def close(self) -> None:
         """End the servers that were started."""
-        for each in self._connections.values():
-            each.close()
-        for each in self._connections.values():
-            each.ended()
+        for connection in self._connections.values():
+            connection.close()
+        for connection in self._connections.values():
+            connection.ended()
         self._ending.close()
         self._thread = None
         self._connections.clear()

@@ -188,7 +188,7 @@ class Browser:
     def described(self, ref: str) -> str:
         """A thing of the page as it was shown last; empty if there was none."""
         lines = self._shown.split("\n")
-        return next((each.strip("- :") for each in lines if f"[ref={ref}]" in each), "")
+        return next((line.strip("- :") for line in lines if f"[ref={ref}]" in line), "")
 
     def _thing(self, page: "Page", ref: str) -> "Locator":
         if not self.described(ref):

@@ -172,4 +172,4 @@ def _listed(found: list[Mapping[str, Any]]) -> str:
 
 def _first(result: Mapping[str, Any], names: tuple[str, ...]) -> str:
     texts = (result[name] for name in names if isinstance(result.get(name), str))
-    return next((line for each in texts if (line := shortened(one_line(each), SUMMARY))), "")
+    return next((line for text in texts if (line := shortened(one_line(text), SUMMARY))), "")
