@@ -271,17 +271,6 @@ def test_a_pending_approval_is_asked_again(place: Workspace) -> None:
     assert not result.error
 
 
-def test_one_call_of_an_answer_runs_if_so_set_and_the_rest_are_deferred(place: Workspace) -> None:
-    calls = tuple(ToolCall(f"c{number}", "list_files", {}) for number in range(3))
-    with Provider(Reply(tool_calls=calls), "Seen.") as provider:
-        run(place, "ask", "look", env=environment(provider, ASSISTANT_MODEL__TOOL_CALLS="one"))
-        body = provider.requests[-1].body
-    assert wire_faults(body) == []
-    told = [text_of(each) for each in body["messages"] if each["role"] == "tool"]
-    assert "shop/" in told[0]
-    assert all(text.startswith("Deferred") for text in told[1:]) and len(told) == 3
-
-
 def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: Workspace) -> None:
     with Provider(
         Reply("One.", usage=Usage(1_000, 10, 900)), Reply("Two.", usage=Usage(2_000, 20, 1_900))
