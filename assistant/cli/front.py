@@ -1,102 +1,72 @@
-"""Where `assistant` begins. What other programs start again and again, `hook` and `mcp`, is begun
-at once if it is called plainly; `recall` and its like load a tree of their own commands; all else
-is for the whole tree, whose import alone takes longer than a hook's answer.
+"""Where `assistant` begins, with no more loaded than a command needs.
+
+`hook`, which a coding agent calls at each prompt, begins without any tree of commands; `recall` and
+its like, and `mcp`, with a tree of their own; all else with the whole tree.
 """
 
 import gc
 import signal
 import sys
 from collections.abc import Sequence
+from getopt import GetoptError, gnu_getopt
 from pathlib import Path
 
-PLACES = ("-w", "--workspace")
-WITH_VALUE = {*PLACES, "--for", "--quiet-for", "--as"}
-FACTS = ("recall", "remember", "forget")
-KNOWN = {
-    "hook": {*PLACES, "--for", "--quiet-for", "--patient", "--debug"},
-    "mcp": {*PLACES, "--as", "--trust", "--read-only", "--no-daemon"},
-}
-"""The options of each."""
+HOOK_OPTIONS = ("workspace=", "for=", "quiet-for=", "patient", "debug")
+"""In the form of getopt."""
 
 
 def run() -> None:
     """The entry point."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules load leaves no trace
-    words, options = told(sys.argv[1:])
-    match words:
-        case ["hook"]:
-            _respond("prompt", options)
-        case ["hook", event]:
-            _respond(event, options)
-        case ["mcp"] if _is_served(options):
-            return
-    if _command(sys.argv[1:]) in FACTS:
-        gc.disable()  # a tenth of what it takes to load these, and they stay until the end
-        from assistant.cli import root
-        from assistant.cli.commands import facts
+    match _command(sys.argv[1:]):
+        case "recall" | "remember" | "forget":
+            gc.disable()  # a tenth of what it takes to load these, and they stay until the end
+            from assistant.cli import root
+            from assistant.cli.commands import facts
 
-        tree = root.tree([facts])
-        gc.freeze()
-        gc.enable()
-        return root.run(tree)
-    from assistant.cli.main import run as by_the_tree
+            tree = root.tree([facts])
+            gc.freeze()
+            gc.enable()
+            root.run(tree)
+        case "mcp":
+            from assistant.cli import root
+            from assistant.cli.commands import connect
 
-    by_the_tree()
+            root.run(root.tree([connect]))
+        case command:
+            if command == "hook":
+                _respond(sys.argv[1:])
+            from assistant.cli.main import run as by_the_tree
+
+            by_the_tree()
 
 
 def _command(arguments: Sequence[str]) -> str:
     """The first word that is no global option, nor the value of one."""
     rest = iter(arguments)
-    for each in rest:
-        if each in PLACES:
+    for word in rest:
+        if word in ("-w", "--workspace"):
             next(rest, None)
-        elif not each.startswith("-"):
-            return each
+        elif not word.startswith("-"):
+            return word
     return ""
 
 
-def told(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The words of a plain call and its options with their values; nothing of any other call."""
-    words: list[str] = []
-    options: dict[str, str] = {}
-    rest = iter(arguments)
-    for each in rest:
-        if each.startswith("-"):
-            options[each] = next(rest, "") if each in WITH_VALUE else ""
-        else:
-            words.append(each)
-    known = KNOWN.get(words[0], set()) if words else set()
-    whole = all(value for name, value in options.items() if name in WITH_VALUE)
-    return (words, options) if known.issuperset(options) and whole else ([], {})
-
-
-def _respond(event: str, options: dict[str, str]) -> None:
+def _respond(arguments: Sequence[str]) -> None:
+    """Answer a plain call of `hook` and end the process; return from any other."""
+    try:
+        pairs, words = gnu_getopt(list(arguments), "w:", HOOK_OPTIONS)
+    except GetoptError:
+        return
+    if len(words) > 2:
+        return
     from assistant.integrations.hook import Call, respond
     from assistant.workspace.folder import find
 
-    quiet = options.get("--quiet-for")
-    call = Call(event, options.get("--for", ""), quiet, "--patient" in options)
-    respond(lambda: find(_place(options)), call, debug="--debug" in options)
-
-
-def _is_served(options: dict[str, str]) -> bool:
-    """Serve memory until the client goes; False if it cannot be, which the tree will tell."""
-    from assistant.errors import WorkspaceError
-    from assistant.integrations.mcp_server import serve
-    from assistant.integrations.mcp_tools import Terms
-    from assistant.workspace.folder import find
-
-    if {"--trust", "--read-only"}.issubset(options):
-        return False
-    try:
-        place = find(_place(options))
-    except WorkspaceError:
-        return False
-    terms = Terms(options.get("--as", ""), "--trust" in options, "--read-only" in options)
-    serve(place, terms, no_daemon="--no-daemon" in options)
-    return True
-
-
-def _place(options: dict[str, str]) -> Path | None:
-    return next((Path(options[name]) for name in PLACES if name in options), None)
+    options = {name.lstrip("-"): value for name, value in pairs}
+    directory = options.get("w") or options.get("workspace")
+    event = "".join(words[1:]) or "prompt"
+    call = Call(event, options.get("for", ""), options.get("quiet-for"), "patient" in options)
+    place = Path(directory) if directory else None
+    respond(lambda: find(place), call, debug="debug" in options)
