@@ -74,8 +74,9 @@ def _show(citation: str, day: str | None, heading: Sequence[str], text: str) -> 
     """A passage: where it is, when it was recorded, under which headings, and its text."""
     titles = [title.removesuffix(f" -- {day}") for title in heading[len(heading) > 1 :]]
     facts = " · ".join(filter(None, [day, " › ".join(titles)]))
-    typer.echo(_bold(citation) + _dim(f"  {facts}" if facts else ""))
-    _indented(text)
+    typer.echo(typer.style(exactly(citation), bold=True) + _dim(f"  {facts}" if facts else ""))
+    for line in spelled(text).strip().split("\n"):
+        typer.echo(f"  {line}")
 
 
 ALIKE, NEAR = 0.42, 0.21
@@ -107,10 +108,10 @@ def reasons(
     if shares.get("date", 0.0) > 0 and (when := mentioned or day):
         said.append(f"{'speaks of' if mentioned else 'said on'} {_in_words(when, text)}")
     if shares.get("speaker", 0.0) > 0:
-        said.append("said by whom you name")
+        said.append("said by the person you name")
     if shares.get("heading", 0.0) >= HEADED:
         said.append("its heading matches")
-    return spelled(" · ".join(said) or "only the nearest")
+    return spelled(" · ".join(said) or "only the closest match")
 
 
 def _in_words(day: str, text: str) -> str:
@@ -122,15 +123,6 @@ def _in_words(day: str, text: str) -> str:
     except ValueError:
         return day
     return f"{found.day} {found:%B}" + (f" {found.year}" if str(found.year) in text else "")
-
-
-def _indented(text: str) -> None:
-    for line in spelled(text).strip().split("\n"):
-        typer.echo(f"  {line}")
-
-
-def _bold(line: str) -> str:
-    return typer.style(exactly(line), bold=True)
 
 
 def _dim(line: str) -> str:
@@ -156,11 +148,8 @@ def show_diff(lines: Iterable[str]) -> None:
 def recall_json(found: Recall, within: str = "") -> dict[str, Any]:
     """A recall as programs read it."""
     shown = session_json if within == SESSIONS else passage_json
-    value: dict[str, Any] = {
-        "query": found.query,
-        "tokens": found.tokens,
-        "passages": [shown(passage) for passage in found.passages],
-    }
+    passages = [shown(passage) for passage in found.passages]
+    value: dict[str, Any] = {"query": found.query, "tokens": found.tokens, "passages": passages}
     if found.notices:
         value["notices"] = list(found.notices)
     if found.behind:
@@ -193,14 +182,10 @@ def session_json(passage: Passage) -> dict[str, Any]:
 
 def written_json(written: Remembered) -> dict[str, Any]:
     """A written fact as programs read it."""
-    similar = [passage_json(passage) for passage in written.similar]
     value: dict[str, Any] = {
-        "status": written.status,
-        "id": written.id,
-        "source": written.source,
-        "line": written.line,
-        "similar": similar,
+        name: getattr(written, name) for name in ("status", "id", "source", "line")
     }
+    value["similar"] = [passage_json(passage) for passage in written.similar]
     if written.secrets:
         value["secrets"] = [asdict(secret) for secret in written.secrets]
     return value
