@@ -86,13 +86,10 @@ def run(cli: typer.Typer) -> None:
         code = cli(arguments, prog_name="assistant", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code)  # None, or what a command's `typer.Exit` says
-    except AssistantError as error:
-        if "--debug" in arguments:
+    except (AssistantError, TyperException) as error:
+        wrong = in_our_words(error) if isinstance(error, TyperException) else error
+        if wrong is error and "--debug" in arguments:
             raise
-        typer.echo(f"assistant: {spelled(str(error))}", err=True)
-        sys.exit(error.exit_code)
-    except TyperException as error:
-        wrong = in_our_words(error)
         typer.echo(f"assistant: {spelled(str(wrong))}", err=True)
         sys.exit(wrong.exit_code)
     except (KeyboardInterrupt, Abort):
