@@ -35,7 +35,7 @@ EARLIER = (
     "which flights go to Porto?",
     "a birthday plan",
 )
-RESUME: Scene = (("/resume\r", "type to search"), ("porto", "search: porto"))
+RESUME: Scene = (("/resume\r", "type to search"), ("porto", "session? porto"))
 FONTS = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
 """What a picture would load from elsewhere."""
 NAMES = {"brown": "yellow", "default": None}
@@ -77,7 +77,7 @@ def played(place: Path, scene: Scene) -> list[Text]:
         tty.wait("›")
         for typed, answer in scene:
             tty.send(typed)
-            tty.wait(answer, gone="Ctrl-C stops")
+            tty.wait(answer, gone="Esc stops")
         return lines(tty._screen)
 
 

@@ -279,7 +279,7 @@ def test_the_model_is_switched_in_the_chat_and_usage_and_cost_are_shown(place: W
         with Tty("-w", str(place.root), "chat", variables=env, size=(100, 40)) as tty:
             for typed, shown in (
                 ("first", "One."),
-                ("/model openai/gpt-4o", "answers come from openai/gpt-4o"),
+                ("/model openai/gpt-4o", "model: openai/gpt-4o"),
                 ("second", "Two."),
                 ("/usage", "3,000 tokens in (1,900 of the last call cached), 30 out · $0.00"),
             ):

@@ -11,9 +11,10 @@ from assistant.app.undo import TakenBack, changed_by, take_back
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Choice
 from assistant.cli.chat.slash import COMMANDS
+from assistant.cli.chat.slash import Host as ChatHost
 from assistant.errors import UsageError
 from assistant.memory.base import Fact, Query
-from assistant.messages import Picture, Reply, ToolCall
+from assistant.messages import Reply, ToolCall
 from assistant.model.scripted import ScriptedModel
 from assistant.session import transcript
 from assistant.tools.policy import ApproveAll
@@ -113,13 +114,13 @@ def test_what_a_tool_makes_again_is_no_reason_to_ask(
     assert "/undo cannot take back" in chat.conversation.toolbox.review(call).detail
 
 
-class Host:
-    """The chat on a screen whose owner picks the first that holds some words."""
+class Host(ChatHost):
+    """The chat on a screen whose owner picks the first that matches some words."""
+
+    screen: PlainScreen
 
     def __init__(self, chat: Chat, *picks: str) -> None:
-        self.chat = chat
-        self.given: dict[str, str | Picture] = {}
-        self.screen = PlainScreen("")
+        super().__init__(chat, PlainScreen(""))
         self._picks = list(picks)
         self.screen.pick = self._pick  # type: ignore[method-assign, assignment]
 
@@ -128,7 +129,7 @@ class Host:
 
     def _pick(self, title: str, choices: tuple[Choice, ...]) -> Choice:
         wanted = self._picks.pop(0)
-        return next(each for each in choices if each.holds(wanted))
+        return next(each for each in choices if each.matches(wanted))
 
 
 def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
@@ -144,7 +145,7 @@ def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
     COMMANDS["/undo"].run(host, "")
     said = capsys.readouterr().out
     assert "“fill it in”" in said and "notes.txt is as it was before" in said
-    assert "notes.txt" in str(host.given)
+    assert "notes.txt" in str(host.attachments)
     with pytest.raises(UsageError, match="changed nothing"):
         COMMANDS["/undo"].run(host, "")
 

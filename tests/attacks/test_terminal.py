@@ -151,7 +151,7 @@ class Page(PlainScreen):
     def render(self, markdown: str) -> str:
         return Renderer(200).markdown(markdown)
 
-    def put(self, text: str, kind: Kind = "block", growing: str | None = None) -> None:
+    def put(self, text: str, kind: Kind = "block") -> None:
         typer.echo(text)
 
 

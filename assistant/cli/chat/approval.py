@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 
+from assistant.cli.chat.palette import BAD, FAINT, GOOD, styled
 from assistant.cli.chat.plain import LineDialogue
-from assistant.cli.chat.screen import Dialogue, Line, Look
+from assistant.cli.chat.screen import Dialogue
 from assistant.display import revealed
 from assistant.events import ApprovalRequested, QuestionAsked
 from assistant.tools.base import Question
@@ -24,38 +24,24 @@ from assistant.tools.policy import Decision
 BAR, BAR_AGAIN = "│ ", "┆ "
 """Before each line of a text, and before what of it did not fit the line."""
 LEAST_WIDTH = 10
-
-
-def barred(text: str, columns: int) -> Iterator[tuple[str, str]]:
-    """Each row with its bar, in so many columns, and the line of the text that it is of."""
-    room = max(LEAST_WIDTH, columns - cell_len(BAR) - 1)
-    for line in text.split("\n"):
-        first, *rest = wrapped(revealed(line), room)
-        yield f"{BAR}{first}", line
-        yield from ((f"{BAR_AGAIN}{row}", line) for row in rest)
-
-
-def wrapped(text: str, columns: int) -> list[str]:
-    """The text in rows of at most so many columns; joined they are the text."""
-    rows, row, width = [], "", 0
-    for char in text:
-        if width + cell_len(char) > columns:
-            rows.append(row)
-            row, width = "", 0
-        row, width = row + char, width + cell_len(char)
-    return [*rows, row]
-
-
+COLOURS = {"+++": FAINT, "---": FAINT, "@@": FAINT, "+": GOOD, "-": BAD}
+"""By how a row of a unified diff begins."""
 QUESTION = "yes, always (in this session), or no and why: "
 MORE = "{left} more lines · m shows more, no refuses: "
 MORE_WORDS = ("m", "more")
-UNREAD = "not before all of it was shown"
+UNREAD = "not allowed yet: not all of it has been shown"
 EMPTY = "Enter alone decides nothing"
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
-CALLED_OFF = "the owner closed the question"
+CLOSED = "no the owner closed the question"
 ROWS_BESIDE = 6
 """Rows of the screen that a page leaves free: its title, and a question wrapped on a narrow one."""
 LEAST_ROWS = 4
+TITLE = "The assistant asks"
+OPEN, ONE, SEVERAL = (
+    "your answer: ",
+    "a number, or your own words: ",
+    "numbers, or your own words: ",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +51,49 @@ class Asking:
     dialogue: Dialogue
 
     def decide(self, request: ApprovalRequested) -> Decision:
-        """Wait for the owner's yes or no."""
-        return ask(request, self.dialogue)
+        """Show a call, all of it, page by page, and return what the owner decides."""
+        columns, rows = self.dialogue.size
+        lines = list(barred(request.detail, columns, colours=True))
+        page = max(LEAST_ROWS, rows - ROWS_BESIDE)
+        who = f"“{revealed(request.who)}” asks: may" if request.who else "May"
+        self._show(f"{who} {request.tool} do this?", lines[:page])
+        shown = page
+        with self.dialogue.asking():
+            while True:
+                left = len(lines) - shown
+                answer = self._answer(MORE.format(left=left) if left > 0 else QUESTION)
+                if not answer:
+                    self._say(EMPTY)
+                elif left > 0 and answer.casefold() in MORE_WORDS:
+                    self.dialogue.put("\n".join(lines[shown : shown + page]), "more")
+                    shown += page
+                elif left > 0 and decided(answer).kind != "no":
+                    self._say(UNREAD)
+                else:
+                    return decided(answer)
 
     def answer(self, asked: QuestionAsked) -> str | None:
-        """Wait for the owner's answer."""
-        return put_question(asked, self.dialogue)
+        """Put a question of the model's; what the owner means, empty if they close it."""
+        question = Question(asked.question, asked.options, asked.several)
+        self._show(TITLE, list(barred(question.rendered, self.dialogue.size[0])))
+        prompt = SEVERAL if asked.several else ONE if asked.options else OPEN
+        answer = ""
+        with self.dialogue.asking(), contextlib.suppress(EOFError):
+            while not answer.strip():
+                answer = self.dialogue.answer(prompt, asked.options)
+        return question.meant(answer) if answer.strip() else ""
 
+    def _show(self, title: str, rows: list[str]) -> None:
+        self.dialogue.put("\n".join([styled(title, bold=True), *rows]))
 
-def ask(request: ApprovalRequested, dialogue: Dialogue) -> Decision:
-    """Put a call before the owner, all of it, and return what they decide."""
-    columns, rows = dialogue.size
-    lines = list(in_full(request, columns))
-    page = max(LEAST_ROWS, rows - ROWS_BESIDE)
-    dialogue.show([Line(_title(request), "title"), *lines[:page]])
-    with dialogue.asking():
-        shown = page
-        while shown < len(lines):
-            said = _said(dialogue, MORE.format(left=len(lines) - shown))
-            if said.casefold() in MORE_WORDS:
-                dialogue.show(lines[shown : shown + page], more=True)
-                shown += page
-            elif said and decided(said).kind == "no":
-                return decided(said)
-            else:
-                dialogue.show([Line(UNREAD if said else EMPTY, "title")], more=True)
-        while not (said := _said(dialogue, QUESTION)):
-            dialogue.show([Line(EMPTY, "title")], more=True)
-        return decided(said)
+    def _say(self, text: str) -> None:
+        self.dialogue.put(styled(text, bold=True), "more")
+
+    def _answer(self, question: str) -> str:
+        try:
+            return self.dialogue.answer(question).strip()
+        except EOFError:
+            return CLOSED
 
 
 def approver() -> Asking | None:
@@ -102,74 +103,29 @@ def approver() -> Asking | None:
         return None
     if sys.stdin.isatty():
         return Asking(LineDialogue(sys.stdin, sys.stderr))
-    keyboard = _keyboard()
-    if keyboard is None:
-        return None
-    return Asking(LineDialogue(keyboard, sys.stderr))
-
-
-def _keyboard() -> TextIO | None:
-    """The terminal of this process, or, where another started it for us, that of its errors."""
+    # the terminal of this process, or, where another started it for us, that of its errors
     for path in ("/dev/tty", os.ttyname(sys.stderr.fileno())):
         with contextlib.suppress(OSError):
-            return Path(path).open(encoding="utf-8")
+            return Asking(LineDialogue(Path(path).open(encoding="utf-8"), sys.stderr))
     return None
 
 
 def decided(answer: str) -> Decision:
     """What an answer means: yes and always in exactly these words, all else is no and why."""
-    said = answer.strip()
-    if said.casefold() in YES:
+    answer = answer.strip()
+    if answer.casefold() in YES:
         return Decision("once")
-    if said.casefold() in ALWAYS:
+    if answer.casefold() in ALWAYS:
         return Decision("always")
-    word, _, reason = said.partition(" ")
-    return Decision("no", reason.strip() if word.casefold() in NO else said)
+    word, _, reason = answer.partition(" ")
+    return Decision("no", reason.strip() if word.casefold() in NO else answer)
 
 
-def in_full(request: ApprovalRequested, columns: int) -> Iterator[Line]:
-    """What a call would do, in rows of so many columns."""
-    return (Line(row, _look(line)) for row, line in barred(request.detail, columns))
-
-
-def _title(request: ApprovalRequested) -> str:
-    who = f"“{revealed(request.who)}” asks: may" if request.who else "May"
-    return f"{who} {request.tool} do this?"
-
-
-def _look(line: str) -> Look:
-    if line.startswith(("+++", "---", "@@")):
-        return "place"
-    return "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
-
-
-def _said(dialogue: Dialogue, question: str) -> str:
-    try:
-        return dialogue.answer(question).strip()
-    except EOFError:
-        return f"no {CALLED_OFF}"
-
-
-TITLE = "The assistant asks"
-OPEN, ONE, SEVERAL = (
-    "your answer: ",
-    "a number, or your own words: ",
-    "numbers, or your own words: ",
-)
-
-
-def put_question(asked: QuestionAsked, dialogue: Dialogue) -> str:
-    """Put a question before the owner; what they mean, empty if they close it with Ctrl-D."""
-    question = Question(asked.question, asked.options, asked.several)
-    columns, _ = dialogue.size
-    rows = (Line(row) for row, _ in barred(question.rendered, columns))
-    dialogue.show([Line(TITLE, "title"), *rows])
-    prompt = SEVERAL if asked.several else ONE if asked.options else OPEN
-    said = ""
-    with dialogue.asking():
-        try:
-            while not said.strip():
-                said = dialogue.answer(prompt, asked.options)
-        except EOFError:
-            return ""
-    return question.meant(said)
+def barred(text: str, columns: int, *, colours: bool = False) -> Iterator[str]:
+    """The text in rows of at most so many columns, each behind a bar; with `colours`, as a diff."""
+    for line in text.split("\n"):
+        rows = chop_cells(revealed(line), max(LEAST_WIDTH, columns - cell_len(BAR) - 1)) or [""]
+        colour = next((colour for start, colour in COLOURS.items() if line.startswith(start)), None)
+        for number, row in enumerate(rows):
+            row = f"{BAR_AGAIN if number else BAR}{row}"
+            yield styled(row, colour) if colours and colour else row

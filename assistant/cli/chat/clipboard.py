@@ -1,9 +1,12 @@
-"""The clipboard of the machine at which the owner sits, by whichever program of it is there."""
+"""The clipboard of the machine at which the owner sits, by a program of it or by the terminal."""
 
+import base64
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 
+from assistant.cli.chat.palette import DUMB
 from assistant.disk import programs
 from assistant.errors import UsageError
 
@@ -26,8 +29,16 @@ PATIENCE = 5.0
 
 
 def copied(text: str) -> bool:
-    """Put the text there; False if no program could."""
-    return any(_run(each, text.encode()) is not None for each in _present(PROGRAMS))
+    """Put the text there, by a program or else by the terminal itself (OSC 52), which does not say
+    whether it did; False where there is neither."""
+    if any(_run(program, text.encode()) is not None for program in _present(PROGRAMS)):
+        return True
+    terminal = sys.__stdout__
+    if terminal is None or not terminal.isatty() or os.environ.get("TERM", "") in DUMB:
+        return False
+    encoded = base64.b64encode(text.encode()).decode()
+    os.write(terminal.fileno(), f"\x1b]52;c;{encoded}\x07".encode())
+    return True
 
 
 def picture() -> bytes:
@@ -45,9 +56,9 @@ def picture() -> bytes:
 
 
 def _present(commands: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Sequence[str]]:
-    for known, command in commands:
+    for variable, command in commands:
         program = programs.find(command[0])
-        if os.environ.get(known) and program:
+        if os.environ.get(variable) and program:
             yield [program, *command[1:]]
 
 
@@ -56,12 +67,7 @@ def _run(command: Sequence[str], data: bytes = b"") -> bytes | None:
     out = subprocess.DEVNULL if data else subprocess.PIPE  # xclip stays behind, and holds a pipe
     try:
         done = subprocess.run(
-            command,
-            input=data,
-            check=True,
-            timeout=PATIENCE,
-            stdout=out,
-            stderr=subprocess.DEVNULL,
+            command, input=data, check=True, timeout=PATIENCE, stdout=out, stderr=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError):
         return None

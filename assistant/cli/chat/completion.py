@@ -1,7 +1,4 @@
-"""What the prompt completes: slash commands with what they do, and `@` with files.
-
-Commands are known only when the agent has been loaded; until then none are offered.
-"""
+"""What the prompt completes: slash commands with what they do, and `@` with files."""
 
 import os
 import re
@@ -10,10 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+
+if TYPE_CHECKING:
+    from assistant.cli.chat.slash import Command
 
 FILE = re.compile(r'(?<![^\s(])@(?:"([^"\n]*)|([^\s"]*))$')
 MOST_FILES = 200
@@ -27,15 +28,15 @@ LONGEST_PASTE = 4_096
 
 
 class ChatCompleter(Completer):
-    """Completes what is typed in the chat. `commands` has each one's argument and help, `values`
-    what its argument may be.
+    """Completes what is typed in the chat. `commands` are known once the agent has been loaded, and
+    so is what the argument of some may be: their `values`.
 
     Files are those of the workspace, then of the directory that the chat was begun in.
     """
 
     def __init__(self, root: Path) -> None:
         self._roots = dict.fromkeys((root, Path.cwd()))
-        self.commands: Mapping[str, tuple[str, str]] = {}
+        self.commands: Mapping[str, Command] = {}
         self.values: Mapping[str, Callable[[], Iterable[str]]] = {}
 
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
@@ -43,44 +44,41 @@ class ChatCompleter(Completer):
         typed = document.text_before_cursor
         command, space, argument = typed.partition(" ")
         if typed.startswith("/") and not re.search(r"\s", typed):
-            yield from self._named(typed)
+            for name, known in self.commands.items():
+                if name.startswith(typed):
+                    shown = f"{name} {known.argument}".rstrip()
+                    yield Completion(name, -len(typed), display=shown, display_meta=known.help)
         elif space and command in self.values:
-            yield from self._valued(self.values[command](), argument)
-        elif found := FILE.search(typed):
-            path = found[1] if found[1] is not None else found[2]
-            listed = chain(self._files(path, -len(found[0])), self._like(path, -len(found[0])))
-            yield from islice({each.text: each for each in listed}.values(), MOST_FILES)
+            for value in self.values[command]():
+                if argument.casefold() in value.casefold() and value != argument:
+                    yield Completion(value, -len(argument))
+        elif mention := FILE.search(typed):
+            path = mention[1] if mention[1] is not None else mention[2]
+            shown_by_path = dict(chain(self._beginning(path), self._like(path)))
+            for path, shown in islice(shown_by_path.items(), MOST_FILES):
+                yield Completion(_mention(path), -len(mention[0]), display=shown)
 
-    def _valued(self, values: Iterable[str], typed: str) -> Iterator[Completion]:
-        for value in values:
-            if typed.casefold() in value.casefold() and value != typed:
-                yield Completion(value, -len(typed))
-
-    def _named(self, typed: str) -> Iterator[Completion]:
-        for name, (argument, help) in self.commands.items():
-            if name.startswith(typed):
-                shown = f"{name} {argument}".rstrip()
-                yield Completion(name, -len(typed), display=shown, display_meta=help)
-
-    def _files(self, path: str, start: int) -> Iterator[Completion]:
+    def _beginning(self, path: str) -> Iterator[tuple[str, str]]:
+        """The files whose paths begin so, with what is shown of each."""
         above, slash, begun = path.rpartition("/")
-        folder = Path(above + slash).expanduser() if above.startswith("~") else Path(above + slash)
-        names = (name for root in self._roots for name in sorted(_names(root / folder, begun)))
-        for name in dict.fromkeys(names):
-            yield Completion(_mention(above + slash + name), start, display=name)
+        folder = Path(above + slash)
+        folder = folder.expanduser() if above.startswith("~") else folder
+        for root in self._roots:
+            for name in sorted(_names(root / folder, begun)):
+                yield above + slash + name, name
 
-    def _like(self, typed: str, start: int) -> Iterator[Completion]:
+    def _like(self, typed: str) -> Iterator[tuple[str, str]]:
         """The files in subfolders whose paths hold these characters in their order, those where
         they stand closest together first."""
         if not typed or "/" in typed or typed.startswith(("~", ".")):
             return  # a folder is named: what is in it is listed
+        pattern = re.compile(f"(?=({'.*?'.join(map(re.escape, typed))}))", re.IGNORECASE)
         found = []
         for path in dict.fromkeys(chain.from_iterable(map(_below, self._roots))):
-            span = _span(typed.casefold(), path.casefold())
+            span = min((len(match[1]) for match in pattern.finditer(path)), default=None)
             if span is not None and span <= LOOSEST * len(typed):
                 found.append((span, len(path), path))
-        for _, _, path in sorted(found):
-            yield Completion(_mention(path), start, display=path)
+        yield from ((path, path) for _, _, path in sorted(found))
 
 
 def _below(root: Path) -> Iterator[str]:
@@ -95,19 +93,6 @@ def _below(root: Path) -> Iterator[str]:
                 yield above + name
             elif name not in PASSED_OVER:
                 waiting.append(above + name)
-
-
-def _span(typed: str, path: str) -> int | None:
-    """How far apart these characters stand in a path; None if they do not in this order."""
-    spans: list[int] = []
-    for start in (place for place, char in enumerate(path) if char == typed[0]):
-        at = start
-        for char in typed[1:]:
-            at = path.find(char, at + 1)
-            if at < 0:
-                return min(spans, default=None)
-        spans.append(at - start)
-    return min(spans, default=None)
 
 
 def pictures_named(text: str) -> str:
@@ -136,7 +121,7 @@ def _mention(path: str) -> str:
     """A path as a message names it; a folder is not closed, so that one can go on."""
     if " " not in path:
         return f"@{path}"
-    return f'@"{path}' if path.endswith("/") else f'@"{path}"'
+    return f'@"{path}' + '"' * (not path.endswith("/"))
 
 
 def _names(directory: Path, begun: str) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""Turns that are printed."""
+"""Turns that are printed, for `ask` and for a chat whose owner is a program."""
 
 import os
 import shutil
@@ -11,15 +11,15 @@ from assistant import events
 from assistant.app.chat import Chat
 from assistant.cli.chat.palette import DUMB
 from assistant.cli.chat.plain import PlainScreen
-from assistant.cli.chat.screen import Screen
-from assistant.cli.chat.slash import BEGINS, named
+from assistant.cli.chat.slash import BEGINS, Host, parsed
+from assistant.cli.options import asked_by
 from assistant.display import spelled
 from assistant.errors import INTERRUPTED, WAITING, AssistantError, UsageError
 from assistant.events import Event
-from assistant.messages import Picture
 
 WIDTH = 80
 """Columns of a terminal that does not say how many it has."""
+FAILED = 1
 
 
 def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> int:
@@ -29,124 +29,110 @@ def print_turns(turns: Iterable[Iterator[Event]], *, as_json: bool = False) -> i
     """
     code, asked = 0, False
     for turn in turns:
-        match _printed(turn, as_json=as_json):
+        reply, last = _Reply(), None
+        for event in turn:
+            if as_json:
+                typer.echo(events.to_json(event))
+            else:
+                reply.show(event)
+                _print_beside(event)
+            sys.stdout.flush()
+            last = event
+        match last:
             case events.TurnFailed():
-                code = 1
+                code = FAILED
             case events.TurnFinished(interrupted=True):
                 return INTERRUPTED
-            case events.TurnFinished(waiting=True):
-                asked = True
-            case events.TurnFinished():
-                asked = False
+            case events.TurnFinished(waiting=waiting):
+                asked = waiting
     return WAITING if asked and not code else code
 
 
-def _printed(turn: Iterator[Event], *, as_json: bool) -> Event | None:
-    """Print one turn; its last event."""
-    text, event = _Rendered() if _is_seen() else _Text(), None
-    for event in turn:
-        if as_json:
-            typer.echo(events.to_json(event))
-        else:
-            text.show(event)
-            _print_beside(event)
-        sys.stdout.flush()
-    return event
+class _Reply:
+    """The reply on standard output, its parts around tool calls set apart by a blank line.
 
-
-def _is_seen() -> bool:
-    """Whether a person reads standard output, on a terminal that shows more than letters."""
-    return sys.stdout.isatty() and os.environ.get("TERM", "") not in DUMB
-
-
-class _Rendered:
-    """The text of one turn on a terminal: each block once it is whole, blank lines between them."""
+    On a terminal each block of markdown is rendered once it is whole; elsewhere the text is
+    printed as it comes.
+    """
 
     def __init__(self) -> None:
+        self._renders = sys.stdout.isatty() and os.environ.get("TERM", "") not in DUMB
         self._text = ""
-        self._first = True
-
-    def show(self, event: Event) -> None:
-        from assistant.cli.chat.markdown import finished_blocks  # rich: only where it is seen
-
-        match event:
-            case events.TextDelta(text):
-                self._text += spelled(text)
-                if "\n" in text:  # a block ends with a line
-                    whole, self._text = finished_blocks(self._text)
-                    self._put(whole)
-            case events.ToolStarted() | events.ApprovalRequested() | events.QuestionAsked():
-                self._end()
-            case events.TurnFinished(reply, waiting=waiting):
-                self._end()
-                self._put(reply if waiting else "")
-            case events.TurnFailed():
-                self._end()
-            case _:
-                pass
-
-    def _end(self) -> None:
-        text, self._text = self._text, ""
-        self._put(text)
-
-    def _put(self, markdown: str) -> None:
-        if not markdown.strip():
-            return
-        from assistant.cli.chat.markdown import Renderer
-
-        columns = shutil.get_terminal_size((WIDTH, 0)).columns
-        typer.echo("\n" * (not self._first) + Renderer(columns).markdown(markdown))
-        self._first = False
-
-
-class _Text:
-    """The text of one turn on standard output, its parts around tool calls set apart."""
-
-    def __init__(self) -> None:
-        self._last = ""
+        """What is not printed yet on a terminal, else the last piece that was."""
         self._parted = False
 
     def show(self, event: Event) -> None:
         match event:
             case events.TextDelta(text) if text:
-                typer.echo(("\n\n" if self._parted else "") + spelled(text), nl=False)
-                self._last, self._parted = text[-1], False
-            case events.ToolStarted():
-                self._parted = bool(self._last)
-            case events.TurnFinished() | events.TurnFailed():
-                if self._last:
-                    typer.echo(nl=self._last != "\n")
-                if isinstance(event, events.TurnFinished) and event.waiting:
-                    typer.echo(spelled(event.reply))
-            case _:
-                pass
+                self._add(spelled(text))
+            case events.ToolStarted() | events.ApprovalRequested() | events.QuestionAsked():
+                self._end()
+            case events.TurnFinished(reply, waiting=waiting):
+                self._end()
+                if waiting:
+                    self._add(spelled(reply))
+                    self._end()
+            case events.TurnFailed():
+                self._end()
+
+    def _add(self, text: str) -> None:
+        if not self._renders:
+            self._part(not self._text)
+            typer.echo(text, nl=False)
+            self._text = text
+            return
+        from assistant.cli.chat.markdown import finished_blocks  # rich: only where it is seen
+
+        self._text += text
+        if "\n" in text:  # a block ends with a line
+            whole, self._text = finished_blocks(self._text)
+            self._render(whole)
+
+    def _end(self) -> None:
+        """Print what there is of the last part."""
+        text, self._text = self._text, ""
+        if self._renders:
+            self._render(text)
+        elif text and not text.endswith("\n"):
+            typer.echo()
+
+    def _render(self, markdown: str) -> None:
+        if not markdown.strip():
+            return
+        from assistant.cli.chat.markdown import Renderer
+
+        self._part(True)
+        columns = shutil.get_terminal_size((WIDTH, 0)).columns
+        typer.echo(Renderer(columns).markdown(markdown))
+
+    def _part(self, begins: bool) -> None:
+        """Print a blank line before each part but the first."""
+        if begins and self._parted:
+            typer.echo()
+        self._parted = True
 
 
 def _print_beside(event: Event) -> None:
     """What is not the reply, on standard error."""
     match event:
         case events.Notice(text):
-            typer.echo(f"note: {spelled(text)}", err=True)
+            line = f"note: {text}"
         case events.SkillLoaded(skill, _, trigger):
-            typer.echo(spelled(f"skill {skill} loaded: “{trigger}”"), err=True)
+            line = f"skill {skill} loaded: “{trigger}”"
         case events.TurnFailed(message, cure):
-            typer.echo(spelled(f"assistant: {message}. {cure}".rstrip()), err=True)
+            line = f"assistant: {message}. {cure}".rstrip()
         case events.Retrying():
-            typer.echo(spelled(event.said), err=True)
+            line = event.said
         case _:
-            pass
+            return
+    typer.echo(spelled(line), err=True)
 
 
-FAILED = 1
-
-
-class Piped:
+class Piped(Host):
     """The chat whose owner is a program: it says lines, and reads what is printed."""
 
     def __init__(self, chat: Chat) -> None:
-        self.chat = chat
-        self.screen: Screen = PlainScreen("")
-        self.given: dict[str, str | Picture] = {}
+        super().__init__(chat, PlainScreen(""))
         self._code = 0
         self._waits = False
 
@@ -172,13 +158,16 @@ class Piped:
 
     def _take(self, line: str) -> None:
         if not line.startswith(BEGINS):
-            turn, self.given = self.chat.send(line, self.given), {}
+            turn, self.attachments = self.chat.send(line, self.attachments), {}
             self._print(turn)
             return
-        command, argument = named(line)
-        if command.asks:
+
+        def nobody(question: str) -> str:
             raise UsageError(f"{line} needs a terminal", "See `assistant --help` for its command")
-        command.run(self, argument)
+
+        command, argument = parsed(line)
+        with asked_by(nobody):
+            command.run(self, argument)
 
     def _print(self, turn: Iterator[Event]) -> None:
         code = print_turns([turn])

@@ -25,26 +25,8 @@ GOOD, BAD = 28, 161
 WARNING = 130
 SECOND = 97
 """A second accent, for code."""
-
-LONGEST = 20
+LONGEST_MESSAGE = 20
 """Lines of a message that are shown again."""
-LEVELS = (0, 95, 135, 175, 215, 255)
-CUBE, GREYS = 16, 232
-"""Where xterm's colour cube of 6 x 6 x 6 begins, and the greys after it."""
-
-
-def rgb(colour: int) -> tuple[int, int, int]:
-    """Red, green and blue of a colour from the cube or the greys, 0 to 255."""
-    if colour >= GREYS:
-        return (8 + 10 * (colour - GREYS),) * 3
-    red, rest = divmod(colour - CUBE, 36)
-    green, blue = divmod(rest, 6)
-    return LEVELS[red], LEVELS[green], LEVELS[blue]
-
-
-def hexadecimal(colour: int) -> str:
-    """The colour as `#rrggbb`."""
-    return "#{:02x}{:02x}{:02x}".format(*rgb(colour))
 
 
 def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
@@ -55,8 +37,9 @@ def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
 def said(text: str) -> str:
     """A message of the owner, as it stands in the scrollback."""
     first, *rest = spelled(text).split("\n")
-    if len(rest) > LONGEST:
-        rest = [*rest[: LONGEST // 2], f"… {len(rest) - LONGEST // 2} more lines"]
+    if len(rest) > LONGEST_MESSAGE:
+        kept = LONGEST_MESSAGE // 2
+        rest = [*rest[:kept], f"… {len(rest) - kept} more lines"]
     rows = [PROMPT + first, *(" " * len(PROMPT) + row for row in rest)]
     return "\n".join(styled(row, ACCENT, bold=True) for row in rows)
 

@@ -1,4 +1,4 @@
-"""Slash commands."""
+"""The slash commands of the chat: what each does, and their table."""
 
 import os
 import shlex
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Protocol
 
 import typer
 
@@ -23,12 +22,13 @@ from assistant.cli.commands.facts import choice, give
 from assistant.cli.commands.memory import reading_cost
 from assistant.cli.commands.review import decide
 from assistant.cli.memory_text import one_line, show_recall, show_recorded, show_written
+from assistant.cli.options import at_terminal
 from assistant.cli.session_text import session_facts, show_sessions, undo_lines
 from assistant.disk import storage
 from assistant.display import counted, spelled
 from assistant.errors import UsageError
 from assistant.events import ApprovalRequested
-from assistant.memory.base import Fact, JournalEntry, Origin, Query
+from assistant.memory.base import Fact, Origin, Query
 from assistant.messages import Picture, ToolCall
 from assistant.model import catalogue
 from assistant.model.base import check_sight
@@ -39,36 +39,38 @@ from assistant.session.history import group
 from assistant.session.listing import markdown
 from assistant.upkeep.agenda import coming
 
-BESIDE = "goes with your next message"
+ATTACHED = "attached to your next message"
+SHELL_SECONDS = 900
+"""How long a command of the owner's may run."""
+LATEST_WRITES = 20
+"""Writes to memory among which the last that stands is looked for."""
 
 
-class Host(Protocol):
-    """The chat on its screen."""
+class Host:
+    """The chat that a command belongs to. `attachments` go with the next message, by title."""
 
-    chat: Chat
-    screen: Screen
-    given: dict[str, str | Picture]
-    """What goes with the next message, by its title."""
+    def __init__(self, chat: Chat, screen: Screen) -> None:
+        self.chat = chat
+        self.screen = screen
+        self.attachments: dict[str, str | Picture] = {}
 
     def go_on(self) -> None:
-        """Show the session's last exchange, and finish a turn that was cut off."""
+        """Finish a turn of the session that was cut off."""
+        raise NotImplementedError
+
+    def refuse_off_the_record(self, what: str = "nothing is written to memory") -> None:
+        """Raise UsageError if the chat is off the record."""
+        if self.chat.conversation.transcript.off_the_record:
+            raise UsageError(f"off the record {what}", "Leave, and begin a chat without --otr")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command: its argument as help shows it, and what it does with it.
-
-    One that `asks` has the terminal to itself, and reads it line by line.
-    """
+    """A slash command: its argument as help shows it, and what it does with it."""
 
     argument: str
     help: str
     run: Callable[[Host, str], None]
-    asks: bool = False
-
-
-LONGEST = 900
-"""Seconds until it is stopped."""
 
 
 def run_shell(host: Host, command: str) -> None:
@@ -76,28 +78,27 @@ def run_shell(host: Host, command: str) -> None:
     talk = host.chat.conversation
     if not command:
         raise UsageError("! needs a command", "Write !git status")
-    if talk.transcript.off_the_record:
-        raise UsageError("off the record no command runs", "Leave, and begin a chat without --otr")
-    host.screen.does(spelled(f"! {command}"))
+    host.refuse_off_the_record("no command runs")
+    host.screen.draw(doing=spelled(f"! {command}"))
     talk.interruption.reset()
-    call = ToolCall("owner", "shell", {"command": command, "timeout": LONGEST})
+    call = ToolCall("owner", "shell", {"command": command, "timeout": SHELL_SECONDS})
     verdict = talk.toolbox.review(call)
     if verdict.action == "ask":
-        asked = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
-        verdict = talk.toolbox.settle(verdict, talk.approver.decide(asked))
+        request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
+        verdict = talk.toolbox.settle(verdict, talk.approver.decide(request))
     result = talk.toolbox.run(verdict)
     typer.echo(spelled(result.content))
     if verdict.action == "run":
-        host.given[f"What {command} printed"] = result.content
-        typer.echo(faint(BESIDE))
+        host.attachments[f"What {command} printed"] = result.content
+        typer.echo(faint(ATTACHED))
 
 
-OFF = "off the record nothing is written to memory"
+# Memory
 
 
 def remember(host: Host, text: str) -> None:
     """Write a fact; off the record, refuse."""
-    _on_the_record(host)
+    host.refuse_off_the_record()
     if not text:
         raise UsageError("/remember needs a fact", "Write /remember The spare key is with Ada")
     if written := give(host.chat.memory, Fact(text), host.chat.conversation.redactor.learn):
@@ -105,56 +106,100 @@ def remember(host: Host, text: str) -> None:
 
 
 def recall(host: Host, text: str) -> None:
-    """Show what memory holds on something."""
+    """Search memory."""
     if not text:
         raise UsageError("/recall needs a question", "Write /recall who has the spare key")
     show_recall(host.chat.memory.recall(Query(text, verbatim=True)))
 
 
 def forget(host: Host, target: str) -> None:
-    """Remove a fact, after a yes."""
-    _on_the_record(host)
-    if found := choice(host.chat.memory, target):
-        host.chat.memory.forget([found])
+    """Remove a fact, after you confirm it."""
+    host.refuse_off_the_record()
+    if not target:
+        raise UsageError("/forget needs a fact", "Write /forget MEMORY.md:12, or words of it")
+    if fact := choice(host.chat.memory, target):
+        host.chat.memory.forget([fact])
         typer.echo("Forgotten. /undo restores it.")
+
+
+def why(host: Host, _: str) -> None:
+    """Show what was recalled for the last turn, as it was then, and why each passage was."""
+    turns = group(host.chat.conversation.transcript.entries)
+    if not turns:
+        raise UsageError("nothing was recalled yet", "Send a message first")
+    typer.echo(faint(f"for “{one_line(turns[-1].request)}”"))
+    recalls = [entry for entry in turns[-1].entries if isinstance(entry, RecalledEntry)]
+    if not recalls:
+        typer.echo("Memory was not searched.")
+    for entry in recalls:
+        show_recorded(entry, turns[-1].request)
+
+
+def review(host: Host, _: str) -> None:
+    """Decide on the facts that wait."""
+    host.refuse_off_the_record()
+    waiting = host.chat.memory.waiting()
+    if not waiting:
+        typer.echo("Nothing waits for review.")
+    decide(host.chat.memory, host.chat.place, waiting)
+
+
+def agenda(host: Host, days: str) -> None:
+    """Show what is due."""
+    if days and not days.isdecimal():
+        raise UsageError(f"{days!r} is not a number of days", "Write /agenda 7, or /agenda")
+    ahead, today = int(days or DAYS), date.today()
+    show(coming(host.chat.memory, host.chat.place, today, ahead), today, ahead)
+
+
+def edit(host: Host, name: str) -> None:
+    """Open a file of the workspace in the owner's editor."""
+    root = host.chat.place.root
+    path = (root / (name or "MEMORY.md")).resolve()
+    if not path.is_relative_to(root):
+        raise UsageError(f"{name} is outside the workspace", "Name a file of it")
+    if not at_terminal():
+        raise UsageError("/edit needs a terminal", "Open the file in your editor")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        host.screen.aside(lambda: subprocess.run([*shlex.split(editor), str(path)], check=False))
+    except OSError as error:
+        raise UsageError(f"{editor} cannot be started: {error.strerror}", "Set EDITOR") from error
+    typer.echo(f"{path.relative_to(root)}: what you saved is in memory.")
+
+
+# Taking back
 
 
 def undo(host: Host, _: str) -> None:
     """Take back what the last turn changed, or what the owner has written to memory since."""
-    _on_the_record(host)
-    chat = host.chat
-    record = chat.conversation.transcript
-    latest = next((each for each in chat.memory.log(20) if _stands(each)), None)
+    host.refuse_off_the_record()
+    chat, record = host.chat, host.chat.conversation.transcript
+    writes = (w for w in chat.memory.log(LATEST_WRITES) if w.action != "undo" and not w.undone)
+    latest = next(writes, None)
     turns = group(record.entries)
     since = max([chat.opened, *(datetime.fromisoformat(t.entries[-1].time) for t in turns[-1:])])
-    if latest and latest.origin == OWNER and datetime.fromisoformat(latest.time) > since:
+    if latest and latest.origin == Origin() and datetime.fromisoformat(latest.time) > since:
         entry = chat.memory.undo()
         typer.echo(f"Undone: {entry.action} {entry.source}  {one_line(entry.text)}")
         return
     last = next(changed_by(chat.place, chat.memory, record.session, record.entries), None)
     if last is None:
         raise UsageError(
-            "this chat has changed nothing that stands",
-            "`assistant memory undo` takes back the latest write to memory, whoever made it",
+            "this chat has changed nothing that can be undone",
+            "`assistant memory undo` undoes the latest write to memory, whoever made it",
         )
     _take_back(host, [last])
-
-
-OWNER = Origin()
-
-
-def _stands(write: JournalEntry) -> bool:
-    return write.action != "undo" and not write.undone
 
 
 def _take_back(host: Host, turns: Sequence[Changed]) -> None:
     """Take turns back, say what came of it, and have the model hear of it."""
     lines = []
-    for each in turns:
-        lines.append(f"Taken back: “{one_line(each.turn.request)}”")
-        lines += undo_lines(take_back(host.chat.place, host.chat.memory, each))
+    for changed in turns:
+        lines.append(f"Taken back: “{one_line(changed.turn.request)}”")
+        lines += undo_lines(take_back(host.chat.place, host.chat.memory, changed))
     typer.echo(spelled("\n".join(lines)))
-    host.given["What the owner has undone"] = "\n".join(lines)
+    host.attachments["What the owner has undone"] = "\n".join(lines)
 
 
 EVERYTHING, FILES, TALK = (
@@ -166,28 +211,28 @@ EVERYTHING, FILES, TALK = (
 
 def rewind(host: Host, _: str) -> None:
     """Go back to before an earlier message: with what was changed since, what was said, or both."""
-    _on_the_record(host)
+    host.refuse_off_the_record()
     chat, talk = host.chat, host.chat.conversation
     record = talk.transcript
-    turns = group(record.entries)
+    turns = {turn.asked.id: turn for turn in group(record.entries)}
     if not turns:
-        raise UsageError("nothing was said yet", "Say something first")
+        raise UsageError("nothing was said yet", "Send a message first")
     changed = list(changed_by(chat.place, chat.memory, record.session, record.entries))
-    told = {each.turn.asked.id: _changes(each) for each in changed}
+    changes = {each.turn.asked.id: _changes(each) for each in changed}
     messages = [
-        Choice(each.asked.id, one_line(each.request), told.get(each.asked.id, "changed nothing"))
-        for each in reversed(turns)
+        Choice(id, one_line(turn.request), changes.get(id, "changed nothing"))
+        for id, turn in reversed(turns.items())
     ]
     chosen = host.screen.pick("Back to before which message?", messages)
     what = chosen and host.screen.pick("What is taken back?", (EVERYTHING, FILES, TALK))
     if chosen is None or what is None:
         return
-    ids = [each.asked.id for each in turns]
-    later = ids[ids.index(chosen.name) :]
     if what is not TALK:
+        ids = list(turns)
+        later = ids[ids.index(chosen.name) :]
         _take_back(host, [each for each in changed if each.turn.asked.id in later])
     if what is not FILES:
-        request = turns[ids.index(chosen.name)].request
+        request = turns[chosen.name].request
         talk.rewind(chosen.name)
         host.screen.give_back(request)
         typer.echo(f"Back to before “{one_line(request)}”, which is in the prompt again.")
@@ -199,66 +244,17 @@ def _changes(changed: Changed) -> str:
     return ", ".join(counted(count, what) for count, what in counts if count)
 
 
-def why(host: Host, _: str) -> None:
-    """Show what was recalled for the last turn, as it was then, and what it owes its place to."""
-    turns = group(host.chat.conversation.transcript.entries)
-    if not turns:
-        raise UsageError("nothing was recalled yet", "Say something first")
-    typer.echo(faint(f"for “{one_line(turns[-1].request)}”"))
-    found = [each for each in turns[-1].entries if isinstance(each, RecalledEntry)]
-    if not found:
-        typer.echo("Memory was not asked.")
-    for entry in found:
-        show_recorded(entry, turns[-1].request)
-
-
-def review(host: Host, _: str) -> None:
-    """Decide on the facts that wait."""
-    _on_the_record(host)
-    waiting = host.chat.memory.waiting()
-    if not waiting:
-        typer.echo("Nothing waits for you.")
-    decide(host.chat.memory, host.chat.place, waiting)
-
-
-def agenda(host: Host, days: str) -> None:
-    """Show what is due."""
-    if days and not days.isdecimal():
-        raise UsageError(f"{days!r} is no number of days", "Say `/agenda 7`, or `/agenda`")
-    ahead, today = int(days or DAYS), date.today()
-    show(coming(host.chat.memory, host.chat.place, today, ahead), today, ahead)
-
-
-def edit(host: Host, name: str) -> None:
-    """Open a file of the workspace in the owner's editor."""
-    path = (host.chat.place.root / (name or "MEMORY.md")).resolve()
-    if not path.is_relative_to(host.chat.place.root):
-        raise UsageError(f"{name} is outside the workspace", "Name a file of it")
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    _edited(editor, path)
-    typer.echo(f"{path.relative_to(host.chat.place.root)}: what you saved is known.")
+# The model and its prompt
 
 
 def status(host: Host, _: str) -> None:
     """Show which model answers, and what memory holds."""
-    talk, state = host.chat.conversation, host.chat.memory.status()
+    talk, memory = host.chat.conversation, host.chat.memory.status()
     record = "off the record" if talk.transcript.off_the_record else talk.transcript.session
-    typer.echo(f"answers come from {talk.model.name} · session {record}")
-    typer.echo(f"{counted(state.chunks, 'passage')} in {counted(len(state.sources), 'file')}")
-    if state.waiting_for_review:
-        typer.echo(f"{counted(state.waiting_for_review, 'fact')} for your review: /review")
-
-
-def _edited(editor: str, path: Path) -> None:
-    try:
-        subprocess.run([*shlex.split(editor), str(path)], check=False)
-    except OSError as error:
-        raise UsageError(f"{editor} cannot be started: {error.strerror}", "Set EDITOR") from error
-
-
-def _on_the_record(host: Host) -> None:
-    if host.chat.conversation.transcript.off_the_record:
-        raise UsageError(OFF, "Leave, and begin a chat without --otr")
+    typer.echo(f"model: {talk.model.name} · session {record}")
+    typer.echo(f"{counted(memory.chunks, 'passage')} in {counted(len(memory.sources), 'file')}")
+    if memory.waiting_for_review:
+        typer.echo(f"{counted(memory.waiting_for_review, 'fact')} for your review: /review")
 
 
 def context(host: Host, message: str) -> None:
@@ -287,6 +283,17 @@ def usage(host: Host, _: str) -> None:
         typer.echo(reading)
 
 
+def model(host: Host, name: str) -> None:
+    """Show or change the model for this session."""
+    doubts = host.chat.use_model(name) if name else []
+    typer.echo(f"model: {host.chat.conversation.model.name}")
+    for doubt in doubts:
+        typer.echo(faint(doubt))
+
+
+# Sessions
+
+
 def sessions(host: Host, _: str) -> None:
     """List past sessions."""
     show_sessions(host.chat.place.sessions)
@@ -295,52 +302,45 @@ def sessions(host: Host, _: str) -> None:
 def new(host: Host, _: str) -> None:
     """Begin a new session; memory and model stay."""
     host.chat.switch()
-    typer.echo(faint("a new session"))
+    typer.echo(faint("New session."))
 
 
 def resume(host: Host, name: str) -> None:
-    """Go on with another session; without a name, choose one from a list."""
-    chosen = name or _picked(host)
-    if chosen:
-        host.chat.switch(chosen)
+    """Go on with another session; without a name, pick one from a list."""
+    if not name:
+        own = host.chat.conversation.transcript.session
+        others = [each for each in listing.sessions(host.chat.place.sessions) if each.id != own]
+        if not others:
+            raise UsageError("there is no other session", "Go on with this one")
+        choices = [Choice(each.id, spelled(each.title), session_facts(each)) for each in others]
+        picked = host.screen.pick("Which session?", choices)
+        name = picked.name if picked else ""
+    if name:
+        host.chat.switch(name)
         host.go_on()
-
-
-def _picked(host: Host) -> str:
-    """The session that the owner picks; empty for none."""
-    own = host.chat.conversation.transcript.session
-    others = [each for each in listing.sessions(host.chat.place.sessions) if each.id != own]
-    if not others:
-        raise UsageError("there is no other session", "Go on with this one")
-    choices = [Choice(each.id, spelled(each.title), session_facts(each)) for each in others]
-    taken = host.screen.pick("Which session?", choices)
-    return taken.name if taken else ""
 
 
 def export(host: Host, name: str) -> None:
     """Write this session as markdown, into the workspace unless a path is given."""
+    host.refuse_off_the_record("nothing is written")
     record = host.chat.conversation.transcript
-    if record.off_the_record:
-        raise UsageError("off the record nothing is written", "Copy it from the screen")
     path = host.chat.place.root / Path(name or f"{record.session}.md").expanduser()
     if path.exists():
-        raise UsageError(f"{path} is there already", "Name another file")
+        raise UsageError(f"{path} already exists", "Name another file")
     storage.replace(path, markdown(record.entries).encode())
     typer.echo(f"Written to {spelled(str(path))}.")
 
 
 def copy(host: Host, _: str) -> None:
     """Copy the latest reply, as markdown."""
-    said = [
-        each.text
-        for each in host.chat.conversation.transcript.entries
-        if isinstance(each, AssistantEntry) and each.text.strip()
-    ]
-    if not said:
-        raise UsageError("nothing was answered yet", "Say something first")
-    if not (clipboard.copied(said[-1]) or host.screen.copy(said[-1])):
+    entries = reversed(host.chat.conversation.transcript.entries)
+    replies = (each.text for each in entries if isinstance(each, AssistantEntry))
+    reply = next(filter(str.strip, replies), None)
+    if reply is None:
+        raise UsageError("nothing was answered yet", "Send a message first")
+    if not clipboard.copied(reply):
         raise UsageError("no clipboard can be reached", "Install wl-copy or xclip, or use /export")
-    typer.echo(f"Copied {counted(len(said[-1].splitlines()), 'line')}.")
+    typer.echo(f"Copied {counted(len(reply.splitlines()), 'line')}.")
 
 
 def paste(host: Host, _: str) -> None:
@@ -348,19 +348,12 @@ def paste(host: Host, _: str) -> None:
     picture = picture_of(clipboard.picture())
     if picture is None:
         raise UsageError("there is no picture on the clipboard", "Copy one first")
-    title = f"Picture {1 + sum(isinstance(each, Picture) for each in host.given.values())}"
+    pictures = sum(isinstance(each, Picture) for each in host.attachments.values())
+    title = f"Picture {1 + pictures}"
     check_sight(host.chat.conversation.model, {title: picture})
-    host.given[title] = picture
+    host.attachments[title] = picture
     typer.echo(f"{title}, {picture}")
-    typer.echo(faint(BESIDE))
-
-
-def model(host: Host, name: str) -> None:
-    """Show or change the model for this session."""
-    doubts = host.chat.use_model(name) if name else []
-    typer.echo(f"answers come from {host.chat.conversation.model.name}")
-    for doubt in doubts:
-        typer.echo(faint(doubt))
+    typer.echo(faint(ATTACHED))
 
 
 def leave(host: Host, _: str) -> None:
@@ -368,36 +361,24 @@ def leave(host: Host, _: str) -> None:
     raise EOFError
 
 
-BEGINS = ("/", "!")
-"""What a line begins with that is a command and no message."""
+# The table
 
 
-def named(line: str) -> tuple[Command, str]:
-    """The command that a line begins with, and its argument. Raises UsageError if there is none."""
-    if line.startswith("!"):
-        return SHELL, line.removeprefix("!").strip()
-    name, _, argument = line.partition(" ")
-    if name not in COMMANDS:
-        near = OTHERWISE.get(name) or next(iter(get_close_matches(name, COMMANDS, n=1)), "")
-        meant = f"Did you mean {near}? " if near else ""
-        raise UsageError(f"there is no command {name}", f"{meant}Type /help for those there are")
-    return COMMANDS[name], argument.strip()
+def show_help(host: Host, _: str) -> None:
+    """Show the commands and the keys."""
+    rows = {f"{name} {command.argument}": command.help for name, command in COMMANDS.items()}
+    rows[f"!{SHELL.argument}"] = SHELL.help
+    rows["@FILE"] = "In a message: attach a file, a picture, or the list of a folder."
+    for usage, help in rows.items():
+        typer.echo(usage.ljust(20) + help)
+    typer.echo(faint(KEYS))
 
 
-def _help(host: Host, _: str) -> None:
-    for name, command in COMMANDS.items():
-        typer.echo(f"{name} {command.argument}".ljust(20) + command.help)
-    typer.echo(f"!{SHELL.argument}".ljust(20) + SHELL.help)
-    typer.echo(
-        "@FILE".ljust(20) + "In a message: the file, picture or list of a folder goes with it."
-    )
-    typer.echo(faint("Enter sends; Alt-Enter begins a new line; Esc stops what runs."))
-    typer.echo(faint("Ctrl-O: all a tool printed; Ctrl-X Ctrl-E: your editor; Ctrl-D leaves."))
-    typer.echo(
-        faint("Sent while it works, a message waits for the next pause; Enter again makes one.")
-    )
-
-
+KEYS = """\
+Enter sends; Alt-Enter begins a new line; Esc stops what runs.
+Ctrl-R searches what you typed before; Ctrl-O shows all that a tool printed.
+Ctrl-X Ctrl-E opens your editor; Ctrl-D leaves.
+A message sent while it works waits for the next pause; Enter again makes one."""
 SHELL = Command(
     "COMMAND",
     "Run a command in the sandbox; its output is attached to your next message.",
@@ -405,41 +386,29 @@ SHELL = Command(
 )
 COMMANDS = {
     "/remember": Command("FACT", "Write a fact to memory.", remember),
-    "/recall": Command("QUERY", "Show what memory holds on something.", recall),
-    "/forget": Command("FILE:LINE", "Remove a fact, after a yes.", forget, asks=True),
+    "/recall": Command("QUERY", "Search memory.", recall),
+    "/forget": Command("FILE:LINE", "Remove a fact, after you confirm it.", forget),
     "/undo": Command("", "Take back what the last turn changed: files and facts.", undo),
     "/rewind": Command("", "Go back to before an earlier message.", rewind),
     "/why": Command("", "Show why the last turn's passages were recalled.", why),
-    "/review": Command("", "Decide on the facts that wait for you.", review, asks=True),
+    "/review": Command("", "Decide on the facts that wait for you.", review),
     "/agenda": Command("[DAYS]", "Show what is due.", agenda),
-    "/edit": Command("[FILE]", "Open MEMORY.md or another file.", edit, asks=True),
+    "/edit": Command("[FILE]", "Open MEMORY.md or another file.", edit),
     "/status": Command("", "Show the model, the session, and memory.", status),
     "/context": Command("[MESSAGE]", "Show the prompt as it would be sent.", context),
     "/compact": Command("", "Turn older turns into facts and a summary.", compact),
     "/usage": Command("", "Show tokens and cost of this session.", usage),
     "/model": Command("[NAME]", "Show or change the model.", model),
     "/new": Command("", "Begin a new session.", new),
-    "/resume": Command("[ID]", "Go on with another session, picked from a list.", resume),
+    "/resume": Command("[ID]", "Continue another session, picked from a list.", resume),
     "/sessions": Command("", "List past sessions.", sessions),
     "/paste": Command("", "Attach the clipboard's picture; Ctrl-V does too.", paste),
     "/copy": Command("", "Copy the latest reply to the clipboard.", copy),
     "/export": Command("[FILE]", "Write this session as markdown.", export),
-    "/help": Command("", "Show this list.", _help),
+    "/help": Command("", "Show this list.", show_help),
     "/quit": Command("", "Leave; Ctrl-D does too.", leave),
 }
-
-
-def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
-    """What the argument of a command may be, for the menu while it is typed."""
-    place = chat.place
-    return {
-        "/model": lambda: [*(each.name for each in chat.settings.profiles), *catalogue.names()],
-        "/resume": lambda: [each.id for each in listing.sessions(place.sessions)],
-        "/edit": lambda: [path.name for path in sorted(place.root.glob("*.md"))],
-    }
-
-
-OTHERWISE = {
+OTHER_NAMES = {
     "/clear": "/new",
     "/reset": "/new",
     "/memory": "/recall",
@@ -452,4 +421,28 @@ OTHERWISE = {
     "/exit": "/quit",
     "/bye": "/quit",
 }
-"""What other programs call what a command here does."""
+"""What other programs call a command."""
+BEGINS = ("/", "!")
+"""What a line begins with that is a command and no message."""
+
+
+def parsed(line: str) -> tuple[Command, str]:
+    """The command that a line begins with, and its argument. Raises UsageError if there is none."""
+    if line.startswith("!"):
+        return SHELL, line.removeprefix("!").strip()
+    name, _, argument = line.partition(" ")
+    if name not in COMMANDS:
+        near = OTHER_NAMES.get(name) or next(iter(get_close_matches(name, COMMANDS, n=1)), "")
+        meant = f"Did you mean {near}? " if near else ""
+        raise UsageError(f"there is no command {name}", f"{meant}Type /help for those there are")
+    return COMMANDS[name], argument.strip()
+
+
+def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
+    """What the argument of a command may be, for the menu while it is typed."""
+    place = chat.place
+    return {
+        "/model": lambda: [*(each.name for each in chat.settings.profiles), *catalogue.names()],
+        "/resume": lambda: [each.id for each in listing.sessions(place.sessions)],
+        "/edit": lambda: [path.name for path in sorted(place.root.glob("*.md"))],
+    }

@@ -6,7 +6,6 @@ import shutil
 import sys
 import threading
 from concurrent.futures import Future
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,17 +14,16 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from assistant import __version__, config
 from assistant.cli.chat.completion import ChatCompleter
 from assistant.cli.chat.live import LiveScreen
-from assistant.cli.chat.palette import DUMB, PROMPT, faint
+from assistant.cli.chat.palette import DUMB, PROMPT, faint, said
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Screen
 from assistant.cli.opening import Opening
 from assistant.disk import storage
-from assistant.display import spelled
+from assistant.display import shortened, spelled
 from assistant.errors import MemoryFailure
 
 if TYPE_CHECKING:
-    from assistant.cli.chat.sitting import Sitting
-
+    from assistant.cli.chat.loop import ChatLoop
 
 OPENING = "opening memory"
 UNDOES = "`assistant undo` takes back the last turn"
@@ -37,76 +35,62 @@ def converse(opening: Opening, first: str = "") -> None:
     place = opening.options.place()
     completer = ChatCompleter(place.root)
     with _screen(opening, completer) as screen:
-        screen.put(faint(_header(place.root)), "line")
-        behind = _Behind(opening, screen, completer)
-        behind.start()
+        header = f"assistant {__version__} · /help · {place.root}"  # a longer line would load rich
+        screen.put(faint(shortened(header, shutil.get_terminal_size().columns)), "line")
+        background = _Background(opening, screen, completer)
         with contextlib.suppress(EOFError):
-            _talk(behind, screen, first)
-    noted, how = behind.close()
+            _talk(background, screen, first)
+    noted, session = background.close()
     if noted:
         typer.echo("\n" + f"noted: {spelled('; '.join(noted))}" + faint(f" · {UNDOES}"))
-    if how:
+    if session:
         where = f" -w {place.root}" if opening.options.directory else ""
-        typer.echo("\n" + faint(f"go on with it: assistant{where} chat --resume {how}"))
-    behind.leave()
+        typer.echo("\n" + faint(f"go on attached: assistant{where} chat --resume {session}"))
+    background.leave()
 
 
-def _header(root: Path) -> str:
-    """One line, however long the path: what wraps lines loads rich, and the prompt waits for it."""
-    before, after = f"assistant {__version__} · ", " · /help"
-    room = max(shutil.get_terminal_size().columns - len(before + after), 1)
-    place = str(root)
-    return before + (place if len(place) <= room else f"…{place[1 - room :]}") + after
-
-
-def _talk(behind: "_Behind", screen: Screen, first: str) -> None:
+def _talk(background: "_Background", screen: Screen, first: str) -> None:
     """Take what the owner says, line by line. Raises EOFError when they leave."""
-    if behind.goes_on:
-        _sitting(behind, screen).go_on()
+    if background.goes_on:
+        background.loop().go_on()
     if first:
-        _sitting(behind, screen).take(first)
+        screen.put(said(first))
+        background.loop().take(first)
     while True:
         try:
             if line := screen.read().strip():
-                _sitting(behind, screen).take(line)
+                background.loop().take(line)
         except KeyboardInterrupt:  # it ends what runs, and nothing did
             continue
 
 
-def _sitting(behind: "_Behind", screen: Screen) -> "Sitting":
-    with screen.working(None):
-        screen.does(OPENING)
-        return behind.opened()
-
-
-class _Behind:
-    """The chat, opened in a thread once the prompt has been drawn."""
+class _Background:
+    """Opens the chat in a thread of its own, once the prompt has been drawn."""
 
     def __init__(self, opening: Opening, screen: Screen, completer: ChatCompleter) -> None:
         self.goes_on = bool(opening.wish.resume or opening.wish.latest)
         self._opening = opening
         self._screen = screen
         self._completer = completer
-        self._opened: Future[Sitting] = Future()
+        self._loop: Future[ChatLoop] = Future()
         self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
-
-    def start(self) -> None:
-        """Begin to open."""
         self._thread.start()
 
-    def opened(self) -> "Sitting":
-        """The chat on its screen, when it is there. Raises what kept it from opening."""
-        return self._opened.result()
+    def loop(self) -> "ChatLoop":
+        """The chat on its screen, once it is open. Raises what kept it from opening."""
+        with self._screen.working(None):
+            self._screen.draw(doing=OPENING)
+            return self._loop.result()
 
     def close(self) -> tuple[list[str], str]:
         """Close the chat, if it was opened; the facts it has noted, and what names its session."""
-        if not self._opened.done() or self._opened.exception() is not None:
+        if not self._loop.done() or self._loop.exception() is not None:
             return [], ""
-        sitting, noted = self._opened.result(), []
+        loop, noted = self._loop.result(), []
         with contextlib.suppress(MemoryFailure):  # a memory that is lost was told of in the chat
-            noted = sitting.noted
-        sitting.chat.close()
-        return noted, sitting.name
+            noted = loop.noted
+        loop.chat.close()
+        return noted, loop.name
 
     def leave(self) -> None:
         """End the process at once if modules are still being imported.
@@ -120,21 +104,19 @@ class _Behind:
     def _open(self) -> None:
         try:
             from assistant.cli.chat.approval import Asking  # the agent: behind the prompt
-            from assistant.cli.chat.sitting import Sitting
+            from assistant.cli.chat.loop import ChatLoop
             from assistant.cli.chat.slash import COMMANDS, values
 
-            self._completer.commands = {
-                name: (command.argument, command.help) for name, command in COMMANDS.items()
-            }
+            self._completer.commands = COMMANDS
             chat = self._opening.open(Asking(self._screen), progress=self._progress)
             self._completer.values = values(chat)
-            sitting = Sitting(chat, self._screen)
+            loop = ChatLoop(chat, self._screen)
             if not self.goes_on:
-                sitting.name_abandoned()
-            self._opened.set_result(sitting)
+                loop.name_abandoned()
+            self._loop.set_result(loop)
             chat.preload()
         except BaseException as error:  # carried to the thread that asks for the chat
-            self._opened.set_exception(error)
+            self._loop.set_exception(error)
             self._screen.end(error)
 
     def _progress(self, what: str, done: int, total: int) -> None:
@@ -157,10 +139,10 @@ def _history() -> History:
     path = config.state_dir() / "prompts"
     storage.private_directory(path.parent)
     path.touch(mode=storage.PRIVATE_FILE)
-    return _Prompts(str(path))
+    return _RedactedHistory(str(path))
 
 
-class _Prompts(FileHistory):
+class _RedactedHistory(FileHistory):
     """What was typed, for the next chat too; on disk without secrets."""
 
     def store_string(self, string: str) -> None:

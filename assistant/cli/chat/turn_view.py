@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assistant import events
@@ -23,57 +23,16 @@ SHOWN_CHANGES = 8
 """Changed lines that stand below what changed them."""
 PRINTING = ("shell", "read_job")
 """Tools whose result is shown as it is."""
+NO_OUTPUT = "(no output)"
 CHANGED = re.compile(r"[+-](?!\+\+ |-- )")
 """How a row of a unified diff begins that was added or removed."""
-NO_OUTPUT = "(no output)"
 COLOURS = {"+": GOOD, "-": BAD}
 SLOW = 1.0
 """Seconds from which on it is said how long a tool took."""
-INTERRUPTED = "(stopped to hear you)"
-
-
-def lines_of(event: Event) -> Iterator[str]:
-    """The lines that an event is worth to a person; none for most."""
-    if isinstance(event, events.Recalled) and event.texts and not event.weak:
-        passages = list(zip(event.texts, event.citations, strict=True))
-        shown = [f"{spelled(text)} {faint(at)}" for text, at in passages[:SHOWN_PASSAGES]]
-        if more := passages[SHOWN_PASSAGES:]:
-            shown.append(faint(f"{len(more)} more"))
-        yield faint("recalled ") + faint(" · ").join(shown)
-    for text, colour in _lines_of(event):
-        yield styled(spelled(text), colour)
-
-
-def _lines_of(event: Event) -> Iterator[tuple[str, int]]:
-    match event:
-        case events.Attached(title, lines, picture):
-            yield f"with it: {title} · {picture or counted(lines, 'line')}", FAINT
-        case events.SkillLoaded(skill, _, trigger):
-            yield f"skill {skill} loaded: “{trigger}”", FAINT
-        case events.ApprovalDecided(compact=compact, decision="no" as decision, reason=reason):
-            yield outcome(compact, decision, reason), WARNING
-        case events.Reminded(text):
-            yield f"the model was told: {text}", FAINT
-        case events.Notice(text):
-            yield f"note: {text}", WARNING
-        case events.Retrying():
-            yield event.said, WARNING
-        case events.Compacted(turns, before, after):
-            yield f"compacted {counted(turns, 'turn')}: {before:,} → {after:,} tokens", FAINT
-        case events.FactsCaptured(facts, waiting):
-            yield from ((f"kept in memory: {fact}", FAINT) for fact in facts)
-            if waiting:
-                yield f"{counted(waiting, 'fact')} for your review: /review", WARNING
-        case events.TurnFailed(message, cure):
-            yield f"{message}. {cure}".rstrip(". ") + ".", BAD
-        case events.TurnFinished(interrupted=True):
-            yield "stopped", WARNING
-
-
 DOING = {State.INITIALIZING: "recalling", State.THINKING: "thinking"}
+STEPS = {"facts": "looking for facts", "summary": "summarising"}
 MARKS = {"running": "⋯", "done": "✓", "failed": "✗", "stopped": "✗"}
 """Before a subtask, by its state."""
-STEPS = {"facts": "looking for facts", "summary": "summarising"}
 
 
 class TurnView:
@@ -91,114 +50,142 @@ class TurnView:
 
     def show(self, event: Event) -> None:
         """Show one event."""
+        for line in event_lines(event):
+            self.flush()
+            self._screen.put(line, "line")
         match event:
             case events.TextDelta(text):
                 self._write(text)
             case events.ReasoningDelta(text):
                 self._thought += spelled(text)
                 self._screen.draw(thought=self._thought)
-            case events.Retrying(delay=delay):
-                self._tell(event)
-                self._screen.does("trying again" if delay else DOING[State.THINKING], seconds=delay)
             case events.StateChanged(state=state) if state in DOING:
-                self._screen.does(DOING[state])
+                self._screen.draw(doing=DOING[state])
+            case events.Recalled(citations=citations):
+                self.recalled = len(citations)
             case events.Compacting(step, done, total):
-                self._screen.does(f"compacting: {STEPS[step]}, {done} of {total} turns")
-            case events.ToolStarted():
+                self._screen.draw(doing=f"compacting: {STEPS[step]}, {done} of {total} turns")
+            case events.Retrying(delay=delay):
+                until = time.monotonic() + delay if delay else 0.0
+                self._screen.draw(doing="trying again" if delay else "thinking", until=until)
+            case events.ToolStarted(id, tool, arguments):
                 self.flush()
-                self._running[event.call_id] = event.arguments, time.monotonic()
-                self._screen.does(spelled(call_text(event.tool, event.arguments)))
+                self._running[id] = arguments, time.monotonic()
+                self._screen.draw(doing=spelled(call_text(tool, arguments)))
             case events.ToolPrinted(text=text):
                 self._screen.draw(thought=spelled(text))
             case events.ToolFinished():
                 self._finish(event)
             case events.SubtaskMoved():
                 self._subtasks[event.number] = event
-                self._screen.draw(growing=_branches(list(self._subtasks.values())))
-            case events.MessageJoined(text, interrupting):
+                self._screen.draw(growing=_tree(self._subtasks.values()))
+            case events.ApprovalDecided(call_id=id, decision="no"):
+                self._refused.add(id)
+            case events.MessageJoined(text):
                 self.flush()
-                if interrupting:
-                    self._screen.put(faint(INTERRUPTED), "line")
                 self._screen.put(said(text))
             case events.ApprovalRequested() | events.QuestionAsked():
                 self.flush()  # what was said stands before the question that it led to
-            case _:
-                self._tell(event)
+            case events.TurnFinished():
+                self.flush()
 
     def flush(self) -> None:
         """Put up what there is of the last block."""
         if self._text.strip():
-            self._screen.put(self._screen.render(self._text), growing="")
+            self._screen.put(self._screen.render(self._text))
         self._text = ""
         self._screen.draw(growing="", thought="")
 
-    def _tell(self, event: Event) -> None:
-        match event:
-            case events.ApprovalDecided(call_id=id, decision="no"):
-                self._refused.add(id)
-            case events.Recalled(citations=citations):
-                self.recalled = len(citations)
-        for line in lines_of(event):
-            self.flush()
-            self._screen.put(line, "line")
-        if isinstance(event, events.TurnFinished | events.TurnFailed):
-            self.flush()
-
     def _write(self, text: str) -> None:
-        if self._thought:
-            self._thought = ""
-            self._screen.draw(thought="")
+        self._thought = ""
         self._text += spelled(text)
         if "\n" in text:  # a block ends with a line
             done, self._text = finished_blocks(self._text)
             if done.strip():
-                self._screen.put(self._screen.render(done), growing=self._growing)
-                return
-        self._screen.draw(growing=self._growing)
-
-    @property
-    def _growing(self) -> str:
-        return newest(self._text, 2 * self._screen.size[1])
+                self._screen.put(self._screen.render(done))
+        self._screen.draw(growing=newest(self._text, 2 * self._screen.size[1]), thought="")
 
     def _finish(self, event: events.ToolFinished) -> None:
+        """Say what a tool did, with the first of what it printed or changed below."""
         self.flush()
         self._subtasks.clear()
         arguments, began = self._running.pop(event.call_id, ({}, time.monotonic()))
         if event.call_id in self._refused:  # the line on the owner's decision says it
             return
-        took = time.monotonic() - began
-        done = result_text(event.tool, arguments, event.compact, event.content, event.error)
-        first, *rest = spelled(event.compact if event.diff else done).split("\n")
-        first += f" · {took:.0f} s" if took >= SLOW else ""
+        seconds = time.monotonic() - began
+        text = (
+            event.compact
+            if event.diff
+            else result_text(event.tool, arguments, event.compact, event.content, event.error)
+        )
+        first, *rest = spelled(text).split("\n")
+        first += f" · {seconds:.0f} s" if seconds >= SLOW else ""
         mark, colour = ("✗", BAD) if event.error else ("·", FAINT)
-        rows = [f"{mark} {first}", *(f"  {row}" for row in rest)]
-        shown, whole = [styled(row, colour) for row in rows], event.content.split("\n")
-        prints = event.tool in PRINTING and event.content != NO_OUTPUT
-        below, most = whole if prints else [], SHOWN_ROWS
+        rows = [styled(row, colour) for row in (f"{mark} {first}", *(f"  {row}" for row in rest))]
+        whole = (event.diff or event.content).split("\n")
         if event.diff:
-            whole = event.diff.split("\n")
             below, most = [row for row in whole if CHANGED.match(row)], SHOWN_CHANGES
-        shown += [f"  {_coloured(row, event.diff)}" for row in below[:most]]
+        else:
+            prints = event.tool in PRINTING and event.content != NO_OUTPUT
+            below, most = whole if prints else [], SHOWN_ROWS
+        row_of = _diff_row if event.diff else faint
+        rows += [f"  {row_of(row)}" for row in below[:most]]
         if len(below) > most:
-            more = counted(len(below) - most, "more line")
-            shown.append(faint(f"  … {more} · Ctrl-O shows all"))
-        self._screen.put("\n".join(shown), "line")
-        self._screen.draw(folded="\n".join(_coloured(row, event.diff) for row in whole))
+            rows.append(faint(f"  … {counted(len(below) - most, 'more line')} · Ctrl-O shows all"))
+        self._screen.put("\n".join(rows), "line")
+        self._screen.draw(folded="\n".join(map(row_of, whole)))
 
 
-def _coloured(row: str, diff: str) -> str:
-    """A row of a diff, or of what a tool printed."""
-    changed = CHANGED.match(row) if diff else None
+def event_lines(event: Event) -> Iterator[str]:
+    """The lines that an event is worth to a person; none for most."""
+    match event:
+        case events.Recalled(citations, _, weak, texts) if texts and not weak:
+            passages = list(zip(texts, citations, strict=True))
+            shown = [f"{spelled(text)} {faint(at)}" for text, at in passages[:SHOWN_PASSAGES]]
+            if more := passages[SHOWN_PASSAGES:]:
+                shown.append(faint(f"{len(more)} more"))
+            yield faint("recalled ") + faint(" · ").join(shown)
+        case events.Attached(title, lines, picture):
+            yield faint(f"attached: {title} · {picture or counted(lines, 'line')}")
+        case events.SkillLoaded(skill, _, trigger):
+            yield faint(f"skill {skill} loaded: “{trigger}”")
+        case events.ApprovalDecided(compact=compact, decision="no" as decision, reason=reason):
+            yield _warning(outcome(compact, decision, reason))
+        case events.MessageJoined(interrupting=True):
+            yield faint("(stopped for your message)")
+        case events.Reminded(text):
+            yield faint(f"the model was told: {text}")
+        case events.Notice(text):
+            yield _warning(f"note: {text}")
+        case events.Retrying():
+            yield _warning(event.said)
+        case events.Compacted(turns, before, after):
+            yield faint(f"compacted {counted(turns, 'turn')}: {before:,} → {after:,} tokens")
+        case events.FactsCaptured(facts, waiting):
+            yield from (faint(f"kept in memory: {fact}") for fact in facts)
+            if waiting:
+                yield _warning(f"{counted(waiting, 'fact')} for your review: /review")
+        case events.TurnFailed(message, cure):
+            yield styled(spelled(f"{message}. {cure}".rstrip(". ") + "."), BAD)
+        case events.TurnFinished(interrupted=True):
+            yield _warning("stopped")
+
+
+def _warning(text: str) -> str:
+    return styled(spelled(text), WARNING)
+
+
+def _diff_row(row: str) -> str:
+    changed = CHANGED.match(row)
     return styled(spelled(row), COLOURS[changed[0]] if changed else FAINT)
 
 
-def _branches(subtasks: Sequence[events.SubtaskMoved]) -> str:
+def _tree(subtasks: Iterable[events.SubtaskMoved]) -> str:
     """What each subtask does, as a tree."""
-    lines = [
-        f"{MARKS[each.state]} {each.title} · {each.tokens:,} tokens"
-        + (f" · {each.doing}" if each.doing else "")
-        for each in subtasks
-    ]
+    lines = []
+    for task in subtasks:
+        facts = [f"{MARKS[task.state]} {task.title}", f"{task.tokens:,} tokens"]
+        lines.append(" · ".join([*facts, *([task.doing] if task.doing else [])]))
     shown = "\n".join(branches([spelled(line).replace("`", "'") for line in lines]))
     return f"```\n{shown}\n```"
 
@@ -210,8 +197,8 @@ def show_past(entries: Sequence[Entry], screen: Screen) -> None:
         match entry:
             case UserEntry(text=text):
                 screen.put(said(text))
-            case AssistantEntry(text=text, tool_calls=asked):
-                calls |= {call.id: call for call in asked}
+            case AssistantEntry(text=text, tool_calls=made):
+                calls |= {call.id: call for call in made}
                 if text.strip():
                     screen.put(screen.render(spelled(text)))
             case ToolResultEntry():

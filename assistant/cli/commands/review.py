@@ -10,7 +10,7 @@ import typer
 from assistant.cli.commands.memory import memory_commands, sentences
 from assistant.cli.help import command
 from assistant.cli.memory_text import one_line, passage_line, show_diff, show_written
-from assistant.cli.options import AsJson, print_json
+from assistant.cli.options import AsJson, ask, print_json
 from assistant.display import counted, local_time, spelled
 from assistant.errors import LedgerError, ModelError
 from assistant.memory.base import Fact, Held, JournalEntry, Pair
@@ -125,8 +125,8 @@ def decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
     """Ask the owner about each, in order."""
     for held in waiting:
         _show_held(memory, place, held)
-        asked = typer.prompt("[a]ccept, [e]dit, [r]efuse, [l]ater, [q]uit", default="l")
-        answer = ANSWERS.get(asked.strip().casefold(), "l")
+        asked = ask("[a]ccept, [e]dit, [r]efuse, [l]ater, [q]uit", "l")
+        answer = ANSWERS.get(asked.casefold(), "l")
         if answer == "q":
             return
         if answer == "r":
@@ -134,7 +134,7 @@ def decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
             typer.echo("Dropped.\n")
         if answer in ("a", "e"):
             said = held.fact.text
-            text = typer.prompt("In your words", default=said) if answer == "e" else said
+            text = ask("In your words", said) if answer == "e" else said
             written = memory.review(held.id, accept=True, text=None if text == said else text)
             if written:
                 show_written(written)

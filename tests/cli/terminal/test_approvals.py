@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli.chat.approval import decided, in_full, wrapped
-from assistant.events import ApprovalRequested
+from assistant.cli.chat.approval import barred, decided
 from assistant.messages import Reply, ToolCall
 from assistant.session import transcript
 from assistant.session.entries import ApprovalEntry
@@ -72,15 +71,16 @@ INVISIBLE = [*STEERING.values(), "a\u00a0b", "a\u3164b", "a\u2800b", "a\u200db",
 
 @pytest.mark.parametrize("trick", INVISIBLE)
 def test_every_character_of_a_call_can_be_seen(trick: str) -> None:
-    shown = "".join(line.text for line in in_full(ApprovalRequested("1", "t", "", trick), 200))
+    shown = "".join(barred(trick, 200))
     assert is_clean(shown)
     assert "\\u{" in shown and trick not in shown
 
 
 @pytest.mark.parametrize("text", ["", "short", "x" * 100, "日本語" * 30])
 def test_wrapping_leaves_nothing_out(text: str) -> None:
-    rows = wrapped(text, 20)
-    assert "".join(rows) == text
+    rows = list(barred(text, 23))
+    assert "".join(row[2:] for row in rows) == text
+    assert [row[:2] for row in rows] == ["│ ", *["┆ "] * (len(rows) - 1)]
     assert len(rows) == max(1, -(-len(text) * (2 if "日" in text else 1) // 20))
 
 
@@ -172,7 +172,7 @@ def test_more_than_a_screenful_is_read_to_its_end_before_a_yes(
         tty.wait("more lines")
         assert QUESTION not in tty.text
         tty.say("yes")
-        tty.wait("not before all of it was shown")
+        tty.wait("not allowed yet: not all of it has been shown")
         assert "Rule 59" not in tty.whole
         while QUESTION not in tty.text:
             left = next(row for row in reversed(tty.rows) if "more lines" in row)

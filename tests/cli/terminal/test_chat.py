@@ -174,7 +174,7 @@ def test_enter_again_stops_the_reply_for_what_is_queued_and_says_so(
         tty.wait("queued: only to seven")
         tty.say("")
         tty.wait("Seven, then.", gone=WORKING)
-        order = ["Counting: 1 2", "(stopped to hear you)", "› only to seven", "Seven, then."]
+        order = ["Counting: 1 2", "(stopped for your message)", "› only to seven", "Seven, then."]
         assert [row for row in tty.whole.splitlines() if row in order] == order
         assert leaves(tty) == 0
     assert provider.hang_ups == 1

@@ -50,20 +50,20 @@ def test_a_session_is_left_for_a_new_one_and_taken_up_again(place: Path) -> None
         tty.say("/usage")
         tty.wait("1,234 tokens this month for extracting facts from chats")
         tty.say("/new")
-        tty.wait("a new session")
+        tty.wait("New session.")
         first = next((place / ".assistant/sessions").glob("*.jsonl")).stem
         tty.say(f"/resume {first[-3:]}")
-        tty.wait("going on with “who has the spare key?” · 1 turn")
+        tty.wait("continuing “who has the spare key?” · 1 turn")
         tty.say("/new")
-        tty.wait(lambda tty: tty.whole.count("a new session") == 2)
+        tty.wait(lambda tty: tty.whole.count("New session.") == 2)
         tty.say("/resume")
         tty.wait("type to search")
         tty.send("nothing like it")
-        tty.wait("none of them")
+        tty.wait("no match")
         tty.send("\x15spare 20")
-        tty.wait("› who has the spare key?", gone="none of them")
+        tty.wait("› who has the spare key?", gone="no match")
         tty.send("\r")
-        tty.wait(lambda tty: tty.whole.count("going on with “who") == 2)
+        tty.wait(lambda tty: tty.whole.count("continuing “who") == 2)
         tty.say("/resume")
         tty.wait("there is no other session")
         tty.say("/why")
@@ -90,7 +90,7 @@ def test_a_picture_goes_with_a_message_by_its_path_and_from_the_clipboard(
         tty.wait("›")
         tty.send(f"are these the same?\x1b[200~{str(cat).replace(' ', chr(92) + ' ')}\x1b[201~\x16")
         tty.wait("Picture 1, a picture: PNG, 64×48")
-        tty.wait("goes with your next message", gone="Esc stops")
+        tty.wait("attached to your next message", gone="Esc stops")
         tty.send("\r")
         tty.wait("Two cats.", gone="Esc stops")
         assert f'are these the same? @"{cat}"' in " ".join(tty.whole.split())
@@ -128,7 +128,7 @@ def test_edit_opens_the_owners_editor(place: Path, monkeypatch: pytest.MonkeyPat
     with chat(place) as tty:
         tty.wait("›")
         tty.say("/edit")
-        tty.wait("MEMORY.md: what you saved is known.")
+        tty.wait("what you saved is in memory")
         tty.wait("offline", gone="Esc stops")
         assert leaves(tty) == 0
     assert "with Eve, next door" in (place / "MEMORY.md").read_text()
@@ -176,11 +176,11 @@ def test_files_and_what_commands_print_go_with_a_message_and_a_reply_is_copied(
         tty.wait("there is no file nowhere.txt")
         tty.send("\x15")  # the message stays in the prompt to be corrected
         tty.say("!echo six times seven is $((6*7))")
-        tty.wait("goes with your next message", gone="Esc stops")
+        tty.wait("attached to your next message", gone="Esc stops")
         assert "six times seven is 42" in tty.rows
         tty.say("what does Mia drink, by @notes.txt?")
         tty.wait("Rooibos it is.", gone="Esc stops")
-        assert "with it: notes.txt · 2 lines" in tty.rows
+        assert "attached: notes.txt · 2 lines" in tty.rows
         tty.say("/copy")
         tty.wait("Copied 1 line.")
         assert "\x1b]52;c;Um9vaWJvcyBpdCBpcy4=\x07" in tty.raw
@@ -195,5 +195,5 @@ def test_files_and_what_commands_print_go_with_a_message_and_a_reply_is_copied(
 )
 def test_what_is_no_command_names_the_one_that_may_be_meant(typed: str, meant: str) -> None:
     with pytest.raises(UsageError, match="there is no command") as told:
-        slash.named(f"{typed} the dentist")
+        slash.parsed(f"{typed} the dentist")
     assert told.value.cure.startswith(f"Did you mean {meant}?")

@@ -18,10 +18,10 @@ def test_leaving_says_how_to_go_on_and_going_on_shows_the_last_exchange(place: P
         tty.send("\x04")
         assert tty.end() == 0
         told, _, how = tty.text.splitlines()[-1].partition(": assistant ")
-        assert told == "go on with it"
+        assert told == "to continue"
     with Tty(*how.split()) as tty:
         tty.wait("› who has the spare key? I forgot.")
-        assert "going on with “who has the spare key?” · 1 turn" in tty.rows
+        assert "continuing “who has the spare key?” · 1 turn" in tty.rows
         tty.wait("Ada, next door")
         tty.say("/quit")
         assert tty.end() == 0
@@ -35,7 +35,7 @@ def test_nothing_said_is_nothing_to_go_on_with(place: Path) -> None:
             tty.wait("offline")
             tty.send("\x04")
             assert tty.end() == 0
-            assert "go on" not in tty.whole
+            assert "to continue" not in tty.whole
 
 
 def test_what_was_cut_off_is_named_at_the_next_start_and_finished_when_resumed(place: Path) -> None:
@@ -43,7 +43,7 @@ def test_what_was_cut_off_is_named_at_the_next_start_and_finished_when_resumed(p
     asked = (UserEntry("Note the key"), AssistantEntry("I note it.", tool_calls=(call,)))
     name = left(place, *asked, ToolResultEntry("c1", "note", "Noted.", compact="7 characters"))
     with Tty("-w", str(place), "chat") as tty:
-        tty.wait(f"“Note the key” was cut off · /resume {name[-3:]} goes on with it")
+        tty.wait(f"“Note the key” was cut off · /resume {name[-3:]} continues it")
     with Tty("-w", str(place), "chat", "--resume", name) as tty:
         tty.wait("› Note the key")
         assert "· note: the key → 7 characters" in tty.text
