@@ -150,7 +150,7 @@ def test_undo_takes_what_the_owner_wrote_since_and_then_the_turn(
         COMMANDS["/undo"].run(host, "")
 
 
-@pytest.mark.parametrize("what", ["everything", "said stays", "talk"])
+@pytest.mark.parametrize("what", ["everything", "messages stay", "talk"])
 def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
     root, record = chat.place.root, chat.conversation.transcript
     turn(chat, "the first", ("note", {"text": "began"}))
@@ -163,9 +163,9 @@ def test_rewind_goes_back_to_before_a_message(chat: Chat, what: str) -> None:
     assert (root / "notes.txt").read_text() == ("written by hand\n" if files else "3\n")
     said = str(record.entries)
     kept = transcript.read(chat.place.sessions, record.session)
-    assert ("the second" in said) is ("the third" in str(kept)) is (what == "said stays")
+    assert ("the second" in said) is ("the third" in str(kept)) is (what == "messages stay")
     assert "the first" in said and chat.conversation.scratch.notes == "began"
-    assert host.screen.kept == ("" if what == "said stays" else "the second")
+    assert host.screen.kept == ("" if what == "messages stay" else "the second")
     turn(chat, "the fourth")
     assert len({entry.id for entry in record.entries}) == len(record.entries)
 

@@ -19,15 +19,15 @@ _WORD = re.compile(r"[^\W_]+")
 
 def show_written(written: Remembered) -> None:
     """Where a fact now stands, and what it may replace."""
-    place = f"{written.source}:{written.line}"
-    said = {
+    text = {
         "stored": "Remembered",
         "exists": "Already known",
         "superseded": "Remembered, the old fact struck out",
         "waiting": "Waits for your review (`assistant memory review`)",
         "secret": "Nothing was written: it holds a secret",
     }[written.status]
-    typer.echo(f"{said}: {spelled(place)}" if written.source else said)
+    position = spelled(f": {written.source}:{written.line}") if written.source else ""
+    typer.echo(text + position)
     if written.similar:
         typer.echo("Similar facts (--replaces FILE:LINE supersedes one):")
         for passage in written.similar:
@@ -36,27 +36,28 @@ def show_written(written: Remembered) -> None:
 
 def show_recorded(recalled: "RecalledEntry", query: str) -> None:
     """What was put into the prompt of a turn, and why."""
-    for each in recalled.passages:
-        _show(each.citation, each.date, each.heading.split(" › "), each.text)
-        typer.echo(_dim(f"  {reasons(query, each.text, each.signals or {}, each.date)}"))
+    for passage in recalled.passages:
+        _show(passage.citation, passage.date, passage.heading.split(" › "), passage.text)
+        why = reasons(query, passage.text, passage.signals or {}, passage.date)
+        typer.echo(_dim(f"  {why}"))
     if not recalled.passages:
         typer.echo("Nothing in memory matched.")
 
 
-def show_recall(found: Recall, *, why: bool = False, within: str = "") -> None:
+def show_recall(recall: Recall, *, why: bool = False, within: str = "") -> None:
     """The passages for a person, best first; and what was not looked at."""
-    for notice in found.notices:
+    for notice in recall.notices:
         typer.echo(f"note: {spelled(notice)}", err=True)
-    for passage in found.passages:
-        _show_passage(passage, found.query if why else None)
-    if not found.passages:
+    for passage in recall.passages:
+        _show_passage(passage, recall.query if why else None)
+    if not recall.passages:
         what = "No past conversation" if within == SESSIONS else "Nothing in memory"
-        so_far = " so far: it is still being indexed" if found.behind else ""
+        so_far = " so far: it is still being indexed" if recall.behind else ""
         typer.echo(f"{what} mentions this{so_far}.", err=True)
-    if why and found.near_misses:
+    if why and recall.near_misses:
         typer.echo(_dim("Near misses:"))
-        for passage in found.near_misses:
-            _show_passage(passage, found.query)
+        for passage in recall.near_misses:
+            _show_passage(passage, recall.query)
 
 
 def _show_passage(passage: Passage, query: str | None) -> None:
@@ -101,17 +102,18 @@ def reasons(
 ) -> str:
     """Why a passage matches a query, in words; `shares` are those of its score."""
     meaning = shares.get("dense", 0.0)
-    said = ["same meaning"] if meaning >= ALIKE else ["similar meaning"] if meaning >= NEAR else []
-    asked, words = (dict.fromkeys(_WORD.findall(each.casefold())) for each in (query, text))
-    if common := [each for each in asked if each in words and each not in COMMON]:
-        said.append(f"shares: {', '.join(common)}")
+    why = ["same meaning"] if meaning >= ALIKE else ["similar meaning"] if meaning >= NEAR else []
+    words = set(_WORD.findall(text.casefold())) - COMMON
+    asked = dict.fromkeys(_WORD.findall(query.casefold()))
+    if common := [word for word in asked if word in words]:
+        why.append(f"shares: {', '.join(common)}")
     if shares.get("date", 0.0) > 0 and (when := mentioned or day):
-        said.append(f"{'speaks of' if mentioned else 'said on'} {_in_words(when, text)}")
+        why.append(f"{'speaks of' if mentioned else 'said on'} {_in_words(when, text)}")
     if shares.get("speaker", 0.0) > 0:
-        said.append("said by the person you name")
+        why.append("said by the person you name")
     if shares.get("heading", 0.0) >= HEADED:
-        said.append("its heading matches")
-    return spelled(" · ".join(said) or "only the closest match")
+        why.append("its heading matches")
+    return spelled(" · ".join(why) or "only the closest match")
 
 
 def _in_words(day: str, text: str) -> str:
@@ -119,10 +121,10 @@ def _in_words(day: str, text: str) -> str:
     from datetime import date  # where reasons are asked for alone
 
     try:
-        found = date.fromisoformat(day)
+        when = date.fromisoformat(day)
     except ValueError:
         return day
-    return f"{found.day} {found:%B}" + (f" {found.year}" if str(found.year) in text else "")
+    return f"{when.day} {when:%B}" + (f" {when.year}" if str(when.year) in text else "")
 
 
 def _dim(line: str) -> str:
@@ -145,17 +147,17 @@ def show_diff(lines: Iterable[str]) -> None:
         typer.echo(typer.style(spelled(line), fg=DIFF_COLOURS.get(line[:1])))
 
 
-def recall_json(found: Recall, within: str = "") -> dict[str, Any]:
+def recall_json(recall: Recall, within: str = "") -> dict[str, Any]:
     """A recall as programs read it."""
-    shown = session_json if within == SESSIONS else passage_json
-    passages = [shown(passage) for passage in found.passages]
-    value: dict[str, Any] = {"query": found.query, "tokens": found.tokens, "passages": passages}
-    if found.notices:
-        value["notices"] = list(found.notices)
-    if found.behind:
-        value["behind"] = list(found.behind)
-    if found.near_misses:
-        value["near_misses"] = [passage_json(passage) for passage in found.near_misses]
+    as_json = session_json if within == SESSIONS else passage_json
+    passages = [as_json(passage) for passage in recall.passages]
+    value: dict[str, Any] = {"query": recall.query, "tokens": recall.tokens, "passages": passages}
+    if recall.notices:
+        value["notices"] = list(recall.notices)
+    if recall.behind:
+        value["behind"] = list(recall.behind)
+    if recall.near_misses:
+        value["near_misses"] = [passage_json(passage) for passage in recall.near_misses]
     return value
 
 

@@ -27,15 +27,26 @@ REMEMBERED = {
 SUBTASK = re.compile(r"^## \d+\. (.* — (?:done|failed|stopped) \(session .*\))$", re.MULTILINE)
 """What stands over each reply in the result of `delegate`."""
 
+FORMATS: Mapping[type, str] = {
+    entries.AttachmentEntry: "({0.title})\n{0.text}",
+    entries.SkillEntry: "(skill {0.name}, {0.path})",
+    entries.CompactionEntry: "(summary of what came before)\n{0.summary}",
+    entries.NoticeEntry: "note: {0.text}",
+    entries.ReminderEntry: "(the model was told: {0.text})",
+    entries.InterruptedEntry: "({0.text})",
+    entries.TitleEntry: "(named: {0.text})",
+}
+"""How an entry that is only a text is shown."""
+
 
 def show_sessions(directory: Path) -> None:
     """The sessions, newest first, a line each."""
     sessions = listing.sessions(directory)
     if not sessions:
         typer.echo("No sessions yet.", err=True)
-    for each in sessions:
-        facts = typer.style(session_facts(each), dim=True)
-        typer.echo(f"{spelled(each.id)}  {facts}  {each.title}")
+    for session in sessions:
+        facts = typer.style(session_facts(session), dim=True)
+        typer.echo(f"{spelled(session.id)}  {facts}  {session.title}")
 
 
 def session_facts(session: SessionSummary) -> str:
@@ -103,24 +114,10 @@ def _beside(entry: Entry, calls: Mapping[str, ToolCall]) -> str:
             return (
                 f"{'✗' if error else '·'} {result_text(tool, arguments, compact, content, error)}"
             )
-        case entries.AttachmentEntry(title=title, text=text):
-            return f"({title})\n{text}"
-        case entries.SkillEntry(name=name, path=path):
-            return f"(skill {name}, {path})"
-        case entries.CompactionEntry(summary=summary):
-            return f"(summary of what came before)\n{summary}"
-        case entries.NoticeEntry(text=text):
-            return f"note: {text}"
-        case entries.ReminderEntry(text=text):
-            return f"(the model was told: {text})"
         case entries.RetryEntry(model=model, reason=reason, delay=delay, attempt=attempt):
             return events.Retrying(model, reason, delay, attempt).said
-        case entries.InterruptedEntry(text=text):
-            return f"({text})"
-        case entries.TitleEntry(text=text):
-            return f"(named: {text})"
         case _:
-            return ""
+            return FORMATS.get(type(entry), "").format(entry)
 
 
 def result_text(

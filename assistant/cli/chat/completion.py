@@ -73,12 +73,12 @@ class ChatCompleter(Completer):
         if not typed or "/" in typed or typed.startswith(("~", ".")):
             return  # a folder is named: what is in it is listed
         pattern = re.compile(f"(?=({'.*?'.join(map(re.escape, typed))}))", re.IGNORECASE)
-        found = []
+        matches = []
         for path in dict.fromkeys(chain.from_iterable(map(_below, self._roots))):
             span = min((len(match[1]) for match in pattern.finditer(path)), default=None)
             if span is not None and span <= LOOSEST * len(typed):
-                found.append((span, len(path), path))
-        yield from ((path, path) for _, _, path in sorted(found))
+                matches.append((span, len(path), path))
+        yield from ((path, path) for _, _, path in sorted(matches))
 
 
 def _below(root: Path) -> Iterator[str]:

@@ -32,7 +32,7 @@ from prompt_toolkit.search import accept_search, stop_search
 from prompt_toolkit.utils import get_cwidth
 
 from assistant.cli.chat.completion import pictures_named
-from assistant.cli.chat.palette import SGR, said
+from assistant.cli.chat.palette import SGR, owner_text
 from assistant.cli.chat.region import Canvas, Region, steady
 from assistant.cli.chat.screen import QUIET, Choice, Kind, Moving
 
@@ -44,7 +44,6 @@ ESCAPE_SECONDS = 0.05
 """How long a lone Escape waits for the rest of a longer key."""
 LEAVE = "Ctrl-D leaves"
 CHOOSING = "↑ ↓ choose · Enter answers"
-PICKING = "type to search · ↑ ↓ move · Enter picks · Esc closes"
 NOT_SENT = "not sent: answer the question first; your text stays here"
 FOR_THE_CHAT = ("/", "!")
 """What a line begins with that is for the chat and not for the turn that runs."""
@@ -157,7 +156,7 @@ class LiveScreen:
         line = self._lines.get()
         if isinstance(line, BaseException):
             raise line
-        self.put(said(line))
+        self.put(owner_text(line))
         return line
 
     def end(self, why: BaseException) -> None:
@@ -221,7 +220,7 @@ class LiveScreen:
         def ask() -> None:
             self._asked, self._options = answer, options
             self._region.question, self._region.choices = question, choices
-            self._region.hint = CHOOSING if options else PICKING if choices else ""
+            self._region.hint = CHOOSING if options else ""
             if self._app.layout.is_searching:
                 stop_search()
             self._app.layout.focus(self._region.answer)

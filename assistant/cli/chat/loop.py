@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from assistant.app.chat import Chat
-from assistant.cli.chat.palette import BAD, faint, said, styled
+from assistant.cli.chat.palette import BAD, faint, owner_text, styled
 from assistant.cli.chat.screen import Kind, Screen
 from assistant.cli.chat.slash import BEGINS, Host, parsed
 from assistant.cli.chat.turn_view import TurnView, show_past
@@ -39,7 +39,7 @@ class ChatLoop(Host):
             return
         self._send(line)
         while late := self.chat.conversation.late():
-            self.screen.put(said(late))
+            self.screen.put(owner_text(late))
             self._send(late)
 
     def go_on(self) -> None:

@@ -34,7 +34,7 @@ def styled(text: str, colour: int | None = None, *, bold: bool = False) -> str:
     return typer.style(text, fg=None if "NO_COLOR" in os.environ else colour, bold=bold or None)
 
 
-def said(text: str) -> str:
+def owner_text(text: str) -> str:
     """A message of the owner, as it stands in the scrollback."""
     first, *rest = spelled(text).split("\n")
     if len(rest) > LONGEST_MESSAGE:

@@ -38,6 +38,7 @@ SEPARATOR = " · "
 STOPS = "Esc stops"
 BESIDE = 24
 """Columns beside what runs: for how long, and the key that stops it."""
+PICKING = "type to search · ↑ ↓ move · Enter picks · Esc closes"
 HURRIES = "Enter again stops the reply and sends it now"
 
 
@@ -156,7 +157,7 @@ class Region:
 
     def _status(self) -> str:
         columns = get_app().output.get_size().columns - 1
-        instead = self.hint or self.progress
+        instead = self.hint or (PICKING if self.choices else self.progress)
         facts = [instead] if instead else list(self.status)
         while facts and get_cwidth(SEPARATOR.join(facts)) > columns:
             facts.pop()

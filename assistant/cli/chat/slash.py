@@ -204,7 +204,7 @@ def _take_back(host: Host, turns: Sequence[Changed]) -> None:
 
 EVERYTHING, FILES, TALK = (
     Choice("everything", "files, facts and conversation", ""),
-    Choice("files", "files and facts only", "what was said stays"),
+    Choice("files", "files and facts only", "the messages stay"),
     Choice("talk", "conversation only", "files and facts stay as they are"),
 )
 
@@ -216,7 +216,7 @@ def rewind(host: Host, _: str) -> None:
     record = talk.transcript
     turns = {turn.asked.id: turn for turn in group(record.entries)}
     if not turns:
-        raise UsageError("nothing was said yet", "Send a message first")
+        raise UsageError("there is no message yet", "Send a message first")
     changed = list(changed_by(chat.place, chat.memory, record.session, record.entries))
     changes = {each.turn.asked.id: _changes(each) for each in changed}
     messages = [
@@ -309,10 +309,12 @@ def resume(host: Host, name: str) -> None:
     """Go on with another session; without a name, pick one from a list."""
     if not name:
         own = host.chat.conversation.transcript.session
-        others = [each for each in listing.sessions(host.chat.place.sessions) if each.id != own]
-        if not others:
-            raise UsageError("there is no other session", "Go on with this one")
-        choices = [Choice(each.id, spelled(each.title), session_facts(each)) for each in others]
+        past = [
+            session for session in listing.sessions(host.chat.place.sessions) if session.id != own
+        ]
+        if not past:
+            raise UsageError("there is no other session", "Continue this one")
+        choices = [Choice(each.id, spelled(each.title), session_facts(each)) for each in past]
         picked = host.screen.pick("Which session?", choices)
         name = picked.name if picked else ""
     if name:

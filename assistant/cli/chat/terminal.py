@@ -14,7 +14,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from assistant import __version__, config
 from assistant.cli.chat.completion import ChatCompleter
 from assistant.cli.chat.live import LiveScreen
-from assistant.cli.chat.palette import DUMB, PROMPT, faint, said
+from assistant.cli.chat.palette import DUMB, PROMPT, faint, owner_text
 from assistant.cli.chat.plain import PlainScreen
 from assistant.cli.chat.screen import Screen
 from assistant.cli.opening import Opening
@@ -45,7 +45,7 @@ def converse(opening: Opening, first: str = "") -> None:
         typer.echo("\n" + f"noted: {spelled('; '.join(noted))}" + faint(f" · {UNDOES}"))
     if session:
         where = f" -w {place.root}" if opening.options.directory else ""
-        typer.echo("\n" + faint(f"go on attached: assistant{where} chat --resume {session}"))
+        typer.echo("\n" + faint(f"to continue: assistant{where} chat --resume {session}"))
     background.leave()
 
 
@@ -54,7 +54,7 @@ def _talk(background: "_Background", screen: Screen, first: str) -> None:
     if background.goes_on:
         background.loop().go_on()
     if first:
-        screen.put(said(first))
+        screen.put(owner_text(first))
         background.loop().take(first)
     while True:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from assistant import events
 from assistant.cli.chat.markdown import finished_blocks, newest
-from assistant.cli.chat.palette import BAD, FAINT, GOOD, WARNING, faint, said, styled
+from assistant.cli.chat.palette import BAD, FAINT, GOOD, WARNING, faint, owner_text, styled
 from assistant.cli.chat.screen import Screen
 from assistant.cli.session_text import branches, call_text, entry_text, result_text
 from assistant.display import counted, outcome, spelled
@@ -83,7 +83,7 @@ class TurnView:
                 self._refused.add(id)
             case events.MessageJoined(text):
                 self.flush()
-                self._screen.put(said(text))
+                self._screen.put(owner_text(text))
             case events.ApprovalRequested() | events.QuestionAsked():
                 self.flush()  # what was said stands before the question that it led to
             case events.TurnFinished():
@@ -196,7 +196,7 @@ def show_past(entries: Sequence[Entry], screen: Screen) -> None:
     for entry in entries:
         match entry:
             case UserEntry(text=text):
-                screen.put(said(text))
+                screen.put(owner_text(text))
             case AssistantEntry(text=text, tool_calls=made):
                 calls |= {call.id: call for call in made}
                 if text.strip():

@@ -100,10 +100,10 @@ def _answer(question: str, most_words: int | None = None) -> str:
     return text
 
 
-def _write(path: Path, line: str, place: str) -> None:
+def _write(path: Path, line: str, pattern: str) -> None:
     """Put a line into a file where a pattern matches; at its end where it does not."""
     text = storage.held(path).decode("utf-8")
-    text, count = re.subn(place, lambda _: line, text, count=1, flags=re.MULTILINE)
+    text, count = re.subn(pattern, lambda _: line, text, count=1, flags=re.MULTILINE)
     if not count:
         text = f"{text.rstrip()}\n\n{line}"
     storage.replace(path, text.encode())

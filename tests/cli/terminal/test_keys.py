@@ -93,6 +93,13 @@ def menu(tty: Tty, draft: str) -> None:
     tty.wait("/resume [ID]")
 
 
+def listed(tty: Tty, _: str) -> None:
+    if "› hello" not in tty.whole:
+        pressed(tty, "hello\r", "Yes.")
+        tty.wait("›", gone=WORKING)
+    pressed(tty, "/rewind\r", "Back to before which message?")
+
+
 ENTER, TAB, CTRL_D, DRAFT = "\r", "\t", "\x04", "a draft"
 MATRIX: dict[str, tuple[Callable[[Tty, str], None], str, dict[str, tuple[str, str]]]] = {
     # mode: how it comes about, what is typed in it, and by key what the screen and the prompt say
@@ -118,6 +125,12 @@ MATRIX: dict[str, tuple[Callable[[Tty, str], None], str, dict[str, tuple[str, st
         ESCAPE: ("Yes.", ""),
         CTRL_D: ("Yes.", ""),
         CTRL_C: ("stopped", ""),
+    }),
+    "list": (listed, "", {
+        ESCAPE: ("", ""),
+        CTRL_C: ("", ""),
+        CTRL_D: ("", ""),
+        ENTER: ("What is taken back?", "files, facts and conversation"),
     }),
 }  # fmt: skip
 
