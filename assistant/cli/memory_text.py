@@ -113,7 +113,7 @@ def reasons(
         why.append("said by the person you name")
     if shares.get("heading", 0.0) >= HEADED:
         why.append("its heading matches")
-    return spelled(" · ".join(why) or "only the closest match")
+    return spelled(" · ".join(why) or "among the closest matches")
 
 
 def _in_words(day: str, text: str) -> str:

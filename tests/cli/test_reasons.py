@@ -12,7 +12,7 @@ ADA, MAY = "The spare key is with Ada, next door", "On 3 May I met Lena in Porto
     [
         ("who has the spare key?", ADA, {"dense": 0.57}, None, "same meaning · shares: spare, key"),
         ("neighbour", ADA, {"dense": 0.22}, None, "similar meaning"),
-        ("what is the boat called?", ADA, {"dense": 0.1}, None, "only the closest match"),
+        ("what is the boat called?", ADA, {"dense": 0.1}, None, "among the closest matches"),
         ("what was in May?", MAY, {"date": 6.0}, "2026-05-03", "shares: may · speaks of 3 May"),
         ("in spring", MAY, {"date": 5.0}, "2026-05", "speaks of 2026-05"),
         ("that week", ADA, {"date": 4.0}, None, "said on 21 November"),
