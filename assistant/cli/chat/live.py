@@ -349,6 +349,7 @@ class LiveScreen:
         elif self._asking:
             self._region.hint = NOT_SENT
         else:
+            message.text = text  # a chip of an earlier message would stand for nothing
             message.append_to_history()
             message.reset()
             self._pastes.clear()

@@ -15,7 +15,7 @@ from tests.cli.terminal.test_chat import WORKING, chat, held, leaves, provider  
 from tests.cli.tty import Tty
 from tests.support.provider import Provider, fails
 
-ESCAPE, CTRL_C, CTRL_R = "\x1b", "\x03", "\x12"
+ESCAPE, CTRL_C, CTRL_R, UP = "\x1b", "\x03", "\x12", "\x1b[A"
 
 
 def prompt(tty: Tty) -> str:
@@ -186,7 +186,7 @@ def test_a_long_paste_is_a_chip_that_is_sent_whole(
     place: Path,
     provider: Provider,  # noqa: F811
 ) -> None:
-    provider.enqueue("Read.")
+    provider.enqueue("Read.", "Again.")
     rows = "\n".join(f"row {number}" for number in range(500))
     with chat(place, provider) as tty:
         tty.wait("›")
@@ -195,9 +195,12 @@ def test_a_long_paste_is_a_chip_that_is_sent_whole(
         tty.send(ENTER)
         tty.wait("Read.", gone=WORKING)
         assert "… 489 more lines" in tty.text
+        tty.send(f"{UP}{ENTER}")  # from the history
+        tty.wait("Again.", gone=WORKING)
         assert leaves(tty) == 0
-    sent = str(provider.requests[0].body["messages"][-1]["content"])
-    assert sent.endswith("row 499 what is it?") and "[paste" not in sent
+    for request in provider.requests:
+        sent = str(request.body["messages"][-1]["content"])
+        assert sent.endswith("row 499 what is it?") and "[paste" not in sent
 
 
 def test_a_file_in_a_folder_is_found_by_some_letters(
