@@ -163,7 +163,8 @@ class Piped(Host):
             return
 
         def nobody(question: str) -> str:
-            raise UsageError(f"{line} needs a terminal", "See `assistant --help` for its command")
+            name = line.split()[0]
+            raise UsageError(f"{name} asks a question here", "Run its command in a terminal")
 
         command, argument = parsed(line)
         with asked_by(nobody):

@@ -85,16 +85,20 @@ def test_a_pipe_with_a_failed_turn_goes_on_and_exits_1(place: Path) -> None:
     assert beside.startswith("assistant: ")
 
 
+SECRET = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vW7" * 2
+
+
 def test_a_pipe_takes_commands_files_and_the_shell(place: Path) -> None:
     (place / "notes.txt").write_text("Mia likes rooibos\n")
     said = "!echo forty-two\nsee @notes.txt\n/usage\nsee @nowhere.txt\n/nonsense\n/recall\n"
-    said += "/quit\nmore\n"
+    said += f"/remember the key is {SECRET}\n/quit\nmore\n"
     with Provider("Tea.") as provider:
         code, shown, beside = done(command(place, provider.url, "chat"), said)
     assert code == 1 and shown.startswith("forty-two\n") and "\nTea.\n" in shown
     assert " tokens in " in shown
     assert "there is no file nowhere.txt" in beside and "no command /nonsense" in beside
     assert "/recall needs a question. Write " in beside
+    assert "/remember asks a question here." in beside and SECRET not in beside
     (request,) = provider.requests
     sent = str(request.body["messages"][-1]["content"])
     assert "rooibos" in sent and "What echo forty-two printed, " in sent
