@@ -329,6 +329,8 @@ class Connection:
             case wire.HELLO:
                 self._settings = self._server.greet(wire.parse(request.params, wire.Greeting))
                 self._send(wire.result(request.id, self._settings is not None))
+                if self._settings is None:
+                    self._wait_until_gone()
             case wire.ABOUT:
                 self._send(wire.result(request.id, self._server.about()))
             case wire.YIELD:
