@@ -47,11 +47,10 @@ from assistant.memory.index.corpus import unsaid
 from assistant.memory.index.database import CatalogDamaged
 from assistant.memory.index.refresh import Refreshed, Synchronizer
 from assistant.memory.index.store import owner_of
+from assistant.memory.search.charting import chart
 from assistant.memory.search.locating import Locator, similar
+from assistant.memory.search.overview import due, near_pairs
 from assistant.memory.search.recall import Recaller
-from assistant.memory.search.survey.charting import chart
-from assistant.memory.search.survey.diary import due
-from assistant.memory.search.survey.near_pairs import near_pairs
 from assistant.memory.sources.library import Library
 from assistant.memory.text.chunk import passage as passage_of
 from assistant.memory.text.identity import fact_key
@@ -538,12 +537,12 @@ class LocalMemory:
 
     def _remembered(self, written: Remembered) -> Remembered:
         """With its id in the index, and the facts that it may supersede."""
-        stored = self._locator.beginning_at(written.source, written.line)
-        near = stored and written.status != "exists"
+        chunk = self._locator.beginning_at(written.source, written.line)
+        near = chunk and written.status != "exists"
         return replace(
             written,
-            id=stored.chunk.id if stored else "",
-            similar=similar(self.index.store, stored) if stored and near else (),
+            id=chunk.id if chunk else "",
+            similar=similar(self.index.store, chunk) if chunk and near else (),
         )
 
     def _under_a_heading(self, fact: Fact) -> Fact:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from assistant.memory.base import Query, Recall, fill
 from assistant.memory.local import LocalMemory
-from assistant.memory.search.lexical import idf, saturated
 from assistant.memory.search.question import read
+from assistant.memory.search.signals import idf, saturated
 from assistant.memory.text.chunk import passage
 
 VECTORS, WORDS, FUSION = "vectors", "BM25", "fusion"
@@ -45,9 +45,9 @@ class Baseline:
             score = words if self.name == WORDS else _ranks(score) + _ranks(words)
         score[layout.superseded] = -1
         best = np.argsort(-score, kind="stable")[:MOST]
-        stored = store.catalog.chunks(layout.rowid[best].tolist())
+        chunks = store.catalog.chunks(layout.rowid[best].tolist())
         budget = query.budget or TURN_TOKENS
-        taken, _ = fill([passage(each.chunk) for each in stored], query.k or MOST, budget)
+        taken, _ = fill(list(map(passage, chunks)), query.k or MOST, budget)
         return Recall(query.text, sum(each.tokens for each in taken), tuple(taken))
 
     def _bm25(self, text: str) -> NDArray[np.float32]:

@@ -10,8 +10,8 @@ import pytest
 
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
+from assistant.memory.index.dense import EXACT
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.index.vectors import EXACT
 from assistant.memory.local import LocalMemory
 from assistant.memory.search.recall import Recaller
 from assistant.settings.sections import IndexSettings, MemorySettings
@@ -128,7 +128,7 @@ def test_an_answer_after_an_edit_reads_the_vectors_of_what_chroma_was_not_told(
     layout, vector = catalog.layout(), embedder.embed([line])[0]
     with traced(index) as seen:
         places, cosines = dense.nearest(layout, vector, 5)
-    assert catalog.chunks(layout.rowid[places[:1]].tolist())[0].chunk.plain == line
+    assert catalog.chunks(layout.rowid[places[:1]].tolist())[0].plain == line
     assert cosines[0] > 0.99
     read = [each for each in seen if "JOIN vectors v ON v.id = n.value" in each]
     assert sum(each.count(",") for each in read) < 10

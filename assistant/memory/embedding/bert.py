@@ -40,8 +40,8 @@ class Sizes:
     epsilon: float
 
 
-def write(source: Path, target: Path) -> int:
-    """Write the graph of the model in `source` to the file `target`; returns its dimension.
+def write(source: Path, target: Path) -> None:
+    """Write the graph of the model in `source` to the file `target`.
 
     The graph takes `INPUTS`, both of shape (texts, tokens).
     """
@@ -49,7 +49,6 @@ def write(source: Path, target: Path) -> int:
     named = ("num_hidden_layers", "num_attention_heads", "hidden_size", "layer_norm_eps")
     sizes = Sizes(*(config[name] for name in named))
     write_graph(load_file(source / "model.safetensors"), sizes, target)
-    return sizes.width
 
 
 def write_graph(weights: Mapping[str, Floats], sizes: Sizes, target: Path) -> None:
@@ -58,97 +57,9 @@ def write_graph(weights: Mapping[str, Floats], sizes: Sizes, target: Path) -> No
     Without the table of words among them it takes `EMBEDDED` in the place of the first of `INPUTS`,
     of shape (texts, tokens, width).
     """
-    graph = _Graph(sizes.width)
-    graph.give(OUTPUT, _Encoder(graph, weights, sizes).sentences())
-    first = INPUTS[0] if WORDS in weights else EMBEDDED
-    onnx.save(graph.model((first, MASK)), target)
-
-
-class _Encoder:
-    """The model, step by step; tokens are of shape (texts, tokens, width)."""
-
-    def __init__(self, graph: "_Graph", weights: Mapping[str, Floats], sizes: Sizes) -> None:
-        self._graph = graph
-        self._weights = weights
-        self._sizes = sizes
-        op, ints = graph.op, graph.ints
-        self._mask = op("Cast", MASK, to=TensorProto.FLOAT)
-        missing = op("Sub", graph.floats(np.float32(1)), self._mask)
-        shut = op("Mul", missing, graph.floats(LEAST))
-        self._shut = op("Unsqueeze", shut, ints(1, 2))
-
-    def sentences(self) -> str:
-        """One vector a text."""
-        op, ints = self._graph.op, self._graph.ints
-        tokens = self._embedded()
-        for layer in range(self._sizes.layers):
-            tokens = self._layer(f"encoder.layer.{layer}.", tokens)
-        kept = op("Unsqueeze", self._mask, ints(2))
-        total = op("ReduceSum", op("Mul", tokens, kept), ints(1), keepdims=0)
-        mean = op("Div", total, op("ReduceSum", kept, ints(1), keepdims=0))
-        return op("LpNormalization", mean, axis=1, p=2)
-
-    def _embedded(self) -> str:
-        """Words and positions, and the type that all tokens of a text alone have."""
-        op, ints = self._graph.op, self._graph.ints
-        positions, types = (
-            self._weights[f"embeddings.{name}_embeddings.weight"]
-            for name in ("position", "token_type")
-        )
-        found = EMBEDDED
-        if WORDS in self._weights:
-            found = op("Gather", self._graph.floats(self._weights[WORDS]), IDS)
-        length = op("Slice", op("Shape", MASK), ints(1), ints(2))
-        places = op("Slice", self._graph.floats(positions + types[0]), ints(0), length)
-        return self._norm("embeddings.LayerNorm", op("Add", found, places))
-
-    def _layer(self, name: str, tokens: str) -> str:
-        """Attention, then two dense steps; each is added to what it was given."""
-        op = self._graph.op
-        mixed = self._dense(f"{name}attention.output.dense", self._attention(name, tokens))
-        tokens = self._norm(f"{name}attention.output.LayerNorm", op("Add", mixed, tokens))
-        inner = self._gelu(self._dense(f"{name}intermediate.dense", tokens))
-        outer = self._dense(f"{name}output.dense", inner)
-        return self._norm(f"{name}output.LayerNorm", op("Add", outer, tokens))
-
-    def _attention(self, name: str, tokens: str) -> str:
-        """Each token's mix of all tokens' values, by how well its query fits their keys."""
-        op = self._graph.op
-        query, key, value = (
-            self._heads_of(self._dense(f"{name}attention.self.{part}", tokens), order)
-            for part, order in (
-                ("query", (0, 2, 1, 3)),
-                ("key", (0, 2, 3, 1)),
-                ("value", (0, 2, 1, 3)),
-            )
-        )
-        root = np.float32((self._sizes.width // self._sizes.heads) ** 0.5)
-        fit = op("Div", op("MatMul", query, key), self._graph.floats(root))
-        shares = op("Softmax", op("Add", fit, self._shut), axis=-1)
-        mixed = op("Transpose", op("MatMul", shares, value), perm=(0, 2, 1, 3))
-        return op("Reshape", mixed, self._graph.ints(0, 0, self._sizes.width))
-
-    def _heads_of(self, tokens: str, order: Sequence[int]) -> str:
-        """Each head's share of the numbers of a token: (texts, tokens, heads, share), reordered."""
-        heads = self._sizes.heads
-        shape = self._graph.ints(0, 0, heads, self._sizes.width // heads)
-        return self._graph.op("Transpose", self._graph.op("Reshape", tokens, shape), perm=order)
-
-    def _dense(self, name: str, tokens: str) -> str:
-        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        product = self._graph.op("MatMul", tokens, self._graph.floats(weight.T))
-        return self._graph.op("Add", product, self._graph.floats(bias))
-
-    def _norm(self, name: str, tokens: str) -> str:
-        parts = (self._graph.floats(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
-        return self._graph.op("LayerNormalization", tokens, *parts, epsilon=self._sizes.epsilon)
-
-    def _gelu(self, tokens: str) -> str:
-        """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
-        op = self._graph.op
-        root, one, half = (self._graph.floats(np.float32(each)) for each in (2**0.5, 1, 0.5))
-        bent = op("Add", op("Erf", op("Div", tokens, root)), one)
-        return op("Mul", op("Mul", tokens, bent), half)
+    encoder = _Encoder(weights, sizes)
+    encoder.give(OUTPUT, encoder.sentences())
+    onnx.save(encoder.model((IDS if WORDS in weights else EMBEDDED, MASK)), target)
 
 
 class _Graph:
@@ -197,3 +108,84 @@ class _Graph:
         name = f"constant_{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(values, name))
         return name
+
+
+class _Encoder(_Graph):
+    """The model, step by step; tokens are of shape (texts, tokens, width)."""
+
+    def __init__(self, weights: Mapping[str, Floats], sizes: Sizes) -> None:
+        super().__init__(sizes.width)
+        self._weights = weights
+        self._sizes = sizes
+        self._mask = self.op("Cast", MASK, to=TensorProto.FLOAT)
+        missing = self.op("Sub", self.floats(np.float32(1)), self._mask)
+        shut = self.op("Mul", missing, self.floats(LEAST))
+        self._shut = self.op("Unsqueeze", shut, self.ints(1, 2))
+
+    def sentences(self) -> str:
+        """One vector a text."""
+        tokens = self._embedded()
+        for layer in range(self._sizes.layers):
+            tokens = self._layer(f"encoder.layer.{layer}.", tokens)
+        kept = self.op("Unsqueeze", self._mask, self.ints(2))
+        total = self.op("ReduceSum", self.op("Mul", tokens, kept), self.ints(1), keepdims=0)
+        mean = self.op("Div", total, self.op("ReduceSum", kept, self.ints(1), keepdims=0))
+        return self.op("LpNormalization", mean, axis=1, p=2)
+
+    def _embedded(self) -> str:
+        """Words and positions, and the type that all tokens of a text alone have."""
+        positions, types = (
+            self._weights[f"embeddings.{name}_embeddings.weight"]
+            for name in ("position", "token_type")
+        )
+        found = EMBEDDED
+        if WORDS in self._weights:
+            found = self.op("Gather", self.floats(self._weights[WORDS]), IDS)
+        length = self.op("Slice", self.op("Shape", MASK), self.ints(1), self.ints(2))
+        places = self.op("Slice", self.floats(positions + types[0]), self.ints(0), length)
+        return self._norm("embeddings.LayerNorm", self.op("Add", found, places))
+
+    def _layer(self, name: str, tokens: str) -> str:
+        """Attention, then two dense steps; each is added to what it was given."""
+        mixed = self._dense(f"{name}attention.output.dense", self._attention(name, tokens))
+        tokens = self._norm(f"{name}attention.output.LayerNorm", self.op("Add", mixed, tokens))
+        inner = self._gelu(self._dense(f"{name}intermediate.dense", tokens))
+        outer = self._dense(f"{name}output.dense", inner)
+        return self._norm(f"{name}output.LayerNorm", self.op("Add", outer, tokens))
+
+    def _attention(self, name: str, tokens: str) -> str:
+        """Each token's mix of all tokens' values, by how well its query fits their keys."""
+        query, key, value = (
+            self._heads_of(self._dense(f"{name}attention.self.{part}", tokens), order)
+            for part, order in (
+                ("query", (0, 2, 1, 3)),
+                ("key", (0, 2, 3, 1)),
+                ("value", (0, 2, 1, 3)),
+            )
+        )
+        root = np.float32((self._sizes.width // self._sizes.heads) ** 0.5)
+        fit = self.op("Div", self.op("MatMul", query, key), self.floats(root))
+        shares = self.op("Softmax", self.op("Add", fit, self._shut), axis=-1)
+        mixed = self.op("Transpose", self.op("MatMul", shares, value), perm=(0, 2, 1, 3))
+        return self.op("Reshape", mixed, self.ints(0, 0, self._sizes.width))
+
+    def _heads_of(self, tokens: str, order: Sequence[int]) -> str:
+        """Each head's share of the numbers of a token: (texts, tokens, heads, share), reordered."""
+        heads = self._sizes.heads
+        shape = self.ints(0, 0, heads, self._sizes.width // heads)
+        return self.op("Transpose", self.op("Reshape", tokens, shape), perm=order)
+
+    def _dense(self, name: str, tokens: str) -> str:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        product = self.op("MatMul", tokens, self.floats(weight.T))
+        return self.op("Add", product, self.floats(bias))
+
+    def _norm(self, name: str, tokens: str) -> str:
+        parts = (self.floats(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        return self.op("LayerNormalization", tokens, *parts, epsilon=self._sizes.epsilon)
+
+    def _gelu(self, tokens: str) -> str:
+        """x · (1 + erf(x / √2)) / 2, in the order in which onnxruntime makes one step of it."""
+        root, one, half = (self.floats(np.float32(each)) for each in (2**0.5, 1, 0.5))
+        bent = self.op("Add", self.op("Erf", self.op("Div", tokens, root)), one)
+        return self.op("Mul", self.op("Mul", tokens, bent), half)

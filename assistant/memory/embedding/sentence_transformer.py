@@ -6,11 +6,10 @@ answer it.
 
 import hashlib
 import importlib.util
-import json
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,6 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TOKENIZERS_PARAL
 TOKENS = 512
 """How many a model reads that does not say."""
 
-CONFIGURATION = "config_sentence_transformers.json"
 _DOCUMENT = ("document", "passage", "corpus")
 _E5 = re.compile(r"(?:^|[^a-z])e5(?:[^a-z]|$)", re.IGNORECASE)
 
@@ -37,22 +35,18 @@ class Prompts:
     document: str = ""
 
 
-def prompts_of(source: Path, settings: EmbeddingSettings) -> Prompts:
-    """What a model says in its own configuration; e5 by its name; what the owner set before all."""
-    known = Prompts("query: ", "passage: ") if _E5.search(Path(settings.model).name) else Prompts()
-    try:
-        raw = json.loads((source / CONFIGURATION).read_text(encoding="utf-8"))
-        told = {name: str(text) for name, text in (raw.get("prompts") or {}).items() if text}
-        default = told.get(raw.get("default_prompt_name") or "", "")
-    except (OSError, ValueError, AttributeError):
-        told, default = {}, ""
-    document = next((told[name] for name in _DOCUMENT if name in told), default)
-    query = told.get("query", default)
-    if query or document:
-        known = Prompts(query, document)
+def prompts_of(own: Mapping[str, str], default: str | None, settings: EmbeddingSettings) -> Prompts:
+    """What a model says in its own configuration, where `default` names one; e5 by its name; what
+    the owner set before all."""
+    named = {name: text for name, text in own.items() if text}
+    usual = named.get(default or "", "")
+    document = next((named[name] for name in _DOCUMENT if name in named), usual)
+    prompts = Prompts(named.get("query", usual), document)
+    if prompts == Prompts() and _E5.search(Path(settings.model).name):
+        prompts = Prompts("query: ", "passage: ")
     return Prompts(
-        known.query if settings.query_prefix is None else settings.query_prefix,
-        known.document if settings.document_prefix is None else settings.document_prefix,
+        prompts.query if settings.query_prefix is None else settings.query_prefix,
+        prompts.document if settings.document_prefix is None else settings.document_prefix,
     )
 
 
@@ -62,7 +56,7 @@ class SentenceTransformerEmbedder:
     Raises EmbedderError if sentence-transformers is not installed, or the model damaged.
     """
 
-    def __init__(self, source: Path, fingerprint: str, prompts: Prompts) -> None:
+    def __init__(self, source: Path, fingerprint: str, settings: EmbeddingSettings) -> None:
         if not importlib.util.find_spec("sentence_transformers"):
             raise EmbedderError(
                 "any embedding model but the default needs sentence-transformers, which is not"
@@ -82,7 +76,8 @@ class SentenceTransformerEmbedder:
                 f"the embedding model {source} cannot be loaded: {error}",
                 "Put the model's files there again, or choose another model",
             ) from error
-        self._prompts = prompts
+        model = self._model
+        prompts = self._prompts = prompts_of(model.prompts, model.default_prompt_name, settings)
         self._lock = threading.Lock()  # its tokenizer is for one thread at a time
         document = prompts.document.encode()
         digest = f"-{hashlib.sha256(document).hexdigest()[:8]}" if document else ""

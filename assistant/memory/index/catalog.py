@@ -7,35 +7,40 @@ be told; a crash between the two converges.
 import json
 import sqlite3
 import time
-import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index import vocabulary
 from assistant.memory.index.database import CatalogDamaged, Database
-from assistant.memory.index.layout import NOWHERE, PLACES, Chunks, Layout, Rows, rows_of
-from assistant.memory.index.postings import InvertedIndex, PostingsWriter, Tokenizer, searchable
+from assistant.memory.index.layout import COLUMNS, NOWHERE, RANGE, Layout, Rows
 from assistant.memory.index.vector_cache import VectorCache, matrix, vector_ids, vector_key
-from assistant.memory.index.vocabulary import Vocabulary
-from assistant.memory.text.chunk import Chunk, checksum
+from assistant.memory.index.words import (
+    InvertedIndex,
+    PostingsWriter,
+    Tokenizer,
+    Vocabulary,
+    add_spelt,
+    searchable,
+)
+from assistant.memory.text.chunk import Chunk
 from assistant.memory.text.dialogue import label, number, speaks
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.standing import path_words, standing
 from assistant.memory.text.times.occasions import Occasion, may_speak, occasions
 
-BATCH = 1000
-"""Chunks that are verified at once."""
 BEYOND = np.iinfo(np.int64).max
 """A row id that no chunk has."""
 LISTS = 1024
@@ -45,8 +50,8 @@ _TABLES = (
     "heading_postings",
 )  # fmt: skip
 _DECODER = msgspec.json.Decoder(tuple[Occasion, ...])
-_ROW = """c.rowid, c.crc, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status, c.until
-    FROM chunks c LEFT JOIN sections h ON h.id = c.section"""
+_ROW = """c.rowid, c.id, c.text, c.plain, h.heading, c.date, c.mentions, c.status, c.until
+    FROM chunks c JOIN sections h ON h.id = c.section"""
 
 
 class Stat(NamedTuple):
@@ -69,22 +74,24 @@ class Source:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceUpdate:
-    """What a source says now, in order, and of which bytes that was made."""
+    """What a source says now, in order, and the stat and digest of the bytes it was read from."""
 
     name: str
     stat: Stat
     digest: str
-    chunks: Chunks
+    chunks: Sequence[Chunk]
 
+    @cached_property
+    def content(self) -> list[int]:
+        """A hash of each chunk, wherever it stands."""
+        return list(map(_content, self.chunks))
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk and its number in the catalog, which outlives edits elsewhere in its file."""
-
-    rowid: int
-    chunk: Chunk
+    def unchanged(self, before: NDArray[Any]) -> Rows:
+        """Where in its columns as they were each chunk stands, `NOWHERE` if it is new."""
+        place = {content: number for number, content in enumerate(before["content"].tolist())}
+        return np.array([place.get(each, NOWHERE) for each in self.content], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +140,6 @@ class Outbox:
             rows[-1][2] if rows else 0,
         )
 
-    def names_all(self) -> bool:
-        """Whether Chroma must still be told of every chunk."""
-        with self._database.using() as db:
-            told = "SELECT EXISTS (SELECT 1 FROM chunks WHERE id NOT IN (SELECT chunk FROM outbox))"
-            return not db.execute(told).fetchone()[0]
-
     def done(self, mark: int) -> None:
         """Forget what was told up to `mark`."""
         with self._database.transaction() as db:
@@ -173,8 +174,6 @@ class Catalog:
         self._tokenizer = Tokenizer()
         """Of what is written: a question waits for none of it."""
         self._layout: Layout | None = None
-        self._columns: dict[tuple[str, int], bytes] = {}
-        """The packed columns of each source, by its name and their checksum."""
 
     def close(self) -> None:
         """Close the database."""
@@ -226,11 +225,10 @@ class Catalog:
             for name, *stat, digest, read_ns, chunks in rows
         }
 
-    def packed(self, source: str) -> bytes:
-        """The columns of a source's chunks, as they are kept; see `layout.Chunks`."""
+    def columns(self, source: str) -> NDArray[Any]:
+        """The columns of a source's chunks, see `layout.COLUMNS`."""
         with self.database.using() as db:
-            row = db.execute("SELECT layout FROM sources WHERE name = ?", (source,)).fetchone()
-            return bytes(row[0]) if row else b""
+            return _columns(db, source)
 
     # Changes
 
@@ -258,7 +256,7 @@ class Catalog:
         """Remove a source and its chunks."""
         with self.database.changing() as db:
             writer = _Writer(db, self._tokenizer, "")
-            writer.replace(SourceUpdate(name, Stat(0, 0, 0, 0), "", Chunks.of(())))
+            writer.replace(SourceUpdate(name, Stat(0, 0, 0, 0), "", ()))
             db.execute("DELETE FROM sources WHERE name = ?", (name,))
         self.outbox.recount()
 
@@ -272,27 +270,15 @@ class Catalog:
     def scrub(self) -> None:
         """Leave no byte of what was deleted, in free pages or in the log."""
         self.vectors.prune(0)
+        with self.database.transaction() as db:
+            db.execute("DELETE FROM vocabulary")
+            texts = db.execute("SELECT plain FROM chunks UNION ALL SELECT heading FROM sections")
+            add_spelt(db, (text for (text,) in texts.fetchall()))
         self.database.vacuum()
 
     def verify(self) -> None:
-        """See from end to end that it says what was written. Raises CatalogDamaged."""
+        """See that the database is sound from end to end. Raises CatalogDamaged."""
         self.database.check()
-        self._layout = None
-        self._columns = {}
-        layout = self.layout()
-        with self.database.using() as db:
-            rows = db.execute("SELECT rowid, vector, said, plain FROM chunks").fetchall()
-            found = {row: vector for row, vector, kept, plain in rows if said(plain) == kept}
-            if found != dict(zip(layout.rowid.tolist(), layout.vector.tolist(), strict=True)):
-                raise CatalogDamaged("the index does not hold the chunks that it says")
-        for start in range(0, len(layout), BATCH):
-            rowids = layout.rowid[start : start + BATCH].tolist()
-            if len(self.chunks(rowids)) != len(rowids):
-                raise CatalogDamaged("the index names chunks that are not there")
-        with self.database.using() as db:
-            for row in db.execute("SELECT * FROM occasions"):
-                _sound(row)
-        self.words.verify()
 
     # Reading
 
@@ -302,27 +288,27 @@ class Catalog:
             kept, generation = self._layout, self.generation
             if kept is not None and kept.generation == generation:
                 return kept
-            rows = db.execute("SELECT name, chunks, crc FROM sources ORDER BY name").fetchall()
-            known, columns = self._columns, {}
-            for name, _, crc in rows:
-                columns[name, crc] = known.get((name, crc)) or _columns(db, name, crc)
-            self._columns = columns
-            sources = [(name, count, columns[name, crc]) for name, count, crc in rows]
-            layout = Layout(generation, sources)
+            rows = db.execute("SELECT name, layout FROM sources ORDER BY name").fetchall()
+            layout = Layout(generation, rows)
             if kept is None or generation > kept.generation:
                 self._layout = layout
             return layout
 
-    def chunks(self, rowids: Sequence[int]) -> list[StoredChunk]:
-        """The chunks of these rows, in this order; a row that is gone is left out."""
-        there = self._stored(self._rows("c.rowid IN (SELECT value FROM json_each(?))", rowids))
-        return [there[row] for row in rowids if row in there]
+    def by_row(self, rowids: Sequence[int]) -> dict[int, Chunk]:
+        """The chunks of these rows; a row that is gone is left out.
 
-    def by_id(self, ids: Sequence[str]) -> list[StoredChunk]:
-        """The chunks of these ids, in this order; an id that is gone is left out."""
-        stored = self._stored(self._rows("c.id IN (SELECT value FROM json_each(?))", ids))
-        there = {each.chunk.id: each for each in stored.values()}
-        return [there[id_] for id_ in ids if id_ in there]
+        A chunk keeps its row while its file is edited elsewhere.
+        """
+        return self._chunks("c.rowid IN (SELECT value FROM json_each(?))", rowids)
+
+    def chunks(self, rowids: Sequence[int]) -> list[Chunk]:
+        """The same, in the order of the rows."""
+        chunks = self.by_row(rowids)
+        return [chunks[row] for row in rowids if row in chunks]
+
+    def by_id(self, id_: str) -> list[Chunk]:
+        """The chunk of this id, if it is there."""
+        return list(self._chunks("c.id IN (SELECT value FROM json_each(?))", [id_]).values())
 
     def positions(self, layout: Layout, ids: Sequence[str]) -> Rows:
         """Where in a layout the chunks of these ids stand, `NOWHERE` for one that is not there."""
@@ -341,17 +327,17 @@ class Catalog:
             found = layout.known(np.array([row for (row,) in rows], dtype=np.int64))
         return np.asarray(found[found != NOWHERE])
 
-    def at_line(self, source: str, line: int) -> list[StoredChunk]:
+    def at_line(self, source: str, line: int) -> list[Chunk]:
         """The chunks of a source that stand on a line, in order."""
         layout = self.layout()
         return self.chunks(layout.rowid[layout.at_line(source, line)].tolist())
 
-    def stating(self, fact: str) -> list[StoredChunk]:
+    def stating(self, fact: str) -> list[Chunk]:
         """The current chunks that say a fact and nothing else."""
         where = "c.status = 'current' AND c.said IN (SELECT value FROM json_each(?))"
-        return list(self._stored(self._rows(where, [said(fact)])).values())
+        return list(self._chunks(where, [said(fact)]).values())
 
-    def speaking(self, first: date, last: date) -> list[tuple[StoredChunk, tuple[Occasion, ...]]]:
+    def speaking(self, first: date, last: date) -> list[tuple[Chunk, tuple[Occasion, ...]]]:
         """The current chunks that may speak of these days, and what of: as far as can be told of
         one under no date."""
         with self.database.using() as db:
@@ -359,41 +345,29 @@ class Catalog:
                 "SELECT * FROM occasions WHERE first <= ? AND last >= ?",
                 (last.toordinal(), first.toordinal()),
             ).fetchall()
-            found = {row[0]: _DECODER.decode(_sound(row)) for row in rows}
-        return [(each, found[each.rowid]) for each in self.chunks(list(found))]
+            found = {chunk: _DECODER.decode(value) for chunk, _, _, value in rows}
+        return [(chunk, found[row]) for row, chunk in self.by_row(list(found)).items()]
 
-    def _rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        with self.database.using() as db:
-            return db.execute(
-                f"SELECT {_ROW} WHERE {where}", (json.dumps(list(values)),)
-            ).fetchall()
-
-    def _stored(self, rows: Sequence[tuple[Any, ...]]) -> dict[int, StoredChunk]:
-        """The chunks that rows hold, in document order."""
+    def _chunks(self, where: str, values: Sequence[Any]) -> dict[int, Chunk]:
+        """The chunks that a condition holds for, by row."""
         layout = self.layout()
-        own = {row[0]: row for row in rows}
-        at = layout.known(np.fromiter(own, dtype=np.int64, count=len(own)))
-        at = np.sort(at[at != NOWHERE])
-        source = np.searchsorted(layout.begin, at, side="right") - 1
-        places = np.stack([layout.table[name][at] for name in PLACES], axis=1).tolist()
-        stored = {}
-        with self.database.using():
-            for rowid, number, ordinal, (first, last, start, end) in zip(
-                layout.table["rowid"][at].tolist(),
-                source.tolist(),
-                (at - layout.begin[source]).tolist(),
-                places,
-                strict=True,
-            ):
-                _, crc, id_, text, plain, heading, day, mentions, status, until = own[rowid]
-                chunk = Chunk(
-                    id_, layout.sources[number], ordinal, text, plain, _listed(heading),
-                    first, last, start, end, day, _listed(mentions), status, until,
-                )  # fmt: skip
-                if checksum(chunk) != crc:
-                    raise sqlite3.DatabaseError(f"row {rowid} of chunks is not what was written")
-                stored[rowid] = StoredChunk(rowid, chunk)
-        return stored
+        with self.database.using() as db:
+            rows = db.execute(f"SELECT {_ROW} WHERE {where}", (json.dumps(list(values)),))
+            found = rows.fetchall()
+        positions = layout.known(np.array([row[0] for row in found], dtype=np.int64)).tolist()
+        chunks = {}
+        for position, row in zip(positions, found, strict=True):
+            rowid, id_, text, plain, heading, day, mentions, status, until = row
+            if position == NOWHERE:
+                continue
+            source = layout.source[position]
+            start_line, end_line, start_char, end_char = layout.table[position].item()[-4:]
+            chunks[rowid] = Chunk(
+                id_, layout.sources[source], position - int(layout.begin[source]), text, plain,
+                _listed(heading), start_line, end_line, start_char, end_char, day,
+                _listed(mentions), status, until,
+            )  # fmt: skip
+        return chunks
 
 
 class _Writer:
@@ -415,32 +389,24 @@ class _Writer:
 
     def replace(self, update: SourceUpdate) -> None:
         """Make the rows of a source those of an update, whose vectors must be cached."""
-        self._db.execute(
-            "INSERT OR IGNORE INTO sources (name, inode, size, mtime_ns, ctime_ns, sha256, read_ns,"
-            " chunks, layout, crc) VALUES (?, 0, 0, 0, 0, '', 0, 0, x'', 0)",
-            (update.name,),
-        )
+        self._db.execute("INSERT OR IGNORE INTO sources (name) VALUES (?)", (update.name,))
         (source,) = self._db.execute(
             "SELECT id FROM sources WHERE name = ?", (update.name,)
         ).fetchone()
-        (packed,) = self._db.execute(
-            "SELECT layout FROM sources WHERE id = ?", (source,)
-        ).fetchone()
-        known = update.chunks.among(packed)
-        gone = np.ones(len(rows_of(packed)[0]), dtype=np.bool_)
-        gone[known[known != NOWHERE]] = False
-        self._delete(rows_of(packed, np.flatnonzero(gone))[0])
-        new = {n: update.chunks.at(n) for n in np.flatnonzero(known == NOWHERE).tolist()}
-        sections = self._sections(source, update.name, {chunk.heading for chunk in new.values()})
-        written = self._insert(source, new, sections)
-        packed = update.chunks.pack(packed, known, written)
-        self._drop_sections(source, update.name, rows_of(packed)[1])
+        before = _columns(self._db, update.name)
+        same = update.unchanged(before)
+        kept = same != NOWHERE
+        self._delete(np.delete(before["rowid"], same[kept]).tolist())
+        table = np.zeros(len(update.chunks), dtype=COLUMNS)
+        table[kept] = before[same[kept]]
+        self._insert(source, update, np.flatnonzero(~kept).tolist(), table)
+        table[RANGE] = list(map(attrgetter(*RANGE), update.chunks))
+        self._drop_sections(source, update.name, table["section"])
         self._db.execute(
             "UPDATE sources SET inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, sha256 = ?,"
-            " read_ns = ?, chunks = ?, layout = ?, crc = ? WHERE id = ?",
-            (*update.stat, update.digest, time.time_ns(), len(update.chunks), packed,
-             zlib.crc32(packed), source),
-        )  # fmt: skip
+            " read_ns = ?, chunks = ?, layout = ? WHERE id = ?",
+            (*update.stat, update.digest, time.time_ns(), len(table), table.tobytes(), source),
+        )
 
     def _sections(
         self, source: int, name: str, wanted: set[tuple[str, ...]]
@@ -463,69 +429,62 @@ class _Writer:
                 (source, encoded, vector),
             ).fetchone()
         self._headings.add(sorted((found[path], _heading_text(name, path)) for path in new))
-        vocabulary.add(self._db, map("\n".join, new))
+        add_spelt(self._db, map("\n".join, new))
         return found
 
-    def _drop_sections(self, source: int, name: str, used: set[int]) -> None:
-        rows = self._db.execute("SELECT id, heading FROM sections WHERE source = ?", (source,))
-        idle = {int(id_): _listed(heading) for id_, heading in rows if id_ not in used}
-        self._headings.drop((id_, _heading_text(name, path)) for id_, path in idle.items())
-        self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_ in idle])
-        vocabulary.drop(self._db, map("\n".join, idle.values()))
+    def _drop_sections(self, source: int, name: str, used: Rows) -> None:
+        rows = self._db.execute(
+            "SELECT id, heading FROM sections"
+            " WHERE source = ? AND id NOT IN (SELECT value FROM json_each(?))",
+            (source, json.dumps(np.unique(used).tolist())),
+        ).fetchall()
+        self._headings.drop((id_, _heading_text(name, _listed(heading))) for id_, heading in rows)
+        self._db.executemany("DELETE FROM sections WHERE id = ?", [(id_,) for id_, _ in rows])
 
     def _delete(self, rowids: Sequence[int]) -> None:
         gone = self._db.execute(
             "SELECT rowid, id, plain FROM chunks WHERE rowid IN (SELECT value FROM json_each(?))",
             (json.dumps(rowids),),
         ).fetchall()
-        if len(gone) != len(rowids):
-            raise sqlite3.DatabaseError("chunks are missing")
         self._words.drop((row, searchable(plain)) for row, _, plain in gone)
         self._db.executemany("DELETE FROM chunks WHERE rowid = ?", [(row,) for row in rowids])
         self._db.executemany("DELETE FROM occasions WHERE chunk = ?", [(row,) for row in rowids])
-        vocabulary.drop(self._db, (plain for _, _, plain in gone))
         self._tell_chroma(id_ for _, id_, _ in gone)
 
     def _insert(
-        self, source: int, new: dict[int, Chunk], sections: dict[tuple[str, ...], int]
-    ) -> dict[int, tuple[Any, ...]]:
-        """Insert chunks; of each what `Chunks.pack` takes. Raises KeyError if a vector is not
-        cached."""
+        self, source: int, update: SourceUpdate, new: Sequence[int], table: NDArray[Any]
+    ) -> None:
+        """Insert chunks, and fill in their columns. Raises KeyError if a vector is not cached."""
         if not new:
-            return {}
-        keys = [vector_key(chunk.plain, self._fingerprint) for chunk in new.values()]
+            return
+        chunks = [update.chunks[place] for place in new]
+        keys = [vector_key(chunk.plain, self._fingerprint) for chunk in chunks]
         vectors = vector_ids(self._db, keys)
+        sections = self._sections(source, update.name, {chunk.heading for chunk in chunks})
         first = 1 + int(self._db.execute("SELECT ifnull(max(rowid), 0) FROM chunks").fetchone()[0])
-        lengths = self._words.add(
-            (first + n, searchable(chunk.plain)) for n, chunk in enumerate(new.values())
-        )
-        written: dict[int, tuple[Any, ...]] = {}
-        for row, (place, chunk), key in zip(count(first), new.items(), keys, strict=False):
-            led = number(label(chunk.plain))
-            spoken = bool(led) and speaks(chunk.plain)
-            section = sections[chunk.heading]
-            written[place] = (row, section, vectors[key], led, lengths[row], spoken)
+        texts = ((row, searchable(c.plain)) for row, c in enumerate(chunks, first))
+        lengths = self._words.add(texts)
+        rows, spoken_of = [], []
+        for row, place, key, c in zip(count(first), new, keys, chunks, strict=False):
+            led, section, vector = number(label(c.plain)), sections[c.heading], vectors[key]
+            table[place] = (
+                row, update.content[place], section, vector, led, lengths[row], _day(c.date),
+                _day(c.until), c.status == "superseded", bool(led) and speaks(c.plain), 0, 0, 0, 0,
+            )  # fmt: skip
+            rows.append(
+                (row, section, vector, c.id, source, said(c.plain), c.date, c.status, c.until,
+                 json.dumps(c.mentions), c.plain, c.text)
+            )  # fmt: skip
+            if self._diary and c.status == "current" and (spoken := _spoken_of(c)):
+                spoken_of.append((row, *spoken))
         self._db.executemany(
-            "INSERT INTO chunks (rowid, section, vector, id, source, said, crc, date, status,"
-            " until, mentions, plain, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (*written[place][:3], c.id, source, said(c.plain), checksum(c), c.date, c.status,
-                 c.until, json.dumps(c.mentions), c.plain, c.text)
-                for place, c in new.items()
-            ),
-        )  # fmt: skip
-        if self._diary:
-            self._db.executemany(
-                "INSERT INTO occasions VALUES (?, ?, ?, ?, ?)",
-                (
-                    (written[place][0], *spoken_of)
-                    for place, c in new.items()
-                    if c.status == "current" and (spoken_of := _spoken_of(c))
-                ),
-            )
-        vocabulary.add(self._db, (chunk.plain for chunk in new.values()))
-        self._tell_chroma(chunk.id for chunk in new.values())
-        return written
+            "INSERT INTO chunks (rowid, section, vector, id, source, said, date, status, until,"
+            " mentions, plain, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        self._db.executemany("INSERT INTO occasions VALUES (?, ?, ?, ?)", spoken_of)
+        add_spelt(self._db, (chunk.plain for chunk in chunks))
+        self._tell_chroma(chunk.id for chunk in chunks)
 
     def _tell_chroma(self, ids: Iterable[str]) -> None:
         self._db.executemany(
@@ -533,17 +492,20 @@ class _Writer:
         )
 
 
-def _columns(db: sqlite3.Connection, name: str, crc: int) -> bytes:
-    """The packed columns of a source. Raises sqlite3.DatabaseError if they are not what was
-    written."""
-    (packed,) = db.execute("SELECT layout FROM sources WHERE name = ?", (name,)).fetchone()
-    if zlib.crc32(packed) != crc:
-        raise sqlite3.DatabaseError(f"where {name} stands is not what was written")
-    return bytes(packed)
+def _columns(db: sqlite3.Connection, source: str) -> NDArray[Any]:
+    row = db.execute("SELECT layout FROM sources WHERE name = ?", (source,)).fetchone()
+    return np.frombuffer(row[0] if row else b"", dtype=COLUMNS)
 
 
-def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes, int] | None:
-    """The first and last day that a chunk may speak of, what of, and a checksum; None for none."""
+def _content(chunk: Chunk) -> int:
+    """Tells a chunk from others, wherever it stands: one of the same id may be masked otherwise."""
+    words = (chunk.text, chunk.plain, *chunk.heading, *chunk.mentions, chunk.status)
+    told = "\0".join((*words, chunk.date or "", chunk.until or ""))
+    return int(chunk.id, 16) ^ crc32(told.encode("utf-8", "surrogatepass"))
+
+
+def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes] | None:
+    """The first and last day that a chunk may speak of, and what of; None for none."""
     found = occasions(chunk.plain, chunk.date)
     undated = chunk.date is None and may_speak(chunk.plain)
     if not found and not undated:
@@ -551,16 +513,11 @@ def _spoken_of(chunk: Chunk) -> tuple[int, int, bytes, int] | None:
     endless = undated or any(each.rule for each in found)
     first = 0 if undated else min(each.start.toordinal() for each in found)
     last = date.max.toordinal() if endless else max(each.end.toordinal() for each in found)
-    value = msgspec.json.encode(found)
-    return first, last, value, zlib.crc32(repr((first, last, value)).encode())
+    return first, last, msgspec.json.encode(found)
 
 
-def _sound(row: tuple[Any, ...]) -> bytes:
-    """What a chunk speaks of. Raises sqlite3.DatabaseError if it is not what was written."""
-    chunk, first, last, value, crc = row
-    if zlib.crc32(repr((first, last, value)).encode()) != crc:
-        raise sqlite3.DatabaseError(f"what row {chunk} speaks of is not what was written")
-    return bytes(value)
+def _day(iso: str | None) -> int:
+    return date.fromisoformat(iso).toordinal() if iso else 0
 
 
 def said(plain: str) -> int:

@@ -7,19 +7,17 @@ without embedding anything. This is the only import of chromadb.
 
 import contextlib
 import ctypes
-import http.client
 import json
 import os
 import shutil
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -41,8 +39,6 @@ HEARTBEAT = "/api/v2/heartbeat"
 CURE = "Start it, or remove index.url from the configuration"
 CLOSED = "the index is closed"
 
-_TRACED = "CHROMA_OTEL_GRANULARITY"
-"""With this in the environment Chroma reports what it does to a collector."""
 _EXPORTER = "opentelemetry.exporter.otlp.proto.grpc.trace_exporter"
 _M_PERTURB, _FILLED_WITH = -6, 0xA5
 _UNUSABLE = {"InvalidArgumentError", "InvalidDimensionException", "NotFoundError"}
@@ -53,7 +49,6 @@ Client = Any
 """Chroma's own annotations leave out what its clients can do, `close` among it."""
 Belongs = Mapping[str, str | int]
 """What tells the vectors of a workspace and a model from all others."""
-_T = TypeVar("_T")
 
 
 class VectorsDamaged(MemoryFailure):
@@ -86,7 +81,8 @@ class VectorStore(ABC):
         if self.ready:
             return
         with self._lock:
-            self._check_open()
+            if self._closed:
+                raise MemoryFailure(CLOSED)
             if not self.ready:
                 self._open()
 
@@ -147,10 +143,6 @@ class VectorStore(ABC):
         except BaseException as error:  # a panic of Chroma's native part is no Exception
             raise self._fault(error) from error
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise MemoryFailure(CLOSED)
-
     def _call(self, operation: str, **arguments: Any) -> Any:
         self.wait()  # no lock: a query need not wait for an upsert that persists for seconds
         collection = self._collection
@@ -177,7 +169,8 @@ class EmbeddedStore(VectorStore):
 
     def reset(self) -> None:
         with self._lock:
-            self._check_open()
+            if self._closed:
+                raise MemoryFailure(CLOSED)
             self._release()
             self._discard()
             self._open()
@@ -216,9 +209,10 @@ class EmbeddedStore(VectorStore):
 
     def _discard(self) -> None:
         with storage.reported("deleted", self._directory):
-            if self._directory.is_file():
-                self._directory.unlink()
-            shutil.rmtree(self._directory, ignore_errors=not self._directory.exists())
+            if self._directory.is_dir():
+                shutil.rmtree(self._directory)
+            else:
+                self._directory.unlink(missing_ok=True)
         self._marker.unlink(missing_ok=True)
 
     def _release(self) -> None:
@@ -244,8 +238,12 @@ class ServerStore(VectorStore):
         self._index = index
 
     def probe(self) -> None:
+        import httpx
+
         with self._translated():
-            self._heartbeat()
+            answer = httpx.get(f"{self.url.rstrip('/')}{HEARTBEAT}", timeout=SOON)
+            if not answer.is_success or "heartbeat" not in answer.text:
+                raise ValueError(f"no Chroma server: {answer.status_code}")
 
     def reset(self) -> None:
         with self._lock:
@@ -262,7 +260,6 @@ class ServerStore(VectorStore):
     def collections(self) -> list[tuple[str, dict[str, Any], int]]:
         """Each collection of ours, of any workspace: its name, whose it is, and its size."""
         self._wait_soon()
-
         with self._translated():
             return [
                 (each.name, dict(each.metadata or {}), int(each.count()))
@@ -283,43 +280,22 @@ class ServerStore(VectorStore):
         self.wait()
 
     def _open(self) -> None:
-        """Put another client in the place of the one there is, without a moment between them."""
         self.probe()
         _load()
-
         with self._translated():
-            client = _in_time(lambda: _server_client(self._settings))
-            try:
-                collection = client.get_or_create_collection(
-                    self._name,
-                    embedding_function=None,
-                    configuration=SPACE,
-                    metadata={**self._belongs, "index": str(self._index)},
-                )
-            except BaseException:
-                _close_server_client(client)
-                raise
-        self._release()
-        self._client, self._collection = client, collection
+            self._client = self._client or _server_client(self._settings)
+            self._collection = self._client.get_or_create_collection(
+                self._name,
+                embedding_function=None,
+                configuration=SPACE,
+                metadata={**self._belongs, "index": str(self._index)},
+            )
 
     def _release(self) -> None:
         client, self._client, self._collection = self._client, None, None
         if client is not None:
             with contextlib.suppress(Exception):  # nothing is asked of it any more
                 _close_server_client(client)
-
-    def _heartbeat(self) -> None:
-        url = urlsplit(self.url)
-        secure = url.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        port = url.port or (443 if secure else 8000)
-        connection = kind(url.hostname or "localhost", port, timeout=SOON)
-        with contextlib.closing(connection):
-            connection.request("GET", HEARTBEAT)
-            answer = connection.getresponse()
-            body = answer.read(1000)
-        if answer.status != http.client.OK or "heartbeat" not in str(json.loads(body)):
-            raise ValueError(f"no Chroma server: {answer.status} {answer.reason}")
 
     def _fault(self, error: BaseException) -> MemoryFailure:
         name = type(error).__name__
@@ -342,19 +318,14 @@ def collection_name(belongs: Belongs) -> str:
 
 
 def _load() -> None:
-    """Import chromadb, which takes a second, without what would report on it over gRPC, 12 MB,
-    unless it is told to."""
-    wanted = any(name.upper() == _TRACED for name in os.environ)
-    if wanted or _EXPORTER in sys.modules or "chromadb" in sys.modules:
-        import chromadb
-
-        return
-    sys.modules[_EXPORTER] = placeholder = ModuleType(_EXPORTER)
-    vars(placeholder)["OTLPSpanExporter"] = None
-    try:
-        import chromadb  # noqa: F401
-    finally:
-        del sys.modules[_EXPORTER]  # for who really wants it
+    """Import chromadb, which takes a second, without what would report on it over gRPC: 12 MB."""
+    if _EXPORTER not in sys.modules and "chromadb" not in sys.modules:
+        sys.modules[_EXPORTER] = placeholder = ModuleType(_EXPORTER)
+        vars(placeholder)["OTLPSpanExporter"] = None
+        try:
+            import chromadb  # noqa: F401
+        finally:
+            del sys.modules[_EXPORTER]  # for who really wants it
 
 
 def _embedded_client(directory: Path) -> Client:
@@ -395,20 +366,6 @@ def _server_client(settings: IndexSettings) -> Client:
         session.timeout = LONG
         session.event_hooks = {"request": [_hurry]}
     return client
-
-
-def _in_time(call: Callable[[], _T]) -> _T:
-    """What a call returns that has no deadline of its own. Raises TimeoutError after `LONG`."""
-    made: Future[_T] = Future()
-
-    def work() -> None:
-        try:
-            made.set_result(call())
-        except BaseException as error:  # carried to the thread that waits
-            made.set_exception(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    return made.result(LONG)
 
 
 def _hurry(request: Any) -> None:

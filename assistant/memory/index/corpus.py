@@ -85,7 +85,7 @@ def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat | None]]:
     """The files that do not state a fact, each with the digest of what was indexed of it, and the
     stat that proves it to be so still, if one does."""
     with catalog.database.using():
-        stating = {stored.chunk.source for stored in catalog.stating(fact)}
+        stating = {chunk.source for chunk in catalog.stating(fact)}
         sources = catalog.sources().values()
     silent = (each for each in sources if each.name not in stating)
     return {each.name: (each.sha256, proof(each)) for each in silent}
@@ -96,20 +96,11 @@ def decoded(name: str, data: bytes) -> str:
 
     Raises ValueError that says so, and where, if it is no text at all.
     """
-    if b"\0" not in data and (text := _strictly(data)) is not None:
-        return without_marks(text)
-    doubtful = data.replace(b"\0", UNREADABLE.encode())
-    text = doubtful.decode("utf-8", "replace")
-    if text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
-        raise ValueError(f"is not UTF-8 text ({_unreadable(data)}). Save it as UTF-8")
+    why = _unreadable(data)
+    text = data.replace(b"\0", UNREADABLE.encode()).decode("utf-8", "replace")
+    if why and text.count(UNREADABLE) > MOST_UNREADABLE * len(text):
+        raise ValueError(f"is not UTF-8 text ({why}). Save it as UTF-8")
     return without_marks(text)
-
-
-def _strictly(data: bytes) -> str | None:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def doubt(data: bytes) -> str:
@@ -140,8 +131,6 @@ class Faults:
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[Stat | None, str]] = {}
-        self._sound: dict[str, str] = {}
-        """The digest of each file as it was when nothing was wrong with it."""
         self._odd: tuple[str, ...] = ()
 
     def told(self) -> tuple[str, ...]:
@@ -172,16 +161,9 @@ class Faults:
         stays = f"; {KEPT[0].lower()}{KEPT[1:]}" if indexed else ""
         self._files[name] = (stat, f"{name} {what}{stays}")
 
-    def doubts(self, name: str, stat: Stat, data: bytes, digest: str) -> bool:
-        """Whether something is wrong with a file that is indexed as it is; it is named then."""
+    def remove(self, name: str) -> None:
+        """Nothing is wrong with a file any more."""
         self._files.pop(name, None)
-        if self._sound.get(name) == digest:
-            return False
-        if why := doubt(data):
-            self._files[name] = (stat, f"{name} {why}")
-        else:
-            self._sound[name] = digest
-        return bool(why)
 
 
 def _odd_above(name: str, odd: Mapping[str, str]) -> str:

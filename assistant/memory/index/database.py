@@ -5,7 +5,6 @@ the index does not take it; the index is told of it by `ATTACH`.
 """
 
 import contextlib
-import functools
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -14,39 +13,9 @@ from secrets import token_hex
 
 from assistant.errors import MemoryFailure, StorageError
 
-SCHEMA_VERSION = 17
-_SCHEMA = """
-CREATE TABLE sources (
-  id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, inode INTEGER NOT NULL,
-  size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-  sha256 TEXT NOT NULL, read_ns INTEGER NOT NULL, chunks INTEGER NOT NULL,
-  layout BLOB NOT NULL, crc INTEGER NOT NULL);
-CREATE TABLE sections (
-  id INTEGER PRIMARY KEY, source INTEGER NOT NULL, heading TEXT NOT NULL, vector INTEGER,
-  UNIQUE (source, heading));
-CREATE TABLE chunks (
-  rowid INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, source INTEGER NOT NULL,
-  section INTEGER NOT NULL, vector INTEGER NOT NULL, said INTEGER NOT NULL, crc INTEGER NOT NULL,
-  date TEXT, status TEXT NOT NULL, until TEXT, mentions TEXT NOT NULL,
-  plain TEXT NOT NULL, text TEXT NOT NULL);
-CREATE INDEX chunks_by_said ON chunks (said);
-CREATE TABLE occasions (
-  chunk INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, value BLOB NOT NULL,
-  crc INTEGER NOT NULL);
-CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, chunk TEXT UNIQUE NOT NULL);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE vocabulary (word TEXT PRIMARY KEY, texts INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE postings (
-  block INTEGER NOT NULL, term TEXT NOT NULL, found BLOB NOT NULL, total INTEGER NOT NULL,
-  PRIMARY KEY (block, term)) WITHOUT ROWID;
-CREATE TABLE heading_postings (
-  block INTEGER NOT NULL, term TEXT NOT NULL, found BLOB NOT NULL, total INTEGER NOT NULL,
-  PRIMARY KEY (block, term)) WITHOUT ROWID;
-"""
-_CACHE_SCHEMA = """
-CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, value BLOB NOT NULL);
-CREATE TABLE token (value TEXT NOT NULL);
-"""
+SCHEMA_VERSION = 18
+_SCHEMA = Path(__file__).with_name("index.sql").read_text(encoding="utf-8")
+_CACHE_SCHEMA = Path(__file__).with_name("cache.sql").read_text(encoding="utf-8")
 
 
 class CatalogDamaged(MemoryFailure):
@@ -70,14 +39,6 @@ def translated(path: Path) -> Iterator[None]:
         raise CatalogDamaged(f"the index {path} is damaged: {error}") from error
 
 
-class _Reader:
-    """A connection on which one thread at a time reads one state of the database."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.generation = 0
-
-
 class Database:
     """An open database, of one process at a time. Its threads take turns, but for those that are
     `reading`: they wait for no writer."""
@@ -93,7 +54,7 @@ class Database:
         self._readonly = readonly
         self._lock = threading.RLock()
         self._mine = threading.local()
-        self._idle: list[_Reader] = []
+        self._idle: list[sqlite3.Connection] = []
         self._closed = False
         if not readonly:
             for each, schema in ((cache, _CACHE_SCHEMA), (path, _SCHEMA)):
@@ -109,8 +70,8 @@ class Database:
     @property
     def generation(self) -> int:
         """Of the state that this thread sees: the latest, or that which it is `reading`."""
-        reader = self._reader
-        return reader.generation if reader else self.latest
+        snapshot = self._snapshot
+        return snapshot[1] if snapshot else self.latest
 
     @contextlib.contextmanager
     def using(self) -> Iterator[sqlite3.Connection]:
@@ -118,31 +79,27 @@ class Database:
 
         Raises CatalogDamaged, StorageError.
         """
-        if reader := self._reader:
-            with translated(self.path):
-                yield reader.connection
-        else:
-            with self._lock, translated(self.path):
-                yield self._connection
+        snapshot = self._snapshot
+        with contextlib.nullcontext() if snapshot else self._lock, translated(self.path):
+            yield snapshot[0] if snapshot else self._connection
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Let this thread see one state of the database, whatever is written meanwhile."""
-        if self._reader is not None:
+        if self._snapshot is not None:
             yield
             return
         with translated(self.path):
-            reader = self._idle.pop() if self._idle else _Reader(self._connect())
-            reader.connection.execute("BEGIN")
-            reader.generation = self._generation_of(reader.connection)
-        self._mine.reader = reader
+            connection = self._idle.pop() if self._idle else self._connect()
+            connection.execute("BEGIN")
+            self._mine.snapshot = connection, self._generation_of(connection)
         try:
             yield
         finally:
-            self._mine.reader = None
+            self._mine.snapshot = None
             with translated(self.path):
-                reader.connection.execute("ROLLBACK")
-            self._idle.append(reader)
+                connection.execute("ROLLBACK")
+            self._idle.append(connection)
             if self._closed:
                 self._close_idle()
 
@@ -200,12 +157,13 @@ class Database:
             self._connection.close()
 
     @property
-    def _reader(self) -> _Reader | None:
-        return getattr(self._mine, "reader", None)
+    def _snapshot(self) -> tuple[sqlite3.Connection, int] | None:
+        """The connection of a thread that is `reading`, and the generation that it sees."""
+        return getattr(self._mine, "snapshot", None)
 
     def _close_idle(self) -> None:
         while self._idle:
-            self._idle.pop().connection.close()
+            self._idle.pop().close()
 
     def _connect(self) -> sqlite3.Connection:
         db = connect(self.path, readonly=self._readonly)
@@ -213,8 +171,6 @@ class Database:
             db.execute("ATTACH ? AS cache", (_address(self._cache, readonly=self._readonly),))
             db.execute("PRAGMA cache.synchronous = NORMAL")
             db.execute("PRAGMA cache.secure_delete = ON")
-            check_tables(db, "main", _SCHEMA)
-            check_tables(db, "cache", _CACHE_SCHEMA)
         except BaseException:
             db.close()
             raise
@@ -229,28 +185,9 @@ def is_whole_cache(path: Path) -> bool:
     """Whether cached vectors, if there are any, can be read from end to end."""
     try:
         with translated(path), contextlib.closing(open_cache(path)) as db:
-            check_tables(db, "main", _CACHE_SCHEMA)
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except (CatalogDamaged, StorageError):
         return False
-
-
-def check_tables(db: sqlite3.Connection, name: str, schema: str) -> None:
-    """Raise sqlite3.DatabaseError if a database does not have the tables of its schema, to the
-    letter: each connection reads there how rows are to be read."""
-    if _tables(db, name) != _tables_of(schema):
-        raise sqlite3.DatabaseError("it was made by another version")
-
-
-def _tables(db: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
-    return db.execute(f"SELECT name, sql FROM {name}.sqlite_master ORDER BY name").fetchall()
-
-
-@functools.cache
-def _tables_of(schema: str) -> list[tuple[str, str]]:
-    with contextlib.closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(schema)
-        return _tables(db, "main")
 
 
 def open_cache(path: Path) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ Chroma's native part keeps Python's lock while it takes vectors in. Whatever is 
 it is thrown away and filled again, behind the answers.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from assistant.errors import AssistantError, MemoryFailure
 from assistant.memory.base import Progress, ServerStatus, no_progress
+from assistant.memory.embedding.embedder import Vectors
 from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.chroma import (
     Belongs,
@@ -24,8 +26,81 @@ from assistant.memory.index.chroma import (
     VectorStore,
 )
 from assistant.memory.index.layout import NOWHERE, Layout, Rows
-from assistant.memory.index.vectors import EXACT, Scan
 from assistant.settings.sections import IndexSettings
+
+EXACT = 20_000
+"""The vectors of so many chunks stay at hand: 30 MB. Those of more do only while they are scanned.
+"""
+SPARE = 1000
+"""Vectors for which there is room beside those that there are."""
+
+
+class Scan:
+    """Scans the vectors of a catalog; what was read of them is kept from change to change."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._turn = threading.RLock()
+        self.release()
+
+    def nearest(
+        self,
+        layout: Layout,
+        vector: NDArray[np.float32],
+        limit: int,
+        among: NDArray[np.bool_] | None = None,
+    ) -> tuple[Rows, NDArray[np.float32]]:
+        """The positions of the nearest chunks and their cosines, best first; at most `limit`,
+        `among` those that are marked."""
+        if among is None:
+            places = np.arange(len(layout))
+            matrix, rows = self._all(layout)
+            cosines = (matrix @ vector)[rows] if len(rows) else np.empty(0, np.float32)
+        else:
+            places = np.flatnonzero(among)
+            cosines = self.vectors(layout, places) @ vector if len(places) else np.empty(0)
+        best = np.lexsort((places, -cosines))[:limit]
+        return places[best], cosines[best]
+
+    def vectors(self, layout: Layout, places: Rows) -> Vectors:
+        """The vectors of these positions."""
+        if len(layout) <= EXACT:
+            matrix, rows = self._all(layout)
+            return matrix[rows[places]]
+        return self._catalog.vectors.read(layout.vector[places].tolist())
+
+    def release(self) -> None:
+        """Let go of the vectors: Chroma answers, or their numbers are others' by now."""
+        with self._turn:
+            self._matrix: Vectors = np.empty((0, 0), dtype=np.float32)
+            self._row = np.empty(0, dtype=np.int32)
+            """The row of the matrix of each vector, by the vector's number; -1 for none."""
+            self._count = 0
+
+    def _all(self, layout: Layout) -> tuple[Vectors, Rows]:
+        """The vectors, and in which row that of each position stands; only new ones are read."""
+        with self._turn:
+            if self._count > 2 * len(layout) + SPARE:
+                self.release()
+            largest = int(layout.vector.max(initial=0))
+            if largest >= len(self._row):
+                grown = np.full(largest + 1 + SPARE, -1, dtype=np.int32)
+                grown[: len(self._row)] = self._row
+                self._row = grown
+            new = np.unique(layout.vector[self._row[layout.vector] < 0])
+            if len(new):
+                read = self._catalog.vectors.read(new.tolist())
+                end = self._count + len(new)
+                if end > len(self._matrix):
+                    matrix = np.empty((end + min(end, SPARE), read.shape[1]), dtype=np.float32)
+                    if self._count:
+                        matrix[: self._count] = self._matrix[: self._count]
+                    self._matrix = matrix
+                self._matrix[self._count : end] = read
+                self._row[new] = np.arange(self._count, end)
+                self._count = end
+            return self._matrix[: self._count], self._row[layout.vector].astype(np.int64)
+
 
 SLICE = 50
 """Operations told to Chroma at once: a question beside it waits for one slice, some 50 ms."""
@@ -34,18 +109,15 @@ FEW = 200
 HEAD_START = 0.3
 """Seconds after the first refresh in which questions are answered before Chroma is imported; the
 import keeps Python's lock, and an answer beside it takes as long as the import itself."""
-RETRY_SECONDS = (1.0, 2.0, 5.0)
-"""How long a server that failed is left alone, at first and later."""
+RETRY_SECONDS = 2.0
+"""How long a server that failed is left alone."""
 LOOK_SECONDS = 15.0
 """How often a server is compared with the catalog: another may have taken its place."""
 SAMPLE, ITSELF, FOUND_SHARE = 32, 0.999, 0.8
 """So many vectors are looked for once Chroma is open; so many of them must find themselves (a graph
 misses one now and then), at this cosine."""
-MOST_COSINE = 1.01
-"""Rounding aside, no cosine is larger, or less than its negative."""
 STANDS_IN = "memory answers without it meanwhile, and fills it again when it is back"
 FILLING = "Filling the vector index"
-GONE = "The vector index was gone; it was filled again from the cache"
 
 Nearest = tuple[Rows, NDArray[np.float32]]
 """Positions in a layout and their cosine similarity, best first."""
@@ -77,7 +149,6 @@ class DenseIndex:
         """Whether Chroma was seen to hold what the catalog holds, but for what the outbox names."""
         self._due = True
         """Whether it is to be compared with the catalog again."""
-        self._failures = 0
         self._wake, self._closing = threading.Event(), threading.Event()
         self._emptying = threading.Event()
         """Set while somebody waits to throw Chroma's data away: to go on filling it is in vain."""
@@ -103,8 +174,6 @@ class DenseIndex:
         """Chroma's answer, and beside it the chunks that it was not told of yet."""
         untold = self._catalog.untold(layout)
         ids, cosines = self._store.query(vector, limit + self._catalog.outbox.size)
-        if len(ids) != len(cosines) or not np.all(np.abs(cosines) <= MOST_COSINE):
-            raise VectorsDamaged("The vector index answers what it was not told")
         places = self._catalog.positions(layout, ids)
         there = (places != NOWHERE) & ~np.isin(places, untold)
         if there.sum() + len(untold) < FOUND_SHARE * min(limit, len(layout)):
@@ -148,7 +217,6 @@ class DenseIndex:
         """Have Chroma told of what changed, in the background; costs a stat."""
         if self._filled and self._store.lost():
             self._filled = False
-            self._notify(GONE)
         if not self.trouble and (self._catalog.outbox.size or not self._filled):
             self._wake.set()
 
@@ -162,22 +230,13 @@ class DenseIndex:
                 try:
                     self._fill(progress)
                 except VectorsDamaged as error:
-                    if self._filled or not self._store.lost():  # `deliver` has told
-                        self._notify(f"{_sentence(error)}; it was filled again from the cache")
+                    self._notify(f"{_sentence(error)}; it was filled again from the cache")
                     self.refill()
                     self._fill(progress)
             except MemoryFailure as error:
                 self._failed(error)
                 raise
-            self._failures, self.trouble = 0, ""
-
-    def settle(self, progress: Progress = no_progress) -> None:
-        """`drain`; but of a server that does not answer `trouble` tells, and it is filled later."""
-        try:
-            self.drain(progress)
-        except MemoryFailure:
-            if self._server is None:
-                raise
+            self.trouble = ""
 
     def refill(self) -> None:
         """Throw Chroma's data away; `deliver` or `drain` fills it again from the cache.
@@ -210,11 +269,8 @@ class DenseIndex:
             self._store.probe()
         self._store.wait()
         if self._store.lost():
-            raise VectorsDamaged("The vector index is gone")
-        outbox, due = self._catalog.outbox, self._due or not self._filled
-        if due and not self._store.count() and not outbox.names_all():
-            outbox.tell_all()
-            self._notify(GONE)
+            raise VectorsDamaged("The vector index was gone")
+        outbox = self._catalog.outbox
         done, total = 0, outbox.size
         while not (self._closing.is_set() or self._emptying.is_set()):
             pending = outbox.pending(SLICE)
@@ -228,7 +284,7 @@ class DenseIndex:
                 progress(FILLING, min(done, total), total)
         else:
             return
-        if due:
+        if (self._due or not self._filled) and not outbox.size:
             self._compare()
             self._filled, self._due = True, False
 
@@ -238,11 +294,9 @@ class DenseIndex:
         Raises VectorsDamaged.
         """
         catalog = self._catalog
-        if self._store.count() != catalog.count() and not catalog.outbox.pending(1).mark:
+        numbers = catalog.layout().vector
+        if self._store.count() != catalog.count() and not catalog.outbox.size:
             raise VectorsDamaged("The vector index does not match the catalog")
-        layout = catalog.layout()
-        told = np.setdiff1d(np.arange(len(layout)), catalog.untold(layout))
-        numbers = layout.vector[told]
         places = np.linspace(0, len(numbers) - 1, min(SAMPLE, len(numbers))).astype(np.int64)
         found = 0
         for vector in catalog.vectors.read(numbers[places].tolist()):
@@ -266,20 +320,14 @@ class DenseIndex:
                 self._closing.wait(HEAD_START)
             if self._closing.is_set():
                 return
-            try:
-                self.drain()
-            except MemoryFailure:
-                self._failures += 1
-            except AssistantError:
-                continue  # a damaged catalog shows itself to the next refresh
+            with contextlib.suppress(AssistantError):
+                self.drain()  # a damaged catalog shows itself to the next refresh
 
     def _pause(self) -> float | None:
         """Seconds until a server is looked at again, however little is asked."""
         if self._server is None:
             return None
-        if self.trouble:
-            return RETRY_SECONDS[min(self._failures, len(RETRY_SECONDS) - 1)]
-        return LOOK_SECONDS
+        return RETRY_SECONDS if self.trouble else LOOK_SECONDS
 
 
 def _sentence(error: AssistantError) -> str:

@@ -6,7 +6,6 @@ may not tell. What an edit costs depends on what it changed: a chunk's id does n
 """
 
 import contextlib
-import hashlib
 import logging
 import math
 import sqlite3
@@ -14,10 +13,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, takewhile
 
 import numpy as np
 
@@ -25,12 +23,20 @@ from assistant.errors import AssistantError, MemoryFailure, StorageError
 from assistant.memory.base import Progress, no_progress
 from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
-from assistant.memory.index.corpus import Corpus, Faults, decoded, is_unchanged, read_file, stat_of
+from assistant.memory.index.corpus import (
+    Corpus,
+    Faults,
+    decoded,
+    doubt,
+    is_unchanged,
+    read_file,
+    stat_of,
+)
 from assistant.memory.index.database import CatalogDamaged
-from assistant.memory.index.layout import NOWHERE, Chunks
+from assistant.memory.index.layout import NOWHERE
 from assistant.memory.index.store import DAMAGED, DELETED, NO_WRITES, IndexStore
 from assistant.memory.index.vector_cache import vector_key
-from assistant.memory.text.chunk import Chunk, Chunker, Piece
+from assistant.memory.text.chunk import Chunk, Chunker
 from assistant.memory.text.masking import masked
 from assistant.memory.text.standing import standing
 from assistant.secrets.redactor import Redactor
@@ -48,6 +54,8 @@ GROUP = 256
 CHARACTERS = 1 << 15
 """Of texts embedded between two commits of their vectors: what a kill costs at most, and how long
 whoever ends this waits."""
+CHUNKS = 100
+"""After so many that are parsed it is seen whether to go on."""
 INDEXING = "Indexing files"
 
 OnChange = Callable[[str, str, str], None]
@@ -80,29 +88,25 @@ class Refreshed:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file as it was read, and its chunks once they are parsed."""
+    """A file as it was read."""
 
     name: str
     stat: Stat
-    data: bytes
     digest: str
     text: str
-    chunks: Chunks = field(default_factory=lambda: Chunks.of(()))
-
-    @property
-    def update(self) -> SourceUpdate:
-        return SourceUpdate(self.name, self.stat, self.digest, self.chunks)
+    doubt: str
+    """What is wrong with it though it can be read."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Files whose chunks are written together."""
+    """Files that are embedded and written together."""
 
-    files: list[_File] = field(default_factory=list)
+    files: list[tuple[_File, SourceUpdate]] = field(default_factory=list)
     texts: dict[bytes, str] = field(default_factory=dict)
     """What is new, by the keys of the vectors."""
     documents: set[bytes] = field(default_factory=set)
-    """Those of the keys that a chunk says, and not a heading alone."""
+    """Those of the keys that are of chunks, and not of headings alone."""
 
 
 class Synchronizer:
@@ -226,7 +230,8 @@ class Synchronizer:
             with contextlib.suppress(MemoryFailure):  # a server that fails is filled later
                 self.store.dense.refill()
             done = self.refresh(progress)
-            self.store.dense.settle(progress)
+            with contextlib.suppress(MemoryFailure):
+                self.store.dense.drain(progress)
             return done
 
     def scrub(self, order: Order = list) -> None:
@@ -289,7 +294,8 @@ class Synchronizer:
         stop: Callable[[], bool],
         changed: list[str],
     ) -> int:
-        """Bring up what changed, told by `changed`; for how many files there was no time."""
+        """Index what changed, and add it to `changed`; returns how many files there was no time
+        for."""
         survey = self._corpus.survey()
         names = survey.sources
         missing = set(self._known).difference(names)
@@ -297,23 +303,20 @@ class Synchronizer:
         left = set(names)
 
         def altered() -> Iterator[_File]:
-            for name in order(names):
-                if stop():
-                    return
-                file = self._altered(name)
-                left.discard(name)
-                if file:
-                    looked.append(name)
+            for name in takewhile(lambda _: not stop(), order(names)):
+                if file := self._altered(name):
                     yield file
+                else:
+                    left.discard(name)
 
-        looked: list[str] = []
         with contextlib.suppress(Dropped):
-            for group in self._made(altered(), progress, stop):
+            for group in self._groups(altered(), stop):
+                self._embed(group, progress, stop)
                 self._commit(group)
-                changed += [file.name for file in group]
+                changed += [file.name for file, _ in group.files]
+                left.difference_update(changed)
                 if left:
                     progress(INDEXING, len(names) - len(left), len(names))
-        left.update(set(looked).difference(changed))
         for name in missing.difference(unseen):
             self.store.catalog.delete_source(name)
             changed.append(name)
@@ -357,76 +360,61 @@ class Synchronizer:
     def _read(self, name: str) -> _File:
         """Raises OSError, ValueError."""
         stat, data = read_file(f"{self._corpus.root}/{name}")
-        return _File(name, stat, data, hashlib.sha256(data).hexdigest(), self._text(name, data))
-
-    def _made(
-        self, files: Iterable[_File], progress: Progress, stop: Callable[[], bool]
-    ) -> Iterator[list[_File]]:
-        """These files with their chunks, in groups whose vectors are cached: while one is embedded
-        the next is parsed. Raises Dropped when it is to `stop`."""
-        over = threading.Event()
-
-        def enough() -> bool:
-            return over.is_set() or self._closing or stop()
-
-        with ThreadPoolExecutor(1, "embedding") as worker:
-            under_way: Future[list[_File]] | None = None
-            try:
-                for group in self._groups(files, enough):
-                    before = under_way
-                    under_way = worker.submit(self._embed, group, progress, enough)
-                    if before:
-                        yield before.result()
-                if under_way:
-                    yield under_way.result()
-            finally:
-                over.set()
+        digest = sha256(data).hexdigest()
+        return _File(name, stat, digest, self._text(name, data), doubt(data))
 
     def _groups(self, files: Iterable[_File], stop: Callable[[], bool]) -> Iterator[_Group]:
-        """These files with their chunks, as many together as have some texts that are new."""
+        """These files with their chunks, as many together as have `GROUP` texts that are new.
+
+        Raises Dropped when it is to `stop`.
+        """
         group = _Group()
         for file in files:
             if group.files and len(file.text) >= CHARACTERS:  # nobody waits for a large one
                 yield group
                 group = _Group()
-            group.files.append(self._parsed(file, group, stop))
+            self._parse(file, group, stop)
             if len(group.texts) >= GROUP:
                 yield group
                 group = _Group()
         if group.files:
             yield group
 
-    def _parsed(self, file: _File, group: _Group, stop: Callable[[], bool]) -> _File:
-        """A file with its chunks; those of its texts that are new go to the group."""
+    def _parse(self, file: _File, group: _Group, stop: Callable[[], bool]) -> None:
+        """Add a file to a group: its chunks as they are indexed, without secrets, and those of
+        their texts that are new."""
         text, fingerprint = file.text.removeprefix("\ufeff"), self._embedder.fingerprint
-        pieces = []
-        for piece in self._chunker.pieces(text, file.name):
-            if stop():
+        found: Iterable[Chunk] = self._chunker(text, file.name)
+        if self._refine:
+            found = self._refine(found, file.name, file.text)
+        chunks: list[Chunk] = []
+        for chunk in masked(found, text, self._redactor()):
+            if not len(chunks) % CHUNKS and (stop() or self._closing):
                 raise Dropped
-            pieces.append(piece)
-        chunks = self._shown(file, text, pieces)
+            chunks.append(chunk)
+        update = SourceUpdate(file.name, file.stat, file.digest, chunks)
+        same = update.unchanged(self.store.catalog.columns(file.name))
         headings = set()
-        new = np.flatnonzero(chunks.among(self.store.catalog.packed(file.name)) == NOWHERE)
-        for chunk in map(chunks.at, new.tolist()):
-            key = vector_key(chunk.plain, fingerprint)
-            group.texts[key] = chunk.plain
+        for place in np.flatnonzero(same == NOWHERE).tolist():
+            key = vector_key(chunks[place].plain, fingerprint)
+            group.texts[key] = chunks[place].plain
             group.documents.add(key)
-            headings.add(chunk.heading)
+            headings.add(chunks[place].heading)
         for heading in headings:
             if above := standing(file.name, heading):
                 group.texts.setdefault(vector_key(above, fingerprint), above)
-        return replace(file, chunks=chunks)
+        group.files.append((file, update))
 
-    def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> list[_File]:
-        """The files of a group, once all that they say has its vectors in the cache."""
+    def _embed(self, group: _Group, progress: Progress, stop: Callable[[], bool]) -> None:
+        """Cache the vectors of all that the files of a group say. Raises Dropped."""
         cache, texts = self.store.catalog.vectors, group.texts
         missing = sorted(cache.missing(list(texts)), key=lambda key: len(texts[key]))
         """Alike in length side by side: less padding."""
-        what, done = f"Indexing {group.files[0].name}", 0
+        what, done = f"Indexing {group.files[0][0].name}", 0
         sizes = accumulate(len(texts[key]) for key in missing)
         for _, part in groupby(zip(missing, sizes, strict=True), lambda e: e[1] // CHARACTERS):
             progress(what, done, len(missing))
-            if done and stop():
+            if done and (stop() or self._closing):
                 raise Dropped
             keys = [key for key, _ in part]
             vectors = self._embedder.embed([texts[key] for key in keys])
@@ -434,34 +422,21 @@ class Synchronizer:
             done += len(keys)
         if done:
             progress(what, done, len(missing))
-        return group.files
 
-    def _shown(self, file: _File, text: str, pieces: list[Piece]) -> Chunks:
-        """The chunks of a file as they are indexed, without secrets."""
-        redactor = self._redactor()
-        if self._refine is None:
-            chunks: Chunks | None = Chunks.of_pieces(pieces)
-            if chunks and (secrets := redactor.places(text)):
-                chunks = chunks.masked(secrets, redactor.redact)
-            if chunks is not None:
-                return chunks
-        found: Iterable[Chunk] = self._chunker(text, file.name)
-        if self._refine:
-            found = self._refine(found, file.name, file.text)
-        return Chunks.of(tuple(masked(found, text, redactor)))
-
-    def _commit(self, files: list[_File]) -> None:
+    def _commit(self, group: _Group) -> None:
         """Write files, and see what is wrong with them."""
-        updates = [file.update for file in files]
         self._empty = False
+        updates = [update for _, update in group.files]
         self.store.catalog.replace_sources(updates, self._embedder.fingerprint)
-        for file in files:
+        for file, _ in group.files:
             self._changes.append((file.name, file.text, file.digest))
             self._doubt(file)
 
     def _doubt(self, file: _File) -> None:
         """Name what is wrong with an indexed file; whoever comes next must look at it again."""
-        if self._faults.doubts(file.name, file.stat, file.data, file.digest):
+        self._faults.remove(file.name)
+        if file.doubt:
+            self._faults.add(file.name, file.stat, file.doubt, indexed=False)
             self.store.catalog.touch(file.name, file.stat, 0)
 
     def _fault(self, name: str, stat: Stat | None, what: str) -> None:
@@ -509,9 +484,9 @@ class Synchronizer:
 
     def _index_aside(self, name: str) -> None:
         """Index a large file; others wait only while it is written at last."""
-
         try:
-            for group in self._made([self._read(name)], no_progress, lambda: False):
+            for group in self._groups([self._read(name)], lambda: self._closing):
+                self._embed(group, no_progress, lambda: self._closing)
                 with self._lock:
                     self._committing = True
                     self._commit(group)
@@ -520,12 +495,10 @@ class Synchronizer:
             what = f"cannot be read ({error})" if isinstance(error, OSError) else str(error)
             with contextlib.suppress(OSError):
                 self._fault(name, stat_of(f"{self._corpus.root}/{name}"), what)
-        except (
-            AssistantError,
-            Dropped,
-            KeyError,
-            sqlite3.ProgrammingError,
-        ) as error:  # whoever asks next meets it too
+        except Dropped:
+            pass
+        except (AssistantError, KeyError, sqlite3.ProgrammingError) as error:
+            # whoever asks next meets it too
             logger.warning("%s is not indexed aside: %s", name, type(error).__name__)
         finally:
             self._committing = False

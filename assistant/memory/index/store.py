@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,85 +43,6 @@ NO_WRITES = (
 DELETED = "The index was deleted; it was made again"
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFiles:
-    """The files of the index at a `place`; `of` says whose it is to be."""
-
-    place: Path
-    of: Mapping[str, str | int]
-
-    @property
-    def catalog(self) -> Path:
-        """The database that is authoritative."""
-        return self.place / "catalog.db"
-
-    @property
-    def chroma(self) -> Path:
-        """The folder of the vectors that Chroma has in this process."""
-        return self.place / "chroma"
-
-    @property
-    def checksum(self) -> Path:
-        """The size and checksum of the catalog: there after a clean exit, until it is opened."""
-        return self.place / "catalog.sum"
-
-    def claim(self) -> str:
-        """Throw away an index that is not ours; says why, if one was there. Raises StorageError."""
-        try:
-            known = json.loads(storage.read(self.place / MANIFEST))
-        except (FileNotFoundError, ValueError, StorageError):
-            known = None
-        if known == self.of:
-            return ""
-        self.renew()
-        if not isinstance(known, dict):
-            return ""
-        same = all(known.get(name) == self.of[name] for name in ("machine", "user", "root"))
-        why = "by another version or embedding model" if same else "for another place"
-        return f"The index was made {why}; it was made again"
-
-    def renew(self) -> None:
-        """Begin again with nothing. Raises StorageError."""
-        self.discard()
-        storage.replace(self.place / MANIFEST, json.dumps(self.of).encode())
-
-    def sealed(self) -> bytes:
-        """What tells the catalog, while it is closed, from any other; it is what `seal` wrote."""
-        with storage.reported("read", self.catalog):
-            size, crc = storage.checksum(self.catalog)
-        return f"{size} {crc:08x}".encode()
-
-    def seal(self) -> None:
-        """Note that the catalog was closed, and what it is. Raises StorageError."""
-        storage.replace(self.checksum, self.sealed())
-
-    def discard(self) -> None:
-        """Delete them. Raises StorageError."""
-        with storage.reported("deleted", self.place):
-            for path in (*self.place.glob("catalog.*"), *self.place.glob("chroma*"),
-                         self.place / MANIFEST):  # fmt: skip
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
-
-    def size(self) -> int:
-        """Their bytes."""
-        total = 0
-        for directory, _, names in os.walk(self.place):
-            for name in names:
-                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
-                    total += Path(directory, name).stat().st_size
-        return total
-
-    def inode(self) -> int:
-        """That of the catalog, -1 if there is none."""
-        try:
-            return self.catalog.stat().st_ino
-        except OSError:
-            return -1
-
-
 class IndexStore:
     """The open index of a corpus. One process at a time.
 
@@ -134,8 +54,13 @@ class IndexStore:
         self, corpus: Corpus, fingerprint: str, settings: IndexSettings, *, diary: bool = False
     ) -> None:
         """Open or make it, for vectors of the model `fingerprint`. Raises StorageError."""
+        self.belongs = belongs(corpus.identity, fingerprint)
         self._diary = diary
         self._corpus = corpus
+        self._folder = corpus.index
+        self._catalog_path = corpus.index / "catalog.db"
+        self._sum = corpus.index / "catalog.sum"
+        """The size and checksum of the catalog: there after a clean exit, until it is opened."""
         self._fingerprint = fingerprint
         self._settings = settings
         self._anchor = Anchor(corpus.private.parent)
@@ -144,7 +69,7 @@ class IndexStore:
         self.notices: list[str] = []
         self.readonly = False
         """Whether what was indexed before is read on a disk that takes no writes."""
-        self.catalog, self.dense = self._open()
+        self._open()
 
     def can_write(self) -> bool:
         """Whether a few megabytes can be written where the index lies."""
@@ -164,13 +89,13 @@ class IndexStore:
         if not self.can_write():
             return False
         self._let_go()
-        self.catalog, self.dense = self._open()
+        self._open()
         return True
 
     @property
     def deleted(self) -> bool:
         """Whether someone deleted the catalog while it was open."""
-        return self._files.inode() != self._inode
+        return _inode(self._catalog_path) != self._inode
 
     def reopen(self, notice: str, *, discard: bool = False) -> None:
         """Close what there is and open it again, after throwing it away if `discard`."""
@@ -178,11 +103,16 @@ class IndexStore:
         if discard:
             self._discard()
         self.notices.append(notice)
-        self.catalog, self.dense = self._open()
+        self._open()
 
     def size(self) -> int:
         """The bytes of the index on disk."""
-        return self._files.size()
+        total = 0
+        for directory, _, names in os.walk(self._folder):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # Chroma is being filled again
+                    total += Path(directory, name).stat().st_size
+        return total
 
     def close(self, *, prune: bool) -> None:
         """Let go of the index, a second time to no effect; `prune` drops vectors nobody needs."""
@@ -195,7 +125,7 @@ class IndexStore:
                 self.catalog.vectors.prune(SPARE_VECTORS)
             self.catalog.close()
             if not self.readonly and not self.deleted:
-                self._files.seal()
+                storage.replace(self._sum, self._checksum())
 
     def _awaits_another_model(self) -> bool:
         """Whether vectors lie ready that nothing has yet, since memory is to change its model."""
@@ -206,57 +136,60 @@ class IndexStore:
             waiting.unlink()
         return False
 
-    # Opening
-
-    @property
-    def belongs(self) -> dict[str, str | int]:
-        """Where an index belongs: one that was copied from elsewhere is not this one's."""
-        return belongs(self._corpus.identity, self._fingerprint)
-
     def _let_go(self) -> None:
         with contextlib.suppress(MemoryFailure, StorageError):
             self.dense.close()
         with contextlib.suppress(CatalogDamaged, StorageError):
             self.catalog.close()
 
-    def _discard(self) -> None:
-        """Throw the index away, and the cached vectors if they are damaged too: what is whole need
-        not be embedded again."""
-        self._files.renew()
-        cache = cache_path(self._corpus.identity)
-        if not is_whole_cache(cache):
-            for path in cache.parent.glob(f"{cache.name}*"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    # Opening
 
-    def _open(self) -> tuple[Catalog, DenseIndex]:
-        self._files = files = IndexFiles(self._corpus.index, self.belongs)
+    def _open(self) -> None:
         self._anchor.check()  # Chroma may make folders where a workspace was
+        cache = cache_path(self._corpus.identity)
         try:
             storage.private_directory(self._corpus.private)
-            if self._corpus.index.is_file():  # in its place: all that lies here is ours
-                self._corpus.index.unlink()
-            storage.private_directory(self._corpus.index)
-            if notice := files.claim():
-                self.notices.append(notice)
-            catalog = self._open_catalog(files)
+            if self._folder.is_file():  # in its place: all that lies here is ours
+                self._folder.unlink()
+            storage.private_directory(self._folder)
+            self._claim()
+            self.catalog = self._open_catalog(cache)
             self.readonly = False
         except StorageError:
-            if self.can_write() or not files.catalog.is_file():
+            if self.can_write() or not self._catalog_path.is_file():
                 raise
-            catalog = Catalog(files.catalog, cache_path(self._corpus.identity), readonly=True)
+            self.catalog = Catalog(self._catalog_path, cache, readonly=True)
             self.readonly, self._looked = True, time.monotonic()
-        self._inode = files.inode()
-        notify = self.notices.append
-        dense = DenseIndex(catalog, files.chroma, self._settings, self.belongs, notify)
-        return catalog, dense
+        self._inode = _inode(self._catalog_path)
+        self.dense = DenseIndex(
+            self.catalog,
+            self._folder / "chroma",
+            self._settings,
+            self.belongs,
+            self.notices.append,
+        )
 
-    def _open_catalog(self, files: IndexFiles) -> Catalog:
-        """The catalog; made anew if it is damaged, cannot be opened, or the vectors that it names
-        are gone."""
-        cache = cache_path(self._corpus.identity)
+    def _claim(self) -> None:
+        """Throw away an index that is not ours. Raises StorageError."""
         try:
-            clean = self._is_clean(files)
-            catalog = Catalog(files.catalog, cache, diary=self._diary)
+            known = json.loads(storage.read(self._folder / MANIFEST))
+        except (FileNotFoundError, ValueError, StorageError):
+            known = None
+        if known == self.belongs:
+            return
+        self._renew()
+        if isinstance(known, dict):
+            same = all(
+                known.get(name) == self.belongs[name] for name in ("machine", "user", "root")
+            )
+            why = "by another version or embedding model" if same else "for another place"
+            self.notices.append(f"The index was made {why}; it was made again")
+
+    def _open_catalog(self, cache: Path) -> Catalog:
+        """The catalog; made anew if it is damaged, or the vectors that it names are gone."""
+        try:
+            clean = self._is_clean()
+            catalog = Catalog(self._catalog_path, cache, diary=self._diary)
             if not clean:
                 catalog.verify()
         except (CatalogDamaged, StorageError):
@@ -264,31 +197,54 @@ class IndexStore:
                 raise StorageError(NO_WRITES, "Make room on the disk") from None
             self.notices.append(DAMAGED)
             self._discard()
-            catalog = Catalog(files.catalog, cache, diary=self._diary)
+            catalog = Catalog(self._catalog_path, cache, diary=self._diary)
         if catalog.count() and catalog.fact("vectors") != catalog.database.token:
             catalog.close()
             self.notices.append("The cached vectors were gone; they are made again")
-            files.renew()
-            catalog = Catalog(files.catalog, cache, diary=self._diary)
+            self._renew()
+            catalog = Catalog(self._catalog_path, cache, diary=self._diary)
         catalog.keep_fact("vectors", catalog.database.token)
         return catalog
 
-    def _is_clean(self, files: IndexFiles) -> bool:
+    def _is_clean(self) -> bool:
         """Whether the catalog was closed and is as it was then; another must be verified.
 
         Raises CatalogDamaged if it was closed and is another now.
         """
-        if not files.catalog.exists():
+        if not self._catalog_path.exists():
             return True
         try:
-            left = storage.read(files.checksum)
+            left = storage.read(self._sum)
         except FileNotFoundError:
             return False
-        if left != files.sealed():
-            raise CatalogDamaged(f"the index {files.catalog} was changed since it was closed")
-        with storage.reported("written", files.checksum):
-            files.checksum.unlink()
+        if left != self._checksum():
+            raise CatalogDamaged(f"the index {self._catalog_path} was changed since it was closed")
+        with storage.reported("written", self._sum):
+            self._sum.unlink()
         return True
+
+    def _checksum(self) -> bytes:
+        with storage.reported("read", self._catalog_path):
+            size, crc = storage.checksum(self._catalog_path)
+        return f"{size} {crc:08x}".encode()
+
+    def _discard(self) -> None:
+        """Throw the index away, and the cached vectors if they are damaged too: what is whole need
+        not be embedded again."""
+        self._renew()
+        cache = cache_path(self._corpus.identity)
+        if not is_whole_cache(cache):
+            for path in cache.parent.glob(f"{cache.name}*"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _renew(self) -> None:
+        """Begin again with nothing. Raises StorageError."""
+        manifest = self._folder / MANIFEST
+        with storage.reported("deleted", self._folder):
+            for pattern in ("catalog.*", "chroma*", MANIFEST):
+                for path in self._folder.glob(pattern):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+        storage.replace(manifest, json.dumps(self.belongs).encode())
 
 
 def belongs(identity: Path, fingerprint: str) -> dict[str, str | int]:
@@ -325,3 +281,11 @@ def _machine() -> str:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:
         return platform.node()
+
+
+def _inode(path: Path) -> int:
+    """-1 if there is no such file."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return -1

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.memory.base import Located, Passage, Query
-from assistant.memory.index.catalog import StoredChunk
 from assistant.memory.index.store import IndexStore
 from assistant.memory.search.recall import Recaller
 from assistant.memory.text.chunk import Chunk, passage
@@ -62,7 +61,7 @@ class Locator:
         terms = catalog.words.terms(text)
         rare = [each for each in terms if 0 < each.document_frequency <= most]
         rows = {row for rows, _ in catalog.words.in_chunks(rare).values() for row in rows.tolist()}
-        chunks = (stored.chunk for stored in catalog.chunks(sorted(rows)))
+        chunks = catalog.chunks(sorted(rows))
         return tuple(passage(chunk) for chunk in chunks if chunk.status == "current")
 
     def heading_of(self, fact: str, vector: NDArray[np.float32], headings: Sequence[str]) -> str:
@@ -76,9 +75,9 @@ class Locator:
         layout = self._store.catalog.layout()
         places, cosines = self._store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
         near = places[cosines >= LEAST_COSINE]
-        for stored in self._store.catalog.chunks(layout.rowid[near].tolist()):
-            path = below(stored.chunk.heading, headings)
-            if stored.chunk.source == MEMORY_FILE and path:
+        for chunk in self._store.catalog.chunks(layout.rowid[near].tolist()):
+            path = below(chunk.heading, headings)
+            if chunk.source == MEMORY_FILE and path:
                 return path
         return ""
 
@@ -90,15 +89,15 @@ class Locator:
         if place and (source or " " not in target):
             there = catalog.at_line(source or place[1], int(place[2]))
         elif _ID.fullmatch(target):
-            there = catalog.by_id([target])
+            there = catalog.by_id(target)
         else:
             return None
-        return tuple(passage(each.chunk) for each in there)
+        return tuple(map(passage, there))
 
-    def beginning_at(self, source: str, line: int) -> StoredChunk | None:
+    def beginning_at(self, source: str, line: int) -> Chunk | None:
         """The chunk that begins on a line, or None."""
         there = self._store.catalog.at_line(source, line)
-        return next((each for each in there if each.chunk.start_line == line), None)
+        return next((chunk for chunk in there if chunk.start_line == line), None)
 
     def _worded(self, target: str) -> Located:
         wanted = {fact_key(target), fact_key(plain(target))}
@@ -131,7 +130,7 @@ class Locator:
             return []
         rows = [rows for rows, _ in catalog.words.in_chunks(terms).values()]
         common = functools.reduce(np.intersect1d, rows)
-        chunks = [stored.chunk for stored in catalog.chunks(common.tolist())]
+        chunks = catalog.chunks(common.tolist())
         return [each for each in chunks if any(key in fact_key(each.plain) for key in wanted)]
 
 
@@ -140,18 +139,17 @@ def _text(given: str) -> str:
     return given.encode("utf-8", "replace").decode()
 
 
-def similar(store: IndexStore, fact: StoredChunk) -> tuple[Passage, ...]:
+def similar(store: IndexStore, fact: Chunk) -> tuple[Passage, ...]:
     """The nearest current facts besides this one, nearest first: it may supersede them."""
     catalog = store.catalog
     layout = catalog.layout()
-    place = layout.positions(np.array([fact.rowid]))
-    vector = catalog.vectors.read(layout.vector[place].tolist())[0]
+    vector = catalog.vectors.read(layout.vector[catalog.positions(layout, [fact.id])].tolist())[0]
     places, cosines = store.dense.nearest(layout, vector, 4 * MOST_SIMILAR)
-    rows = layout.rowid[places]
-    cosine = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+    rows = layout.rowid[places].tolist()
+    chunks = catalog.by_row(rows)
     near = [
-        passage(stored.chunk, cosine[stored.rowid])
-        for stored in catalog.chunks(rows.tolist())
-        if stored.rowid != fact.rowid and stored.chunk.status == "current"
+        passage(chunks[row], cosine)
+        for row, cosine in zip(rows, cosines.tolist(), strict=True)
+        if row in chunks and chunks[row].id != fact.id and chunks[row].status == "current"
     ]
     return tuple(each for each in near if each.score >= LEAST_COSINE)[:MOST_SIMILAR]

@@ -1,18 +1,29 @@
-"""What a query asks for: its words, and the times and names in it."""
+"""What a query asks for: its words, and the times and names in it; typing errors are corrected.
+
+A word that memory does not know gives way to known ones. One that the embedding model knows as a
+whole, or that a list of the language's words has, is spelt right, and asks for what memory lacks.
+Of another language than English only what must be an error is one, since words are long there and
+have many forms: a letter left out, doubled, or exchanged with the next.
+"""
 
 import calendar
+import gzip
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
+from importlib import resources
 from itertools import chain
+from pathlib import Path
 
+from assistant.memory.embedding.embedder import Embedder
 from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.postings import Term
-from assistant.memory.search.spelling import Spelling
+from assistant.memory.index.words import SHORTEST, Term, folded
 from assistant.memory.text.language import (
     CAPITALISES_NOUNS,
     OFTEN,
+    is_function_word,
     language_of,
     stem,
     without_function_words,
@@ -20,6 +31,98 @@ from assistant.memory.text.language import (
 from assistant.memory.text.strings import signed, variants
 from assistant.memory.text.times.dates import periods
 from assistant.memory.text.times.period import Period
+
+MEANT = 2
+"""So many known words take the place of one, if they are equally likely."""
+SURE = 7
+"""In a word of so many letters two of them may be taken for others."""
+WORDS = 40
+"""Of a longer question so many unknown words are looked at."""
+_LISTS = {
+    "arabic": "ar",
+    "dutch": "nl",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "italian": "it",
+    "portuguese": "pt",
+    "russian": "ru",
+    "spanish": "es",
+}
+"""The languages whose words are listed, by pyspellchecker."""
+_LONG_WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+
+
+class Spelling:
+    """Corrects questions to one memory's words."""
+
+    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
+        self._catalog = catalog
+        self._embedder = embedder
+
+    def corrected(self, text: str, language: str) -> str:
+        """The text with the words that memory may know in the place of those it does not."""
+        words = dict.fromkeys(_LONG_WORD.findall(text))
+        telling = [word for word in words if not is_function_word(word, language)]
+        piece = self._embedder.count_tokens("") + 1
+        odd = [word for word in telling if self._tokens(word) > piece]
+        meant = {word: self._meant(word, language) for word in odd[:WORDS]}
+        return _LONG_WORD.sub(lambda word: meant.get(word[0]) or word[0], text)
+
+    def _tokens(self, word: str) -> int:
+        """Of a word or what it is the plural of: one piece, if the model knows it as a whole."""
+        return min(map(self._embedder.count_tokens, {word, word.rstrip("s")}))
+
+    def _meant(self, word: str, language: str) -> str:
+        """What a word that memory does not know stands for, if anything."""
+        if self._is_known(word, language):
+            return word
+        odds = {
+            other: (distance, changed)
+            for other, distance in self._catalog.vocabulary.near(folded(word))
+            if _may_be(word, other, distance, changed := _is_changed(folded(word), other), language)
+            and self._is_known(other, language)
+        }
+        if not odds or _is_listed(word, language):
+            return word
+        best = sorted(other for other in odds if odds[other] == min(odds.values()))
+        return " ".join(each.capitalize() if word[0].isupper() else each for each in best[:MEANT])
+
+    def _is_known(self, word: str, language: str) -> bool:
+        return self._catalog.words.holds_any(self._catalog.words.terms(word, language))
+
+
+def _is_listed(word: str, language: str) -> bool:
+    return f'"{word.casefold()}":'.encode() in _listed(language)
+
+
+@lru_cache(2)
+def _listed(language: str) -> bytes:
+    """The words of a language as they are kept, JSON with each in quotes: a set of them would take
+    ten times the memory, and longer to make than a few searches do."""
+    if language not in _LISTS:
+        return b""
+    file = resources.files("spellchecker") / "resources" / f"{_LISTS[language]}.json.gz"
+    return gzip.decompress(file.read_bytes())
+
+
+def _may_be(word: str, other: str, distance: int, changed: bool, language: str) -> bool:
+    """Whether one word may be an error for another; short names are near to many others."""
+    if word[0].isupper() and len(word) < SURE - 1:
+        return sorted(folded(word)) == sorted(other)
+    if language == "english":
+        return distance == 1 or not changed or len(word) >= SURE
+    return distance == 1 and not changed
+
+
+def _is_changed(word: str, other: str) -> bool:
+    """Whether a letter was taken for another; more often one is left out, doubled or exchanged."""
+    if len(word) == len(other):
+        return sorted(word) != sorted(other)
+    long, short = sorted((word, other), key=len, reverse=True)
+    letters = iter(long)
+    return not all(letter in letters for letter in short)
+
 
 MAX_CHARS = 2000
 """A longer query is cut to its beginning and its end, where the question usually is."""
@@ -32,15 +135,9 @@ LEAST_TERMS = 3
 MOST_POSTINGS = 250_000
 """Three words have more only in a memory of more than 80,000 chunks."""
 
-_STOP_LIST = """
-a about all also am an and any are as at be been being but by can could d did do does doing done for
-from get got had has have having he her here him his how i if in into is it its knew know known ll
-m me might mine must my no not of on only or our out please re remember remembers s said say says
-shall she should so some such t tell than that the their them then there these they this those to
-told too up us ve very was we were what when where which while who whom whose why will with would
-you your
-"""
-_STOP_WORDS = frozenset(_STOP_LIST.split())
+_STOP_WORDS = frozenset(
+    Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
+)
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[^\W_][,;:'’\"] |.[^\W_] )[\"'‘“(]?([A-Z]\w*[a-z]\w*)")
 _CALENDAR = {*calendar.month_name, *calendar.day_name}

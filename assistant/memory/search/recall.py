@@ -5,28 +5,72 @@ are looked at with every signal. Nothing is refused: the budget ends the list, a
 conversation what bears on it.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.errors import UsageError
 from assistant.memory.base import Passage, Query, Recall, fill
-from assistant.memory.embedding.embedder import Embedder
+from assistant.memory.embedding.embedder import Embedder, normalized
 from assistant.memory.index.layout import Layout, Rows
 from assistant.memory.index.store import IndexStore
-from assistant.memory.search import lexical, ranking
-from assistant.memory.search.core import MOST, Core
-from assistant.memory.search.question import Question, read
+from assistant.memory.search import ranking
+from assistant.memory.search.question import Question, Spelling, read
 from assistant.memory.search.ranking import Matrix, Weights
 from assistant.memory.search.selection import Scored, arrange, bearing
-from assistant.memory.search.signals import View
-from assistant.memory.search.spelling import Spelling
+from assistant.memory.search.signals import View, Words, match
 from assistant.memory.text.chunk import Chunk, passage
 from assistant.settings.sections import MemorySettings
+from assistant.workspace.folder import ARCHIVE, PROCEDURE_FILES
+
+CORE_FACTS = 100
+"""Facts that are looked at for the core."""
+_SHAPING = Path(__file__).with_name("shaping.txt")
+"""What shapes any answer, a sentence a line."""
+
+
+class Core:
+    """The core of one memory: the facts that should shape any answer, whatever it is about.
+
+    "Find me a restaurant" shares no word and little meaning with "my wife has coeliac disease". But
+    what tells of a person's health, habits and wishes is alike: it lies near the middle of a few
+    sentences of that kind. It is found anew when memory has changed.
+    """
+
+    def __init__(self, store: IndexStore, embedder: Embedder) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._layout: Layout | None = None
+        self._facts: list[Passage] = []
+
+    def facts(self) -> list[Passage]:
+        """The current facts nearest to what shapes an answer, best first."""
+        layout = self._store.catalog.layout()
+        if layout is not self._layout:
+            near, cosines = self._store.dense.nearest(layout, self._middle, CORE_FACTS)
+            chunks = self._store.catalog.chunks(layout.rowid[near].tolist())
+            self._facts = [
+                passage(chunk, cosine)
+                for chunk, cosine in zip(chunks, cosines.tolist(), strict=True)
+                if chunk.status == "current"
+                and chunk.source not in PROCEDURE_FILES
+                and not chunk.source.startswith(ARCHIVE)
+            ]
+            self._layout = layout
+        return self._facts
+
+    @functools.cached_property
+    def _middle(self) -> NDArray[np.float32]:
+        vectors = self._embedder.embed(_SHAPING.read_text(encoding="utf-8").splitlines())
+        middle: NDArray[np.float32] = normalized(vectors.mean(axis=0, keepdims=True))[0]
+        return middle
+
 
 NEAREST = 100
 """Candidates asked of the vector index."""
@@ -103,7 +147,7 @@ class Recaller:
 
     def core(self, tokens: int) -> list[Passage]:
         """The current facts nearest to what shapes any answer, as many as fit."""
-        return fill(self._core.facts(), MOST, tokens)[0]
+        return fill(self._core.facts(), CORE_FACTS, tokens)[0]
 
     def _limits(self, query: Query) -> tuple[int, int]:
         """The most passages and tokens."""
@@ -152,9 +196,9 @@ class Recaller:
         order = np.lexsort((positions, -scores))
         return Ranked(layout, positions[order], scores[order], matrix[order])
 
-    def _words(self, question: Question, view: View) -> lexical.Words:
+    def _words(self, question: Question, view: View) -> Words:
         words = self.store.catalog.words
-        return lexical.match(
+        return match(
             view.sections,
             question.terms,
             question.searched,
@@ -171,7 +215,7 @@ class Recaller:
 
     def _scored(self, ranked: Ranked, limit: int, day: str | None) -> list[Scored]:
         rows = ranked.layout.rowid[ranked.positions[:limit]].tolist()
-        chunks = [_as_of(each.chunk, day) for each in self.store.catalog.chunks(rows)]
+        chunks = [_as_of(chunk, day) for chunk in self.store.catalog.chunks(rows)]
         shares = ranking.shares(ranked.matrix[:limit], self._weights)
         turns = ranked.layout.turn[ranked.positions[:limit]].tolist()
         return list(map(Scored, chunks, ranked.scores[:limit].tolist(), shares, turns))

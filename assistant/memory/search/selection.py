@@ -1,7 +1,7 @@
 """From scored chunks to the list that is returned: order among kin, and the budget. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
@@ -32,6 +32,9 @@ KEPT = 4096
 """Of so many texts the words are kept from one question to the next."""
 STEP = 0.001
 """The least difference between two scores that makes an order."""
+
+LONGEST_CHAIN = 8
+"""So often in a row a fact is followed up that took the place of another."""
 
 _WORD = re.compile(r"[\w\u0900-\u0d7f]+")
 
@@ -113,49 +116,41 @@ def _says_the_same(chunk: Chunk, other: Chunk) -> bool:
 def _successors_above(found: list[Scored]) -> list[Scored]:
     """Raise what took the place of a superseded fact just over it, and what took its place in turn.
 
-    Who asks for what was once so is told first what is so now.
+    Who asks for what was once so is told first what is so now. Minds that changed in a circle have
+    no order.
     """
-    if not any(each.chunk.status == "superseded" for each in found):
-        return found
     placed = list(found)
-    above = _succeeding(found)
-    for number in above:
-        _raise_successors(placed, number, above, set())
-    for number, successors in above.items():  # minds that changed in a circle have no order
-        for each in successors:
-            if placed[each].chunk.status == "current":
-                _put_over(placed, each, number)
+    pairs = list(_succeeding(found))
+    for _ in range(LONGEST_CHAIN):
+        for below, successor in pairs:
+            _put_over(placed, successor, below)
+    for below, successor in pairs:
+        if placed[successor].chunk.status == "current":
+            _put_over(placed, successor, below)
     return _sorted(placed)
 
 
-def _succeeding(found: list[Scored]) -> dict[int, list[int]]:
-    """By the number of each superseded one: the numbers of those that took its place.
+def _succeeding(found: list[Scored]) -> Iterator[tuple[int, int]]:
+    """The number of each superseded one, with that of each that took its place.
 
     A fact that was given up more than once has all the successors that it ever had.
     """
+    given_up: dict[str, set[str]] = {}
     sayings = [fold(each.chunk.plain) for each in found]
-    holders: dict[str, list[int]] = {}
-    for number in sorted(range(len(found)), key=lambda n: found[n].chunk.status != "current"):
-        held = holders.setdefault(sayings[number], [])
-        if not held or found[number].chunk.status == found[held[0]].chunk.status:
-            held.append(number)
-    given_up = [n for n, each in enumerate(found) if each.chunk.status == "superseded"]
-    after: dict[str, set[int]] = {}
-    for number in given_up:
-        now = holders.get(successor(found[number].chunk) or "", [])
-        after.setdefault(sayings[number], set()).update(now)
-    return {number: sorted(after[sayings[number]]) for number in given_up}
+    current = {said for said, each in zip(sayings, found, strict=True) if _is_current(each)}
+    for said, each in zip(sayings, found, strict=True):
+        if not _is_current(each) and (now := successor(each.chunk)):
+            given_up.setdefault(said, set()).add(now)
+    for below, said in enumerate(sayings):
+        if said not in given_up or _is_current(found[below]):
+            continue
+        for above, other in enumerate(sayings):
+            if other in given_up[said] and (_is_current(found[above]) or other not in current):
+                yield below, above
 
 
-def _raise_successors(
-    placed: list[Scored], number: int, above: dict[int, list[int]], walked: set[int]
-) -> None:
-    """Raise what took the place of one over it, then what took the place of that."""
-    walked.add(number)
-    for each in above.get(number, ()):
-        if each not in walked:
-            _put_over(placed, each, number)
-            _raise_successors(placed, each, above, walked)
+def _is_current(each: Scored) -> bool:
+    return each.chunk.status == "current"
 
 
 def _put_over(placed: list[Scored], number: int, below: int) -> None:

@@ -84,12 +84,12 @@ class Opened:
     def examples(self) -> list[Example]:
         """Its questions, to learn from."""
         recaller, catalog = self.recaller(), self.index.store.catalog
-        stored = catalog.chunks(catalog.layout().rowid.tolist())
+        every = catalog.chunks(catalog.layout().rowid.tolist())
         found = []
         for each in self.case.questions:
             asked = read(each.text, catalog, date.today())
             ranked = recaller.rank(asked, Query(each.text))
-            chunks = [stored[position].chunk for position in ranked.positions]
+            chunks = [every[position] for position in ranked.positions]
             held = [bool(each.lines & set(range(c.start_line, c.end_line + 1))) for c in chunks]
             found.append(Example(ranked.matrix.astype(np.float64), np.array(held, dtype=np.bool_)))
         return found

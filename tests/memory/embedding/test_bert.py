@@ -11,10 +11,10 @@ from tokenizers import Tokenizer
 
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import bert, compile, export
-from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import GRAPH, TOKENIZER, OnnxEmbedder
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.embedding.sentence_transformer import Prompts, SentenceTransformerEmbedder
+from assistant.memory.embedding.sentence_transformer import SentenceTransformerEmbedder
+from assistant.settings.sections import EmbeddingSettings
 
 TEXTS = (
     *export.PROBES,
@@ -47,7 +47,7 @@ sys.stdout.write(f"{found.fingerprint} {found.embed(['tea', 'coffee']).shape}")
 @pytest.fixture(scope="module")
 def original() -> SentenceTransformerEmbedder:
     return SentenceTransformerEmbedder(
-        compile.directory_of(compile.DEFAULT_MODEL), "original", Prompts()
+        compile.directory_of(compile.DEFAULT_MODEL), "original", EmbeddingSettings()
     )
 
 
@@ -56,10 +56,9 @@ def test_the_float_graph_gives_the_originals_vectors(
     tmp_path: Path, original: SentenceTransformerEmbedder
 ) -> None:
     source = compile.directory_of(compile.DEFAULT_MODEL)
-    dimension = bert.write(source, tmp_path / GRAPH)
-    (tmp_path / TOKENIZER).write_bytes((source / TOKENIZER).read_bytes())
-    manifest = ModelManifest("float", dimension, 256, bert.INPUTS, {})
-    cosines = np.sum(OnnxEmbedder(tmp_path, manifest).embed(TEXTS) * original.embed(TEXTS), axis=1)
+    bert.write(source, tmp_path / GRAPH)
+    ours = OnnxEmbedder(tmp_path / GRAPH, source, "float")
+    cosines = np.sum(ours.embed(TEXTS) * original.embed(TEXTS), axis=1)
     assert cosines.min() > 0.99999
 
 

@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assistant.disk.storage import checksum
 from assistant.errors import EmbedderError
 from assistant.memory.embedding import compile, onnx
-from assistant.memory.embedding import manifest as manifests
 from assistant.memory.embedding.embedder import Embedder, HashingEmbedder
-from assistant.memory.embedding.manifest import ModelManifest
 from assistant.memory.embedding.onnx import OnnxEmbedder
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
-from assistant.memory.embedding.sentence_transformer import Prompts, SentenceTransformerEmbedder
+from assistant.memory.embedding.sentence_transformer import SentenceTransformerEmbedder
+from assistant.settings.sections import EmbeddingSettings
 
 NAMES = ["hashing", "onnx", "sentence-transformers"]
 
@@ -23,7 +21,7 @@ NAMES = ["hashing", "onnx", "sentence-transformers"]
 def original() -> SentenceTransformerEmbedder:
     """The default model by sentence-transformers itself."""
     return SentenceTransformerEmbedder(
-        compile.directory_of(compile.DEFAULT_MODEL), "original", Prompts()
+        compile.directory_of(compile.DEFAULT_MODEL), "original", EmbeddingSettings()
     )
 
 
@@ -79,14 +77,6 @@ def test_the_compiled_model_is_close_to_the_original(
     assert cosines.min() > 0.96
 
 
-def test_more_texts_than_are_tokenized_at_once_keep_their_order(
-    embedder: PolyglotEmbedder,
-) -> None:
-    texts = [f"fact {n}" for n in range(onnx.TEXTS_AT_ONCE + 10)]
-    expected = embedder.embed(texts[-20:])
-    assert (embedder.embed(texts)[-20:] @ expected.T).argmax(axis=1).tolist() == list(range(20))
-
-
 def test_a_batch_holds_a_bounded_number_of_tokens() -> None:
     lengths = [256, 3, 3, 100, 100, 100, 600, 3]
     batches = list(onnx.batches(lengths))
@@ -98,33 +88,10 @@ def test_a_batch_holds_a_bounded_number_of_tokens() -> None:
 
 def test_a_graph_that_is_none_names_the_cure(tmp_path: Path) -> None:
     (tmp_path / onnx.GRAPH).write_bytes(b"no graph")
-    manifest = ModelManifest("x", 384, 256, ("input_ids",), {})
+    source = compile.directory_of(compile.DEFAULT_MODEL)
     with pytest.raises(EmbedderError, match="cannot be loaded") as raised:
-        OnnxEmbedder(tmp_path, manifest)
+        OnnxEmbedder(tmp_path / onnx.GRAPH, source, "x")
     assert "Delete" in raised.value.cure
-
-
-@pytest.mark.parametrize("damage", ["flipped", "cut", "missing", "manifest", "version"])
-def test_damage_to_a_cached_model_is_seen(tmp_path: Path, damage: str) -> None:
-    weights = tmp_path / onnx.GRAPH
-    weights.write_bytes(b"weights" * 1000)
-    files = {onnx.GRAPH: checksum(weights)}
-    manifest = ModelManifest("x", 384, 256, ("input_ids",), files)
-    manifest.write(tmp_path)
-    assert manifests.read_manifest(tmp_path) == manifest
-    match damage:
-        case "flipped":
-            weights.write_bytes(b"weights" * 500 + b"weightr" + b"weights" * 499)
-        case "cut":
-            weights.write_bytes(b"weights" * 999)
-        case "missing":
-            weights.unlink()
-        case "manifest":
-            (tmp_path / manifests.MANIFEST).write_text("{")
-        case _:
-            text = (tmp_path / manifests.MANIFEST).read_text()
-            (tmp_path / manifests.MANIFEST).write_text(text.replace('"version": ', '"version": 9'))
-    assert manifests.read_manifest(tmp_path) is None
 
 
 def test_the_hashing_embedder_counts_what_it_embeds() -> None:

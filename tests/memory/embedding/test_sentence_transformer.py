@@ -1,6 +1,5 @@
 """Another model than the default, by sentence-transformers, and what it wants before a text."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import pytest
 
 from assistant.memory.embedding import compile
 from assistant.memory.embedding.sentence_transformer import (
-    CONFIGURATION,
     OFFLINE,
     Prompts,
     SentenceTransformerEmbedder,
@@ -54,25 +52,21 @@ TEXTS = ["the door code is 4711", "Der Schlüssel liegt bei Ada", "short", "я"]
 @pytest.mark.parametrize(
     ("name", "written", "expected"),
     [
-        ("model", {}, Prompts()),
+        ("model", {"query": "", "document": ""}, Prompts()),
         ("multilingual-e5-small", {}, Prompts("query: ", "passage: ")),
-        ("model", {"prompts": {"query": "Q ", "document": "D "}}, Prompts("Q ", "D ")),
-        ("model", {"prompts": {"query": "Q ", "passage": "P "}}, Prompts("Q ", "P ")),
-        ("model", {"prompts": {"query": "Q ", "document": ""}}, Prompts("Q ", "")),
-        ("a-e5", {"prompts": {"query": "Q "}}, Prompts("Q ", "")),
-        ("model", {"prompts": {"all": "A "}, "default_prompt_name": "all"}, Prompts("A ", "A ")),
-        ("model", {"prompts": None, "default_prompt_name": None}, Prompts()),
-        ("model", [], Prompts()),
+        ("model", {"query": "Q ", "document": "D "}, Prompts("Q ", "D ")),
+        ("model", {"query": "Q ", "passage": "P "}, Prompts("Q ", "P ")),
+        ("model", {"query": "Q ", "document": ""}, Prompts("Q ", "")),
+        ("a-e5", {"query": "Q "}, Prompts("Q ", "")),
+        ("model", {"all": "A "}, Prompts("A ", "A ")),
     ],
 )
-def test_a_model_tells_its_prompts(
-    tmp_path: Path, name: str, written: object, expected: Prompts
-) -> None:
-    (tmp_path / CONFIGURATION).write_text(json.dumps(written), encoding="utf-8")
+def test_a_model_tells_its_prompts(name: str, written: dict[str, str], expected: Prompts) -> None:
+    default = "all" if "all" in written else None
     settings = EmbeddingSettings(model=f"/models/{name}")
-    assert prompts_of(tmp_path, settings) == expected
+    assert prompts_of(written, default, settings) == expected
     own = EmbeddingSettings(model=name, query_prefix="ask: ", document_prefix="")
-    assert prompts_of(tmp_path, own) == Prompts("ask: ", "")
+    assert prompts_of(written, default, own) == Prompts("ask: ", "")
 
 
 def test_a_model_runs_as_it_is_with_its_prompts(tmp_path: Path) -> None:

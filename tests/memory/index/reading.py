@@ -3,12 +3,12 @@
 from typing import Any
 
 from assistant.memory.embedding.embedder import Vectors
-from assistant.memory.index.catalog import Catalog, StoredChunk
-from assistant.memory.index.postings import Term
+from assistant.memory.index.catalog import Catalog
+from assistant.memory.index.words import Term
 from assistant.memory.text.chunk import Chunk
 
 
-def of_source(catalog: Catalog, name: str) -> list[StoredChunk]:
+def of_source(catalog: Catalog, name: str) -> list[Chunk]:
     """The chunks of a source, in order."""
     layout = catalog.layout()
     if name not in layout.sources:
@@ -25,27 +25,31 @@ def all_vectors(catalog: Catalog) -> Vectors:
 def headings(catalog: Catalog) -> dict[int, tuple[str, ...]]:
     """The heading path of every section, by its number in the layout."""
     layout = catalog.layout()
-    stored = catalog.chunks(layout.rowid.tolist())
-    places = layout.positions(layout.rowid).tolist()
+    chunks = catalog.chunks(layout.rowid.tolist())
     return {
-        int(layout.section[place]): each.chunk.heading
-        for place, each in zip(places, stored, strict=True)
+        section: chunk.heading
+        for section, chunk in zip(layout.section.tolist(), chunks, strict=True)
     }
+
+
+def rows_of(catalog: Catalog) -> dict[str, int]:
+    """The row of each chunk, by its id."""
+    by_row = catalog.by_row(catalog.layout().rowid.tolist())
+    return {chunk.id: row for row, chunk in by_row.items()}
 
 
 def state(catalog: Catalog) -> tuple[list[Chunk], list[bool], list[list[tuple[Any, ...]]]]:
     """All that does not depend on the numbers of rows: chunks, turns, and the rest."""
-    columns = ("heading FROM sections", "word, texts FROM vocabulary")
     with catalog.database.using() as db:
-        rest = [sorted(db.execute(f"SELECT {each}").fetchall()) for each in columns]
+        rest = [sorted(db.execute("SELECT heading FROM sections").fetchall())]
         terms = [Term(term, 0) for (term,) in db.execute("SELECT DISTINCT term FROM postings")]
-    stored = [each for name in catalog.sources() for each in of_source(catalog, name)]
-    assert len(stored) == catalog.count()
-    ids = {each.rowid: each.chunk.id for each in stored}
+    chunks = [each for name in catalog.sources() for each in of_source(catalog, name)]
+    assert len(chunks) == catalog.count()
+    ids = {row: id_ for id_, row in rows_of(catalog).items()}
     words = [
         (term, ids[row], count)
         for term, (rows, counts) in catalog.words.in_chunks(terms).items()
         for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
     ]
     rest.append(sorted(words))
-    return [each.chunk for each in stored], catalog.layout().turn.tolist(), rest
+    return chunks, catalog.layout().turn.tolist(), rest

@@ -1,7 +1,7 @@
 """What is wrong with files, told until it is right again."""
 
 from assistant.memory.index.catalog import Stat
-from assistant.memory.index.corpus import KEPT, Faults
+from assistant.memory.index.corpus import KEPT, Faults, doubt
 from assistant.workspace.survey import Survey
 
 NAME = "memory/log.md"
@@ -43,10 +43,6 @@ def test_what_lies_below_a_folder_that_cannot_be_looked_into_is_not_gone() -> No
     )
 
 
-def test_an_indexed_file_is_doubted_while_it_holds_a_conflict() -> None:
-    faults = Faults()
-    assert faults.doubts(NAME, STAT, CONFLICT, "1") and faults.doubts(NAME, STAT, CONFLICT, "1")
-    assert len(faults.told()) == 1 and faults.told()[0].startswith(NAME)
-    assert not faults.doubts(NAME, LATER, b"- one\n", "2")
-    assert faults.told() == ()
-    assert not faults.doubts(NAME, LATER, b"- one\n", "2")
+def test_a_file_that_holds_a_conflict_is_doubted() -> None:
+    assert doubt(CONFLICT).startswith("holds a conflict of a merge (line 2)")
+    assert doubt(b"- one\n") == ""

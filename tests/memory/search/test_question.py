@@ -8,8 +8,8 @@ import pytest
 
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.index.catalog import Catalog
-from assistant.memory.index.postings import Term
 from assistant.memory.index.refresh import Synchronizer
+from assistant.memory.index.words import Term
 from assistant.memory.search import question
 from assistant.memory.search.question import Question
 from assistant.settings.sections import IndexSettings

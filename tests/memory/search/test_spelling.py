@@ -6,7 +6,7 @@ import pytest
 
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.index.refresh import Synchronizer
-from assistant.memory.search.spelling import Spelling
+from assistant.memory.search.question import Spelling
 from assistant.settings.sections import IndexSettings
 from assistant.workspace.folder import Workspace
 

@@ -19,7 +19,7 @@ from assistant.memory.base import (
     Passage,
     Topic,
 )
-from assistant.memory.search.survey.projection import names, plane
+from assistant.memory.search.charting import names, plane
 from assistant.session.listing import Asked
 from assistant.upkeep.map.gathering import gather
 from assistant.upkeep.map.page import page

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from assistant.memory.index.catalog import Catalog, SourceUpdate, Stat
-from assistant.memory.index.layout import Chunks
 from assistant.memory.index.vector_cache import vector_key
-from assistant.memory.search.survey import near_pairs
+from assistant.memory.search.overview import near_pairs
 from assistant.memory.text.chunk import chunk
 
 
@@ -21,7 +20,7 @@ def catalog(directory: Path, texts: list[str], vectors: list[list[float]]) -> Ca
     keys = [vector_key(each.plain, str.casefold) for each in chunks]
     opened.vectors.put(keys, unit, embedded=len(keys))
     opened.replace_sources(
-        [SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", Chunks.of(chunks))], str.casefold
+        [SourceUpdate("MEMORY.md", Stat(1, 1, 1, 1), "d", tuple(chunks))], str.casefold
     )
     return opened
 
@@ -37,7 +36,7 @@ def test_of_none_and_one_there_is_no_pair(tmp_path: Path, texts: list[str]) -> N
         if not texts
         else catalog(tmp_path, texts, [[1, 0]])
     )
-    assert near_pairs.near_pairs(opened, 9) == []
+    assert near_pairs(opened, 9) == []
     opened.close()
 
 
@@ -46,23 +45,8 @@ def test_pairs_come_nearest_first_each_once_and_not_what_is_far_or_struck_out(
 ) -> None:
     vectors = [[1, 0, 0], [0.9, 0.1, 0], [0.6, 0.6, 0], [0, 0, 1], [1, 0.02, 0]]
     opened = catalog(tmp_path, ["a", "b", "c", "far", "~~struck~~"], vectors)
-    found = near_pairs.near_pairs(opened, 9)
+    found = near_pairs(opened, 9)
     assert words(found) == [{"a", "b"}, {"b", "c"}, {"a", "c"}]
     assert [each[2] for each in found] == sorted((each[2] for each in found), reverse=True)
-    assert words(near_pairs.near_pairs(opened, 1)) == words(found)[:1]
-    opened.close()
-
-
-def test_in_a_large_memory_twins_are_found_without_comparing_all(tmp_path: Path) -> None:
-    rng = np.random.default_rng(7)
-    facts = rng.normal(size=(600, 24))
-    twins = facts[:60] + rng.normal(scale=0.05, size=(60, 24))
-    vectors = [*facts.tolist(), *twins.tolist()]
-    opened = catalog(tmp_path, [f"fact {number}" for number in range(660)], vectors)
-    exact = words(near_pairs.near_pairs(opened, 60))
-    found = words(near_pairs.near_pairs(opened, 60, small=100))
-    assert {frozenset(pair) for pair in exact} == {
-        frozenset((f"fact {n}", f"fact {600 + n}")) for n in range(60)
-    }
-    assert sum(pair in exact for pair in found) >= 57
+    assert words(near_pairs(opened, 1)) == words(found)[:1]
     opened.close()

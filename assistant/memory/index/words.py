@@ -1,19 +1,21 @@
-"""The words of the index: which terms a text has, and where each stands.
+"""The words of the index: which terms a text has and where each stands, and how words are spelt.
 
 FTS5 splits texts into terms; the postings lie in a table of our own, those of a term in a block of
 rows as one blob that numpy reads: some nanoseconds a posting, where through `fts5vocab` one takes
 300, and how many there are is known without reading them. New rows are the last, so that what is
-written lies together.
+written lies together. Spelt words tell what a misspelt one may have meant; one that no chunk has
+any more stays until a purge.
 """
 
 import json
+import re
 import sqlite3
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +28,6 @@ from assistant.memory.text.strings import signed, variants
 MAX_QUERY_TERMS = 512
 """Distinct terms of a query that are looked at, in order."""
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-MEMO_WORDS = 10_000
-"""Words whose terms stay known."""
 BLOCK = 1 << 14
 """Rows whose postings lie together. Larger ones cost an edit more, smaller ones a question."""
 AT_ONCE = 500
@@ -84,13 +84,6 @@ class InvertedIndex:
         """Where each term stands in headings: numbers of sections, and how often."""
         return self._postings("heading_postings", terms)
 
-    def verify(self) -> None:
-        """See that all postings are what was written."""
-        with self._database.using() as db:
-            for table in ("postings", "heading_postings"):
-                for term, found, total in db.execute(f"SELECT term, found, total FROM {table}"):
-                    _verified(term, [found], total)
-
     def _standing(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many chunks each term stands."""
         with self._database.using() as db:
@@ -119,8 +112,6 @@ class Tokenizer:
         self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns})")
         self._db.execute("CREATE VIRTUAL TABLE words_at USING fts5vocab(words, 'instance')")
         self._turn = threading.Lock()
-        self._words: dict[str, list[str]] = {}
-        """The terms of words that were asked for."""
 
     def close(self) -> None:
         """Let go of the table."""
@@ -128,16 +119,8 @@ class Tokenizer:
 
     def distinct(self, text: str) -> list[str]:
         """The distinct terms of a text, in order."""
-        words, known = text.split(), self._words
-        if new := list(dict.fromkeys(word for word in words if word not in known)):
-            found: dict[str, list[str]] = {word: [] for word in new}
-            asked = "SELECT doc, term FROM words_at ORDER BY doc, offset"
-            for number, term in self._split(list(enumerate(new)), asked):
-                found[new[number]].append(term)
-            known.update(found)
-            if len(known) > MEMO_WORDS:
-                self._words = {}
-        return list(dict.fromkeys(chain.from_iterable(map(known.__getitem__, words))))
+        found = self._split([(0, text)], "SELECT DISTINCT term FROM words_at ORDER BY offset")
+        return [term for (term,) in found]
 
     def placed(self, texts: Sequence[tuple[int, str]]) -> list[tuple[str, int]]:
         """Each term and the row it stands in, as often as it does; in the order of both."""
@@ -171,9 +154,9 @@ class PostingsWriter:
             for _, row in placed:
                 lengths[row] += 1
             self._db.executemany(
-                f"INSERT INTO {self._table} VALUES (?1, ?2, ?3, ?4 + ?5) ON CONFLICT DO UPDATE"
-                " SET found = CAST(found || excluded.found AS BLOB), total = total + ?4",
-                ((block, term, new, _sum(new), _of(term)) for block, term, new in _packed(placed)),
+                f"INSERT INTO {self._table} VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET found = CAST(found || excluded.found AS BLOB)",
+                _packed(placed),
             )
         return lengths
 
@@ -186,9 +169,8 @@ class PostingsWriter:
                 there = np.frombuffer(row[0] if row else b"", _POSTING)
                 left = there[~np.isin(there, np.frombuffer(gone, _POSTING))]
                 if len(left):
-                    change = f"UPDATE {self._table} SET found = ?, total = ? {where}"
-                    total = _of(term) + _sum(left.tobytes())
-                    self._db.execute(change, (left.tobytes(), total, block, term))
+                    change = f"UPDATE {self._table} SET found = ? {where}"
+                    self._db.execute(change, (left.tobytes(), block, term))
                 else:
                     self._db.execute(f"DELETE {of} {where}", (block, term))
 
@@ -218,24 +200,6 @@ def _packed(placed: Sequence[tuple[str, int]]) -> Iterator[_Packed]:
         yield int(block[start]), names[term[start]], postings[start:end].tobytes()
 
 
-def _sum(packed: bytes) -> int:
-    return int(np.frombuffer(packed, _POSTING).sum(dtype=np.int64))
-
-
-def _of(term: str) -> int:
-    """What a term adds to the total of its postings, by which damage is told."""
-    return crc32(term.encode("utf-8", "surrogatepass"))
-
-
-def _verified(term: str, found: Sequence[bytes], total: int) -> bytes:
-    """Postings of a term, end to end. Raises sqlite3.DatabaseError if they are not what was
-    written."""
-    joined = b"".join(found)
-    if len(joined) % _POSTING.itemsize or _sum(joined) + len(found) * _of(term) != total:
-        raise sqlite3.DatabaseError("postings are not what was written")
-    return joined
-
-
 def _blocks(db: sqlite3.Connection, table: str) -> str:
     """The numbers of all blocks, as JSON: each is looked into for itself."""
     last = db.execute(f"SELECT max(block) FROM {table}").fetchone()[0]
@@ -254,15 +218,13 @@ def _frequencies(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> di
 
 def _read(db: sqlite3.Connection, table: str, blocks: str, term: str) -> Postings:
     query = (
-        f"SELECT p.block, p.found, p.total FROM json_each(?) b CROSS JOIN {table} p"
+        f"SELECT p.block, p.found FROM json_each(?) b CROSS JOIN {table} p"
         " ON p.block = b.value AND p.term = ?"
     )
     found = db.execute(query, (blocks, term)).fetchall()
-    packed = [value for _, value, _ in found]
-    joined = _verified(term, packed, sum(total for _, _, total in found))
-    postings = np.frombuffer(joined, _POSTING)
-    sizes = [len(value) // _POSTING.itemsize for value in packed]
-    begin = np.repeat(np.array([block * BLOCK for block, _, _ in found], np.int64), sizes)
+    postings = np.frombuffer(b"".join(packed for _, packed in found), _POSTING)
+    sizes = [len(packed) // _POSTING.itemsize for _, packed in found]
+    begin = np.repeat(np.array([block * BLOCK for block, _ in found], np.int64), sizes)
     return begin + (postings >> _COUNT_BITS), (postings & _COUNTS).astype(np.int32)
 
 
@@ -274,3 +236,61 @@ def searchable(text: str) -> str:
 def _plainly(text: str, language: str) -> str:
     """The words of a text as FTS5 shall see them: stemmed by its language."""
     return comparable(signed(text), language)
+
+
+SHORTEST = 4
+"""Shorter words are each near to many others."""
+LONGEST = 30
+LONG = 6
+"""A word of so many letters may have two errors, a shorter one only one."""
+_SPELT = re.compile(rf"[^\W\d_]{{{SHORTEST},{LONGEST}}}")
+_ACCENTS = re.compile(r"[\u0300-\u036f]")
+
+
+def spelt(text: str) -> set[str]:
+    """The distinct words of a text that have only letters, folded."""
+    return set(_SPELT.findall(folded(text)))
+
+
+def folded(text: str) -> str:
+    """A text without capitals and accents."""
+    text = text.casefold()
+    return text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+
+
+class Vocabulary:
+    """The words of a catalog's database. Raises CatalogDamaged and StorageError."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def near(self, word: str) -> list[tuple[str, int]]:
+        """The words at a distance of 1 or 2 from a folded one, with that.
+
+        The distance is Damerau and Levenshtein's: letters left out, added, changed, and two that
+        are next to each other exchanged. A wrong first letter is thought of where no word with the
+        same one is near, and is then the only error.
+        """
+        if not SHORTEST <= len(word) <= LONGEST:
+            return []
+        from rapidfuzz.distance import DamerauLevenshtein
+        from rapidfuzz.process import extract
+
+        with self._database.using() as db:
+            rows = db.execute(
+                "SELECT word FROM vocabulary WHERE length(word) BETWEEN ? AND ?",
+                (len(word) - 2, len(word) + 2),
+            ).fetchall()
+        most = 2 if len(word) >= LONG else 1
+        scorer = DamerauLevenshtein.distance
+        words = [other for (other,) in rows]
+        found = extract(word, words, scorer=scorer, score_cutoff=most, limit=None)
+        near = [(other, int(distance)) for other, distance, _ in found]
+        same = [each for each in near if each[0][0] == word[0]]
+        return same or [each for each in near if each[1] == 1]
+
+
+def add_spelt(db: sqlite3.Connection, texts: Iterable[str]) -> None:
+    """Add the words of texts, within a transaction of the catalog's."""
+    words = set[str]().union(*map(spelt, texts))
+    db.executemany("INSERT OR IGNORE INTO vocabulary VALUES (?)", ((word,) for word in words))

@@ -1,4 +1,4 @@
-"""Where the facts of a memory lie on a plane: topics as disks, facts in rings within them.
+"""The chart of a memory: topics as disks on a plane, facts in rings within them.
 
 Topics are the clusters of spherical k-means (Dhillon and Modha, 2001) over the facts' vectors,
 begun from facts far apart, so that the same memory is drawn the same each time. Their centres are
@@ -8,16 +8,21 @@ typical facts are in the middle, and on each ring those of like meaning lie side
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.memory.base import Chart, Charted, Passage, Topic
 from assistant.memory.embedding.embedder import Vectors
+from assistant.memory.index.catalog import Catalog
 from assistant.memory.index.layout import Rows
+from assistant.memory.search.overview import nearest_of_each
+from assistant.memory.text.chunk import passage
 from assistant.memory.text.language import without_function_words
+from assistant.workspace.folder import PROCEDURE_FILES
 
 MOST_TOPICS = 24
 FACTS_A_TOPIC = 5.0
@@ -27,9 +32,6 @@ NEAREST = 5
 """Neighbours that are told of a fact."""
 NEAR = 0.3
 """The least cosine of a neighbour."""
-BESIDE = 2
-"""So many topics beside its own are searched for a fact's neighbours."""
-BLOCK = 512
 SPACING = 1.0
 """Between the rings of a disk, and the facts on one."""
 GAP = 2.5
@@ -40,6 +42,33 @@ NAMED_BY = 3
 _WORD = re.compile(r"[^\W\d_][\w’'-]{2,}")
 
 Points = NDArray[np.float64]
+
+
+def chart(catalog: Catalog, recorded: Callable[[Passage], Passage]) -> Chart:
+    """Every fact, laid out by its meaning; `recorded` adds what the journal knows of it."""
+    layout = catalog.layout()
+    by_row = catalog.by_row(layout.rowid.tolist())
+    facts = {row for row, chunk in by_row.items() if chunk.source not in PROCEDURE_FILES}
+    kept = [place for place, row in enumerate(layout.rowid.tolist()) if row in facts]
+    chunks = [by_row[int(layout.rowid[place])] for place in kept]
+    drawn = plane(catalog.vectors.read(layout.vector[kept].tolist()))
+    named = names([each.plain for each in chunks], drawn.topic, len(drawn.radius))
+    charted = (
+        Charted(
+            recorded(passage(chunk)),
+            int(topic),
+            round(x, 2),
+            round(y, 2),
+            near,
+            chunk.until,
+        )
+        for chunk, topic, (x, y), near in zip(
+            chunks, drawn.topic.tolist(), drawn.place.tolist(), drawn.near, strict=True
+        )
+    )
+    circles = zip(named, drawn.centre.tolist(), drawn.radius.tolist(), strict=True)
+    topics = (Topic(name, round(x, 2), round(y, 2), radius) for name, (x, y), radius in circles)
+    return Chart(tuple(charted), tuple(topics))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +94,9 @@ def plane(vectors: Vectors) -> Plane:
     place = np.empty((len(vectors), 2))
     for number, inside in enumerate(members):
         place[inside] = centre[number] + _rings(vectors[inside], middles[number])
-    return Plane(topic, place, _neighbours(vectors, members, middles), centre, radius)
+    others, cosines = nearest_of_each(vectors, NEAREST)
+    near = [tuple(row[near].tolist()) for row, near in zip(others, cosines >= NEAR, strict=True)]
+    return Plane(topic, place, near, centre, radius)
 
 
 def names(words: Sequence[str], topic: Rows, topics: int) -> list[str]:
@@ -185,34 +216,3 @@ def _radius(facts: int) -> float:
         ring += 1
         held += 6 * ring
     return SPACING * (ring + 1)
-
-
-# Neighbours
-
-
-def _neighbours(
-    vectors: Vectors, members: Sequence[Rows], middles: Vectors
-) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()] * len(vectors)
-    likeness = middles @ middles.T
-    for number, inside in enumerate(members):
-        beside = np.argsort(-likeness[number], kind="stable")[: BESIDE + 1]
-        among = np.concatenate([members[each] for each in {number, *beside.tolist()}])
-        for start in range(0, len(inside), BLOCK):
-            block = inside[start : start + BLOCK]
-            for one, near in zip(block.tolist(), _nearest(vectors, block, among), strict=True):
-                found[one] = near
-    return found
-
-
-def _nearest(vectors: Vectors, block: Rows, among: Rows) -> list[tuple[int, ...]]:
-    cosines = vectors[block] @ vectors[among].T
-    cosines[block[:, None] == among[None, :]] = -1.0
-    most = min(NEAREST, len(among))
-    best = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
-    ranked = np.take_along_axis(cosines, best, axis=1)
-    order = np.argsort(-ranked, axis=1)
-    return [
-        tuple(int(among[best[row, each]]) for each in order[row] if ranked[row, each] >= NEAR)
-        for row in range(len(block))
-    ]
