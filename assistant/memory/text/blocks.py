@@ -90,10 +90,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 MAX_HEADING = 200
 """Characters of a heading that are kept in the path."""
 _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_SIMPLE = re.compile(r"(?:#{1,6} [^#\r\n\0]*+\n*+)?+(?:- [^\W\d_][^\r\n\0]*+(?:\n++|\Z))*+")
-"""A heading, or none, and items of one line that begin with a letter: no other block can be
-within."""
-_ROW = re.compile(r"(?:(#+)|-) (.*)\n*")
 _NEVER_CLOSED = frozenset({"fence", "html_block"})
 """Blocks that go on over a heading and a list item, until their own end comes."""
 
@@ -131,31 +127,8 @@ def parse(text: str, fits: Callable[[str], bool], max_chars: int) -> Parsed:
     A unit that does not fit, or has more than `max_chars`, is split at its nested items, then at
     sentence ends. Time is linear in the text.
     """
-    if (simple := _simple(text, fits, max_chars)) is not None:
-        return Parsed(tuple(simple), open=False)
     document = _Document(text, fits, max_chars)
     return Parsed(tuple(_parsed(document)), document.open)
-
-
-def _simple(text: str, fits: Callable[[str], bool], max_chars: int) -> list[Heading | Unit] | None:
-    """What the parser would find in a plain list of short facts, in half the time; None for any
-    other text."""
-    if not _SIMPLE.fullmatch(text):
-        return None
-    found: list[Heading | Unit] = []
-    line = 0
-    for row in _ROW.finditer(text):
-        if row[1]:
-            found.append(_heading(len(row[1]), row[2]))
-        else:
-            words = inline_words(row[2])
-            end = row.start() + len(f"- {row[2]}".rstrip())
-            if end - row.start() > max_chars or not fits(words.text):
-                return None
-            if words.text:
-                found.append(Unit(row.start(), end, line, line, words))
-        line += row[0].count("\n")
-    return found
 
 
 class _Document:

@@ -9,8 +9,6 @@ from bisect import bisect
 from collections.abc import Iterator
 from itertools import chain
 
-from assistant.memory.text.markdown import holds
-
 _MARK = re.compile(
     r"^(?P<mark>(?P<of>[<|=>%+\\-])(?P=of){6,})(?P<said>[ \t][^\r\n]*)?\r?$", re.MULTILINE
 )
@@ -66,7 +64,7 @@ def _belongs(mark: re.Match[str]) -> bool:
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
     """The lines that may be marks, and stand in no fence."""
-    if not holds(text, "<<<<<<<"):
+    if "<<<<<<<" not in text:
         return
     fences = _fences(text)
     for mark in _MARK.finditer(text):

@@ -1,7 +1,6 @@
 """A write to memory files before it is on disk: read once, edit in memory, put in place at once."""
 
-import hashlib
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from assistant.errors import StorageError
 from assistant.memory.text.conflict_marks import conflict_in
@@ -17,56 +16,57 @@ State = tuple[str, Sign | None]
 _BOM = "\ufeff"
 
 
+@dataclass(slots=True)
+class _File:
+    """A file as it was read, its text as edited so far, and what the edits put into it."""
+
+    seen: Seen
+    text: str
+    before: str
+    added: list[str] = field(default_factory=list)
+
+
 class Draft:
     """The files of one write, as they were read and as they shall be."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._seen: dict[str, Seen] = {}
-        self._text: dict[str, str] = {}
-        self._data: dict[str, bytes] = {}
-        self._digest: dict[str, str] = {}
-        self._original: dict[str, tuple[str, str]] = {}
-        self._added: dict[str, list[str]] = {}
+        self._files: dict[str, _File] = {}
         self.images: dict[str, str] = {}
         """What the edits removed, by digest."""
+
+    def _file(self, source: str) -> _File:
+        if source not in self._files:
+            seen = look(self._workspace.root / source)
+            text = _decoded(source, seen.data).removeprefix(_BOM)
+            self._files[source] = _File(seen, text, text)
+        return self._files[source]
 
     def text(self, source: str) -> str:
         """A file's text as edited so far, without byte-order mark; "" if it is missing.
 
         Raises StorageError if it cannot be read or is no text.
         """
-        if source not in self._text:
-            seen = look(self._workspace.root / source)
-            decoded = _decoded(source, seen.data)
-            self._seen[source] = seen
-            self._text[source] = decoded.removeprefix(_BOM)
-        return self._text[source]
+        return self._file(source).text
 
     def settled(self, source: str) -> str:
         """The same, of a file that may be changed. Raises StorageError in a conflict too."""
-        text = self.text(source)
-        if source not in self._original and (line := conflict_in(text)):
+        file = self._file(source)
+        if not file.added and (line := conflict_in(file.text)):
             raise StorageError(
                 f"{source} holds a conflict of a merge (line {line}); nothing was changed",
                 "Keep what is right of both sides, take out the marks (<<<<<<<, ======= and the"
                 " like), and try again",
             )
-        return text
+        return file.text
 
     def digest(self, source: str) -> str:
         """The digest of a file's text as edited so far. Raises StorageError as `text` does."""
-        self.text(source)
-        if source not in self._digest:
-            data = (
-                self._seen[source].data if source not in self._original else self._encoded(source)
-            )
-            self._digest[source] = hashlib.sha256(data.removeprefix(_BOM.encode())).hexdigest()
-        return self._digest[source]
+        return digest(self.text(source))
 
     def is_unread(self, source: str, sign: Sign | None) -> bool:
         """Whether a file was not read, and has this sign: there is no need to."""
-        if sign is None or source in self._text:
+        if sign is None or source in self._files:
             return False
         try:
             return sign_of(f"{self._workspace.root}/{source}") == sign
@@ -83,26 +83,22 @@ class Draft:
 
     def added(self, source: str) -> str:
         """What the edits so far put into a file."""
-        return "\n".join(self._added.get(source, ()))
+        return "\n".join(self._file(source).added)
 
     def changed(self) -> list[str]:
         """The files that are edited."""
-        return list(self._original)
+        return [source for source, file in self._files.items() if file.added]
 
     def original(self, source: str) -> tuple[str, str]:
         """The text of a file as it was read, and its digest."""
-        if source in self._original:
-            return self._original[source]
-        return self.text(source), self.digest(source)
+        before = self._file(source).before
+        return before, digest(before)
 
     def edit(self, source: str, splice: Splice) -> Edit:
         """Make a change, and say how it is journalled. Raises StorageError in a conflict."""
-        before, old = self.settled(source), self.digest(source)
-        self._original.setdefault(source, (before, old))
-        self._text[source] = splice.apply(before)
-        self._added.setdefault(source, []).append(splice.inserted)
-        self._data.pop(source, None)
-        del self._digest[source]
+        before, file = self.settled(source), self._file(source)
+        file.text = splice.apply(before)
+        file.added.append(splice.inserted)
         removed = digest(splice.removed) if splice.removed else ""
         if removed:
             self.images[removed] = splice.removed
@@ -111,10 +107,10 @@ class Draft:
             at=splice.at,
             removed=removed,
             inserted=splice.inserted,
-            before=old,
-            after=self.digest(source),
-            above=tuple(_digests(lines_above(before, splice.at))),
-            below=tuple(_digests(lines_below(before, splice.at + len(splice.removed)))),
+            before=digest(before),
+            after=digest(file.text),
+            above=tuple(map(line_digest, lines_above(before, splice.at))),
+            below=tuple(map(line_digest, lines_below(before, splice.at + len(splice.removed)))),
         )
 
     def save(self, tell: Tell = no_word) -> bool:
@@ -123,17 +119,13 @@ class Draft:
         MEMORY.md goes first: a new fact is safe before an old one is struck out elsewhere. Raises
         StorageError, with nothing changed, if another program keeps one of them open for writing.
         """
-        sources = sorted(self._original, key=lambda name: name != MEMORY_FILE)
-        return put([(self._seen[name], self._bytes(name)) for name in sources], tell)
+        sources = sorted(self.changed(), key=lambda name: name != MEMORY_FILE)
+        return put([(self._file(name).seen, self._bytes(name)) for name in sources], tell)
 
     def _bytes(self, source: str) -> bytes:
-        bom = _BOM if self._seen[source].data.startswith(_BOM.encode()) else ""
-        return bom.encode() + self._encoded(source)
-
-    def _encoded(self, source: str) -> bytes:
-        if source not in self._data:
-            self._data[source] = self._text[source].encode()
-        return self._data[source]
+        file = self._file(source)
+        bom = _BOM if file.seen.data.startswith(_BOM.encode()) else ""
+        return (bom + file.text).encode()
 
 
 def _decoded(source: str, data: bytes) -> str:
@@ -150,7 +142,3 @@ def _decoded(source: str, data: bytes) -> str:
         raise StorageError(
             f"{source} is not UTF-8 (byte {error.start})", "Save it as UTF-8"
         ) from error
-
-
-def _digests(lines: Iterator[str]) -> Iterator[str]:
-    return (line_digest(line) for line in lines)

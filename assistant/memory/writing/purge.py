@@ -82,15 +82,14 @@ class Purge:
         with self._alone():
             check_wanted()
             self._tidy_up()
-            if request and (done := self._journal.of_request(request).get(0)):
+            if done := self._journal.of_request(request).get(0):
                 return Forgotten(done.id, tuple(passages), done.purged)
-            purging = self._wanted(passages, past, sessions, request or new_id())
-            with ExitStack() as held:
-                plan = self._plan(purging, held)
-                removals(Draft(self._commits.workspace), passages, self._journal.made)  # or refuse
-                self._journal.begin(purging)
-                self._carry_out(plan)
-            entry = self._journal.of_request(purging.id)[0].id
+            facts = wordings(passages, past, self._journal, Draft(self._commits.workspace))
+            entries = cited(Words(facts), self._journal)
+            name = request or new_id()
+            purging = Purging(name, now(), facts, tuple(passages), entries, sessions)
+            plan = self._carry_out(purging, resumed=False)
+            entry = self._journal.of_request(name)[0].id
         left = remains(self._commits.workspace, plan.words, self._notes, sessions=sessions)
         return Forgotten(entry, tuple(passages), True, plan.cleared(), tuple(left))
 
@@ -102,10 +101,7 @@ class Purge:
         with self._alone():
             self._tidy_up()
             for purging in self._journal.purges():
-                with ExitStack() as held:
-                    plan = self._plan(purging, held)
-                    self._commits.attempt(partial(self._take_out, plan, resumed=True))
-                    self._destroy(plan)
+                self._carry_out(purging, resumed=True)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -119,27 +115,32 @@ class Purge:
         for left in killed_writes(self._commits.workspace):
             left.unlink(missing_ok=True)
 
-    def _wanted(
-        self, passages: Sequence[Passage], past: Sequence[str], sessions: bool, name: str
-    ) -> Purging:
-        draft = Draft(self._commits.workspace)
-        facts = wordings(passages, past, self._journal, draft)
-        words = Words(facts, [passage.text for passage in passages])
-        entries = cited(words, self._journal)
-        return Purging(name, now(), facts, tuple(passages), entries, sessions)
-
-    def _plan(self, purging: Purging, held: ExitStack) -> "_Plan":
-        return _Plan(self._commits, self._review, self._stores, purging, held)
-
-    def _carry_out(self, plan: "_Plan") -> None:
-        try:
-            self._commits.attempt(partial(self._take_out, plan, resumed=False))
-        except AssistantError:
-            begun = self._journal.of_request(plan.purging.id) or self._journal.pending()
-            if not begun:
-                self._journal.settle((), [plan.purging.id])
-            raise
-        self._destroy(plan)
+    def _carry_out(self, purging: Purging, *, resumed: bool) -> "_Plan":
+        with ExitStack() as held:
+            plan = _Plan(self._commits, self._review, self._stores, purging, held)
+            if not resumed:
+                draft = Draft(self._commits.workspace)
+                removals(draft, purging.passages, self._journal.made)  # or refuse
+                self._journal.begin(purging)
+            try:
+                self._commits.attempt(partial(self._take_out, plan, resumed=resumed))
+            except AssistantError:
+                begun = self._journal.of_request(purging.id) or self._journal.pending()
+                if not (resumed or begun):
+                    self._journal.settle((), [purging.id])
+                raise
+            # nothing can refuse any more: take the words out of all that was kept
+            for fresh, target in plan.rewritten:
+                with storage.reported("written", target):
+                    storage.DISK.rename(fresh, target)
+                    storage.sync_directory(target.parent)
+            for name in plan.images:
+                self._commits.images.drop(name)
+            self._scrub_index()
+            for journal in self._commits.elsewhere():
+                journal.rewrite(plan.cleaned)
+            self._journal.rewrite(plan.cleaned, purged=purging.id)
+            return plan
 
     def _take_out(self, plan: "_Plan", change: Change, *, resumed: bool) -> None:
         """Remove the passages from their files, and their words from the notes of others.
@@ -158,16 +159,6 @@ class Purge:
             change.writes.append(replace(write, edits=kept, gone=digests))
         change.draft.images.clear()
         change.verdicts.update(self._ledger.given_up(passages))
-
-    def _destroy(self, plan: "_Plan") -> None:
-        """Nothing can refuse any more: take the words out of all that was kept."""
-        plan.rewriting.commit()
-        for name in plan.images:
-            self._commits.images.drop(name)
-        self._scrub_index()
-        for journal in self._commits.elsewhere():
-            journal.rewrite(plan.cleaned)
-        self._journal.rewrite(plan.cleaned, purged=plan.purging.id)
 
 
 class _Plan:
@@ -199,8 +190,9 @@ class _Plan:
             if store.words in wanted
         }
         self._held = {name for name, changed in files.items() if changed}
-        self.rewriting = Rewriting(chain.from_iterable(files.values()))
-        held.callback(self.rewriting.close)
+        self.rewritten = [
+            _beside(path, data, held) for path, data in chain.from_iterable(files.values())
+        ]
 
     def _is_said(self, images: Images, name: str) -> bool:
         """Whether an image holds what must go, or may: nobody can tell of a damaged one."""
@@ -238,8 +230,8 @@ class _Plan:
         """A write as the journal may keep it."""
         if any(map(self.words.are, [write.text, *write.text.split("\n")])):
             return scrubbed(write)
-        said = (edit.removed in self.images or self._says(edit) for edit in write.edits)
-        if any(said):
+        stand_in = self.words.stand_in
+        if any(edit.removed in self.images or stand_in(edit.inserted) for edit in write.edits):
             return replace(write, edits=(), purged=True)
         return replace(write, edits=tuple(map(self.words.unlearnt, write.edits)))
 
@@ -255,9 +247,6 @@ class _Plan:
             for store in self._stores
             if steps.get(store.name) or store.name in self._held
         )
-
-    def _says(self, edit: Edit) -> bool:
-        return bool(edit.inserted) and self.words.stand_in(edit.inserted)
 
 
 def _without(folder: Path, words: Words) -> Iterator[tuple[Path, bytes]]:
@@ -293,31 +282,13 @@ def _unnamed(draft: Draft, sources: Sequence[str], words: Words) -> list[Edit]:
     return edits
 
 
-class Rewriting:
-    """Files that are about to be replaced. Close it, and what was not put in place is gone."""
-
-    def __init__(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        """Write each file's new content beside it. Raises StorageError."""
-        self._fresh: list[tuple[Path, Path]] = []
-        try:
-            for path, data in files:
-                with storage.reported("written", path):
-                    self._fresh.append((storage.beside(path.resolve(), data)[0], path.resolve()))
-        except BaseException:
-            self.close()
-            raise
-
-    def commit(self) -> None:
-        """Put all in place, one after another. Raises StorageError."""
-        for fresh, target in self._fresh:
-            with storage.reported("written", target):
-                storage.DISK.rename(fresh, target)
-                storage.sync_directory(target.parent)
-
-    def close(self) -> None:
-        """No temporary file stays."""
-        for fresh, _ in self._fresh:
-            fresh.unlink(missing_ok=True)
+def _beside(path: Path, data: bytes, held: ExitStack) -> tuple[Path, Path]:
+    """A file's new content, written beside it until `held` is closed, and the file."""
+    target = path.resolve()
+    with storage.reported("written", path):
+        fresh, _ = storage.beside(target, data)
+    held.callback(fresh.unlink, missing_ok=True)
+    return fresh, target
 
 
 def wordings(

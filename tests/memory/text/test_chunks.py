@@ -5,11 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.memory.text import blocks
-from assistant.memory.text.blocks import MAX_CHARS, Parsed, parse
+from assistant.memory.text.blocks import MAX_CHARS
 from assistant.memory.text.chunk import TOP, Chunk, Chunker, chunk, repeated
 
 LIMIT = 64
@@ -344,35 +343,8 @@ def test_a_file_parsed_in_pieces_says_what_it_says_as_a_whole(text: str) -> None
     assert list(chunker(text, "MEMORY.md")) == whole
 
 
-WORDS = st.text(st.characters(exclude_characters="\n\r"), max_size=30) | st.sampled_from(
-    ["said", "a | b", "~~old~~ (superseded 2026-11-21: new)", "x <!-- c -->", "`code` *and* more",
-     "see [it](https://example.com)", "ends ", "tab\t", "&amp; so", "back\\", "long " * 60, "c #"]
-)  # fmt: skip
-LISTS = st.lists(
-    st.tuples(st.sampled_from(["- A", "- é", "- a", "# ", "### "]), WORDS, st.integers(1, 3)).map(
-        lambda row: f"{row[0]}{row[1]}" + "\n" * row[2]
-    ),
-    max_size=5,
-).map("".join)
-
-
-@settings(max_examples=1000, deadline=None)
-@given(LISTS | LISTS.map(str.rstrip), st.sampled_from([40, MAX_CHARS]))
-@example("- A-- said Ben\n- B\n", MAX_CHARS)  # no front matter
-def test_a_plain_list_says_without_the_parser_what_it_says_with_it(
-    text: str, max_chars: int
-) -> None:
-    def fits(words: str) -> bool:
-        return len(words) < 100
-
-    document = blocks._Document(text, fits, max_chars)
-    expected = Parsed(tuple(blocks._parsed(document)), document.open)
-    assert parse(text, fits, max_chars) == expected
-
-
-def test_a_plain_list_is_read_without_the_parser() -> None:
-    text = "## Remembered -- 2026-11-21\n\n- Anna is my sister\n- The **door** code is `4711`\n"
-    assert len(blocks._simple(text, lambda _: True, MAX_CHARS) or ()) == 3
+def test_a_list_s_first_item_is_no_front_matter() -> None:
+    assert len(chunks("- A-- said Ben\n- B\n")) == 2
 
 
 @settings(max_examples=100, deadline=None)

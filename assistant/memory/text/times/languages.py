@@ -7,6 +7,7 @@ patterns are made when a text may first be in it: by its script, or by its words
 
 import calendar
 import functools
+import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -69,7 +70,6 @@ class Language:
     ahead: str = ""
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
-    telling: str = ""
     schedule: dict[str, Any] = field(default_factory=dict)
     connectives: str = ""
     compounds: dict[str, str] = field(default_factory=dict)
@@ -105,34 +105,18 @@ def languages() -> dict[str, Language]:
 
 
 def rules(text: str, level: int) -> list[Rule]:
-    """The forms of the languages a text may be in; in what may be any, full dates alone."""
-    words = frozenset(_WORD.findall(text.casefold()))
-    has_year = _YEARLIKE.search(text) is not None
-    found = list(_rules("figures")[level]) if has_year or "." in text else []
-    if not text.isascii():
-        for script, names in _SCRIPTS:
-            if script.search(text):
-                found += [rule for name in names for rule in _rules(name)[level]]
-    spoken = None
-    for name in _LATIN:
-        if not words.isdisjoint(_telling(name)):
-            found += _rules(name)[level]
-        elif level == ANY and not words.isdisjoint(_unsure(name)):
-            spoken = spoken or language_of(text)
-            found += _rules(name)[ANY if spoken == name else FULL]
-        elif has_year and not words.isdisjoint(_unsure(name)):
-            found += _rules(name)[FULL]
-    if has_year or not words.isdisjoint(_telling("english")):
-        found += _rules("english")[level]
+    """The forms of the languages a text may be in; of the others, full dates alone."""
+    has_year, spoken = _YEARLIKE.search(text) is not None, _spoken(text)
+    found = [*_rules("figures")[level]] if has_year or "." in text else []
+    for name in dict.fromkeys([*spoken[:-1], *_LATIN, "english"]):
+        if name in spoken or has_year:
+            found += _rules(name)[level if name in spoken else FULL]
     return found
 
 
 def may_speak(text: str) -> bool:
     """Whether a text without any number may name a day in another language than English."""
-    if not text.isascii() and any(script.search(text) for script, _ in _SCRIPTS):
-        return True
-    words = _WORD.findall(text.casefold())
-    return any(not _telling(name).isdisjoint(words) for name in _LATIN)
+    return len(_spoken(text)) > 1
 
 
 def weekdays(text: str) -> list[tuple[int, int, int]]:
@@ -153,33 +137,15 @@ def in_a_while(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _spoken(text: str) -> list[str]:
-    """English, and the languages that a text's words or script tell."""
-    words = frozenset(_WORD.findall(text.casefold()))
-    named = {name for name in _LATIN if not words.isdisjoint(_telling(name))}
-    if not named and any(not words.isdisjoint(_unsure(name)) for name in _LATIN):
-        named = {language_of(text)}.intersection(_LATIN)
-    return sorted({"english"}.union(named, *(n for script, n in _SCRIPTS if script.search(text))))
+    """The languages a text may be in: English, that which its words tell, those of its scripts."""
+    scripts = [] if text.isascii() else [n for script, n in _SCRIPTS if script.search(text)]
+    told = [language] if (language := language_of(text)) in _LATIN else []
+    return [*itertools.chain(*scripts), *told, "english"]
 
 
 @functools.cache
 def _pattern(language: str, form: str) -> re.Pattern[str]:
     return languages()[language].pattern(getattr(languages()[language], form))
-
-
-@functools.cache
-def _telling(language: str) -> frozenset[str]:
-    return frozenset(languages()[language].telling.split())
-
-
-@functools.cache
-def _unsure(language: str) -> frozenset[str]:
-    """Words for times that are words of other languages too."""
-    known = languages()[language]
-    days = [form for key, forms in known.forms.items() if key.endswith(" day") for form in forms]
-    words = _LOOKBEHIND.sub("", " ".join(days))
-    named = _WORD.findall(f"{known.months} {words} {known.weekdays}".casefold())
-    units = {"german": "tag", "spanish": "mes", "french": "an ans jours"}[language].split()
-    return frozenset(each for each in (*named, *units) if len(each) > 1) - _telling(language)
 
 
 @functools.cache
