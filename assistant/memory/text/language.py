@@ -30,15 +30,15 @@ class _Language:
     script: str = ""
     letters: str = ""
     shared: str = ""
+    signs: str = ""
     particles: str = ""
 
 
-_KNOWN = {
-    name: _Language(**table)
-    for name, table in tomllib.loads(
-        Path(__file__).with_name("language.toml").read_text("utf-8")
-    ).items()
-}
+_TABLE = tomllib.loads(Path(__file__).with_name("language.toml").read_text("utf-8"))
+_SHARED, _ENGLISH_TOO, _NAMES_TOO = (
+    frozenset(_TABLE.pop(key).split()) for key in ("shared", "english_too", "names_too")
+)
+_KNOWN = {name: _Language(**table) for name, table in _TABLE.items()}
 LANGUAGES = frozenset(_KNOWN)
 """All that are told."""
 OFTEN = tuple(name for name, each in _KNOWN.items() if each.met == "often")
@@ -46,6 +46,7 @@ OFTEN = tuple(name for name, each in _KNOWN.items() if each.met == "often")
 _LATIN = ("english", *(name for name, each in _KNOWN.items() if each.met))
 _SELDOM = frozenset(name for name, each in _KNOWN.items() if each.met == "seldom")
 _SCRIPTS = [(name, re.compile(each.script)) for name, each in _KNOWN.items() if each.script]
+_SIGNS = {n: re.compile(each.signs) for n, each in _KNOWN.items() if each.signs}
 _PARTICLES = {n: re.compile(each.particles) for n, each in _KNOWN.items() if each.particles}
 _SHORT = 3
 """So many words need no second proof."""
@@ -87,27 +88,7 @@ _VOWEL_SIGNS = {
 }
 """Letters of private use for the signs of India's scripts, at which FTS5 would part a word."""
 _LONGEST_WORD = 64
-_SHARED = frozenset(
-    ["am", "an", "as", "do", "ella", "in", "is", "me", "no", "on", "so", "son", "was"]
-)
-"""Words of several languages, English among them, that tell none."""
-_ENGLISH_TOO = """ada ai ale are bao ben care cho co dan fi hay her kan ki kim med mi min po pod pro
-    ra ta ten till til van var we"""
-"""Words of English, or names, that tell none of the languages that are met seldom."""
-
-
 _WORD_WITH_SIGNS = re.compile(r"[^\W_](?:[^\W_]|[\u0900-\u0d7f])*")
-_NAMES_TOO = frozenset(["elle", "mei", "mia", "uma"])
-"""Of these words one that stands before a capital is a given name."""
-_GERMAN_NOUN = re.compile(
-    "ß|tür|schlüssel|kühl|müll(?!er)|büro|gäst|küche|früh|über|übung|prüf|rück|gebühr|wäsche|möbel"
-    "|führ(?!er\\b)|ärzt|häus|geschäft|gemüse|brötchen|käse|lösung|öffn|länge|höhe|gärten|flüge|züge"
-    "|plätze|brüder|mütter|töchter|getränk|gerät|räder|märkte|bücher|verträge|vorschläge|vögel|zähne"
-    "|mädchen|männ",
-    re.IGNORECASE,
-)
-"""Parts of words with a capital that are no names."""
-_ELISION = re.compile(r"(?:\b[CDJLMNSTcdjlmnst]|[Qq]u)['’][aeàéèêiouyh]")
 _stemming = threading.Lock()
 
 
@@ -122,7 +103,7 @@ def _told_by() -> dict[str, list[str]]:
     told: dict[str, list[str]] = {}
     for language in _LATIN:
         words = _function_words()[language].union(_KNOWN[language].telling.split())
-        unsure = _SHARED.union(_ENGLISH_TOO.split() if language in _SELDOM else ())
+        unsure = _SHARED.union(_ENGLISH_TOO if language in _SELDOM else ())
         for word in words - unsure:
             if len(word) > 1:
                 told.setdefault(word, []).append(language)
@@ -198,13 +179,7 @@ def _written_by(text: str) -> set[str]:
         if not small.isdisjoint(_KNOWN[name].letters)
         and small.issubset(_KNOWN[name].letters + _KNOWN[name].shared)
     }
-    if _GERMAN_NOUN.search(" ".join(odd)):
-        found.add("german")
-    if _ELISION.search(text):
-        found.add("french")
-    if not {"¿", "¡"}.isdisjoint(text):
-        found.add("spanish")
-    return found
+    return found.union(name for name, signs in _SIGNS.items() if signs.search(text))
 
 
 def count_words(text: str) -> int:

@@ -7,7 +7,6 @@ patterns are made when a text may first be in it: by its script, or by its words
 
 import calendar
 import functools
-import itertools
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -36,13 +35,6 @@ IMPOSSIBLE = Period(date.max, date.min)
 SEASONS = (3, 6, 9, 12)
 """The first month of each, as in the northern half of the world."""
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_SCRIPTS = (
-    (re.compile(r"[\u0400-\u04ff]"), ("russian",)),
-    (re.compile(r"[\u0600-\u06ff]"), ("arabic",)),
-    (re.compile(r"[\u0900-\u097f]"), ("hindi",)),
-    (re.compile(r"[\uac00-\ud7af]"), ("korean",)),
-    (re.compile(r"[\u3040-\u30ff\u3400-\u9fff]"), ("chinese", "japanese")),
-)
 _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _YEARLIKE = re.compile(r"\d{4}")
@@ -59,8 +51,8 @@ Rule = tuple[re.Pattern[str], Resolve]
 class Language:
     """The words of a language; the head of `languages.toml` says what each is."""
 
-    months: str
-    forms: dict[str, list[str]]
+    months: str = ""
+    forms: dict[str, list[str]] = field(default_factory=dict)
     weekdays: str = ""
     numbers: str = ""
     seasons: str = ""
@@ -70,6 +62,10 @@ class Language:
     ahead: str = ""
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
+    script: str = ""
+    yearly: str = ""
+    past: str = ""
+    planned: str = ""
     schedule: dict[str, Any] = field(default_factory=dict)
     connectives: str = ""
     compounds: dict[str, str] = field(default_factory=dict)
@@ -138,9 +134,30 @@ def in_a_while(text: str) -> Iterator[tuple[int, str]]:
 
 def _spoken(text: str) -> list[str]:
     """The languages a text may be in: English, that which its words tell, those of its scripts."""
-    scripts = [] if text.isascii() else [n for script, n in _SCRIPTS if script.search(text)]
-    told = [language] if (language := language_of(text)) in _LATIN else []
-    return [*itertools.chain(*scripts), *told, "english"]
+    scripts = () if text.isascii() else _scripts()
+    told = {language_of(text)}.intersection(_LATIN)
+    return [*(name for name, script in scripts if script.search(text)), *told, "english"]
+
+
+@functools.cache
+def _scripts() -> list[tuple[str, re.Pattern[str]]]:
+    known = languages().items()
+    return [(name, re.compile(each.script)) for name, each in known if each.script]
+
+
+def says(what: str, text: str) -> bool:
+    """Whether a text has a word of any language for what is `yearly`, `past` or `planned`."""
+    return _saying(what).search(text) is not None
+
+
+@functools.cache
+def _saying(what: str) -> re.Pattern[str]:
+    words = (
+        f"{each.before}(?:{getattr(each, what)}){each.after}"
+        for each in languages().values()
+        if getattr(each, what)
+    )
+    return re.compile("|".join(words), re.IGNORECASE)
 
 
 @functools.cache

@@ -31,26 +31,6 @@ _MAY_SPEAK = re.compile(
     re.IGNORECASE,
 )
 """Texts without any of this speak of no day in English."""
-_YEARLY = re.compile(
-    r"\b(?:born|birthday|birthdate|anniversary|wedding day|name day|married (?:on|since)"
-    r"|(?:every|each) year|yearly|annual(?:ly)?"
-    r"|geboren|geburtstag|hochzeitstag|verjaardag|getrouwd"
-    r"|née?|naissance|anniversaire|naci[oó]|nacid[oa]|cumpleaños|aniversari[oa]|nasceu|nascid[oa]"
-    r"|nat[oa] il|compleanno|urodz\w*|родил\w*|рождения)\b|誕生日|生まれ|生日|出生|생일",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"\b(?:was|were|went|met|had|did|came|saw|got|bought|made|visited|called|took|gave|said|told"
-    r"|ended|finished|expired|landed|arrived|left|moved|started|began|died|lost|won|ago|yesterday"
-    r"|last|war|waren|hatten?|gewesen|gelandet|angekommen|abgereist|gefahren|geflogen|getroffen|gegangen"
-    r"|gekauft|besucht|gesehen|begonnen|gewonnen|verloren|gestorben|umgezogen|fue|fui|fuimos|était|étions|был[аои]?)\b",
-    re.IGNORECASE,
-)
-_AHEAD = re.compile(
-    r"\b(?:tomorrow|next|tonight|will|going to|(?:moved|postponed|put off|brought forward) to"
-    r"|in \w+ (?:day|week|month|year)s?)\b",
-    re.IGNORECASE,
-)
 _EACH = re.compile(r"every|each|jede|jährlich", re.IGNORECASE)
 _HABIT = re.compile(
     r"\b(?:I|we|you|he|she|they|ich|wir|er|sie|usually|always|often|never|mostly|meist|immer)\b.*"
@@ -115,7 +95,7 @@ def occasions(text: str, anchor: str | None) -> tuple[Occasion, ...]:
         return ()
     day = date.fromisoformat(anchor) if anchor else None
     rest, rounds = _rounds(text)
-    dated = _YEARLY.search(text)
+    dated = languages.says("yearly", text)
     found: list[Occasion] = list(rounds)
     for start, end, time in _timed(rest, anchor or (YEARLESS if dated else None), day):
         if dated and start == end:
@@ -138,7 +118,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         habit = daily or _HABIT.search(text, 0, begin + end)
         vague = not found.is_dated or (habit and not found.is_timed and not _time(text))
         by_chance = found.rule.startswith("FREQ=YEARLY") and not _EACH.match(text, begin)
-        if not found.rule or vague or by_chance or _YEARLY.search(text):
+        if not found.rule or vague or by_chance or languages.says("yearly", text):
             continue
         rest = text[:begin] + text[begin + end :]
         times = [f"{each:%H:%M}" for each in found.times]
@@ -213,11 +193,11 @@ def _is_past(text: str, start: date, end: date, time: str, day: date | None) -> 
     """
     if day is None or end < day:
         return day is not None
-    if not _PAST.search(text):
+    if not languages.says("past", text):
         return False
     if start <= day:
         return not time
-    return str(start.year) not in text and not _AHEAD.search(text)
+    return str(start.year) not in text and not languages.says("planned", text)
 
 
 def _is_planned(text: str, start: date, anchor: str | None) -> bool:

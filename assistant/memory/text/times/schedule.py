@@ -52,33 +52,35 @@ class Schedule:
 
     def latest(self, now: datetime) -> datetime | None:
         """The last due time up to now, both on the local clock; None if there was none."""
-        if self.zone:
-            return self._in_zone(now, "latest")
-        if self.every:
-            return next(self._multiples(now, -1), None)
-        if self.once:
-            return max((each for each in self._at(self.once) if each <= now), default=None)
-        days = self._rrule(now)
-        last = days.before(now.replace(hour=23, minute=59), inc=True)
-        found = max((t for t in self._on(last) if t <= now), default=None)
-        if found is None and last is not None:
-            found = max(self._on(days.before(last)), default=None)
-        return found
+        return self._nearest(now, -1)
 
     def following(self, now: datetime) -> datetime | None:
         """The first due time after now; None if there is none any more."""
+        return self._nearest(now, 1)
+
+    def _nearest(self, now: datetime, step: int) -> datetime | None:
         if self.zone:
-            return self._in_zone(now, "following")
+            zone = ZoneInfo(self.zone)
+            there = now.astimezone(zone).replace(tzinfo=None)
+            found = replace(self, zone="")._nearest(there, step)
+            return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
         if self.every:
-            return next(self._multiples(now, 1), None)
+            return next(self._multiples(now, step), None)
+        due = [datetime.combine(day, at) for day in self._days_near(now, step) for at in self.times]
+        if step > 0:
+            return min((each for each in due if each > now), default=None)
+        return max((each for each in due if each <= now), default=None)
+
+    def _days_near(self, now: datetime, step: int) -> list[date]:
+        """The day of it, or the two next days of the rule: today's times may all lie elsewhere."""
         if self.once:
-            return min((each for each in self._at(self.once) if each > now), default=None)
-        days = self._rrule(now)
-        first = days.after(datetime.combine(now, time.min), inc=True)
-        found = min((t for t in self._on(first) if t > now), default=None)
-        if found is None and first is not None:
-            found = min(self._on(days.after(first)), default=None)
-        return found
+            return [self.once]
+        rule = self._rrule(now)
+        if step > 0:
+            first = rule.after(datetime.combine(now, time.min), inc=True)
+            return [day for day in (first, first and rule.after(first)) if day]
+        last = rule.before(now.replace(hour=23, minute=59), inc=True)
+        return [day for day in (last, last and rule.before(last)) if day]
 
     def days(self, first: date, last: date) -> list[date]:
         """The days within these on which something is due, for a rule or once."""
@@ -94,18 +96,6 @@ class Schedule:
         if self.every or self.zone:
             return due.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
         return due.strftime("%Y%m%dT%H%M")
-
-    def _in_zone(self, now: datetime, which: str) -> datetime | None:
-        zone = ZoneInfo(self.zone)
-        there = now.astimezone(zone).replace(tzinfo=None)
-        found: datetime | None = getattr(replace(self, zone=""), which)(there)
-        return found and found.replace(tzinfo=zone).astimezone().replace(tzinfo=None)
-
-    def _at(self, day: date) -> list[datetime]:
-        return [datetime.combine(day, each) for each in self.times]
-
-    def _on(self, day: datetime | None) -> list[datetime]:
-        return self._at(day.date()) if day else []
 
     def _rrule(self, near: datetime) -> "rrule":
         """The days of the rule; where nothing is counted, only from a while before."""
