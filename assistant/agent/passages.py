@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from assistant.memory.base import Passage
-from assistant.memory.text.annotations import without
+from assistant.memory.text.fact_line import without
 from assistant.messages import estimate_tokens
 from assistant.quoting import COMMENT, one_line, quoted
 

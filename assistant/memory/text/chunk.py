@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from assistant.characters import STRETCH, ends_a_line, stretches
 from assistant.memory.base import Passage, Status
-from assistant.memory.text.annotations import recorded
 from assistant.memory.text.blocks import MAX_CHARS, Heading, Unit, parse
+from assistant.memory.text.fact_line import recorded
 from assistant.memory.text.markdown import breaks_in
 from assistant.memory.text.times.dates import heading_date, mentions
 

@@ -6,7 +6,7 @@ from assistant.errors import StorageError
 from assistant.memory.text.conflict_marks import conflict_in
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest, lines_above, lines_below
-from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.save import Seen, Sign, Tell, look, no_word, put, sign_of
 from assistant.workspace.folder import MEMORY_FILE, Workspace

@@ -8,15 +8,20 @@ from typing import Literal
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Forgotten, JournalEntry, Passage, Remembered, Upkept
-from assistant.memory.text import annotations
-from assistant.memory.text.fact_line import is_struck_line
+from assistant.memory.text import fact_line
 from assistant.memory.text.headings import below, headings
 from assistant.memory.text.identity import digest, fact_key
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.edits import Unsaid, nothing_known, removals, stated, strike
-from assistant.memory.writing.entries import Verdict, Write, new_id, now
-from assistant.memory.writing.forgotten import Gone, Returned
-from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.edits import (
+    Unsaid,
+    nothing_known,
+    removals,
+    reversed_edits,
+    stated,
+    still_gone,
+    strike,
+)
+from assistant.memory.writing.journal import Journal, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import (
     Splice,
     clean,
@@ -28,9 +33,8 @@ from assistant.memory.writing.markup import (
     line_of,
 )
 from assistant.memory.writing.save import Tell, no_word
-from assistant.memory.writing.stale_saves import Save, back_in, verdicts_on
+from assistant.memory.writing.stale_saves import Gone, Returned, Save, back_in, verdicts_on
 from assistant.memory.writing.transaction import Change, Commits
-from assistant.memory.writing.undo import reversed_edits, still_gone
 from assistant.memory.writing.upkeep import Fits, Upkeep
 from assistant.workspace.folder import INDEXED_FILES, MEMORY_FILE, Workspace
 
@@ -322,7 +326,7 @@ class Ledger:
         said = clean(fact.text)
         if not said:
             raise LedgerError("there is nothing to remember", "Give the fact in words")
-        if is_struck_line(said):
+        if fact_line.is_struck_line(said):
             raise LedgerError(f"{said!r} is struck out", "Give what holds now")
         there = self._stated(change.draft, said)
         given_up = fact_key(" ".join(each.plain for each in old))
@@ -376,7 +380,7 @@ def _placed(text: str, fact: Fact, old: Sequence[Passage], item: str, day: date)
         there = headings(text)
         paths = [fact.under] + [below(each.heading, there) for each in old]
         if path := next((each for each in paths if each in there), None):
-            return insertion_below(text, there[path], annotations.dated(item, day))
+            return insertion_below(text, there[path], fact_line.dated(item, day))
     return insertion(text, dated(fact.section, day), item)
 
 

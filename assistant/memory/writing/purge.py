@@ -26,15 +26,13 @@ from assistant.memory.text.markdown import (
     naming_successor,
 )
 from assistant.memory.wanted import check_wanted
-from assistant.memory.writing.conversations import conversations, prompts
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import line_stating, removals
-from assistant.memory.writing.entries import Edit, Purging, Write, new_id, now, scrubbed
 from assistant.memory.writing.images import Images
-from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.journal import Edit, Journal, Purging, Write, new_id, now, scrubbed
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import Splice
-from assistant.memory.writing.remains import remains
+from assistant.memory.writing.remains import conversations, prompts, remains
 from assistant.memory.writing.review import Review
 from assistant.memory.writing.transaction import Change, Commits
 from assistant.memory.writing.words import Words

@@ -14,7 +14,7 @@ from assistant.disk import locking, storage
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Held, Origin, Passage, Remembered
 from assistant.memory.text.identity import digest, fact_key
-from assistant.memory.writing.entries import now
+from assistant.memory.writing.journal import now
 from assistant.memory.writing.ledger import Ledger
 from assistant.memory.writing.markup import clean
 from assistant.memory.writing.transaction import SetAside

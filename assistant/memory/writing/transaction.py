@@ -27,9 +27,8 @@ from assistant.memory.text.markdown import LINES
 from assistant.memory.wanted import check_wanted
 from assistant.memory.writing.draft import Draft
 from assistant.memory.writing.edits import counted, difference
-from assistant.memory.writing.entries import Edit, Verdict, Write, new_id, now
 from assistant.memory.writing.images import Images
-from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.journal import Edit, Journal, Verdict, Write, new_id, now
 from assistant.memory.writing.markup import Splice
 from assistant.memory.writing.save import Tell, no_word
 from assistant.memory.writing.stale_saves import taken_out, verdicts_on

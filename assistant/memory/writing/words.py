@@ -9,7 +9,7 @@ from itertools import takewhile
 from assistant.memory.text.identity import fact_key
 from assistant.memory.text.language import is_function_word, language_of
 from assistant.memory.text.markdown import line_digest, plain
-from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import clean, escape
 
 GONE = "(forgotten)"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.text.annotations import is_core, recorded, without
+from assistant.memory.text.fact_line import is_core, recorded, without
 
 FACT = "- Penicillin is off limits <!-- core -->\n  since 1990"
 

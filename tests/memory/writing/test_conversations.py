@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.errors import SessionError
-from assistant.memory.writing.conversations import conversations, prompts
+from assistant.memory.writing.remains import conversations, prompts
 from assistant.memory.writing.words import Words
 from assistant.messages import ToolCall
 from assistant.session import transcript

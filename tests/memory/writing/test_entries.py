@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.memory.writing.entries import (
+from assistant.memory.writing.journal import (
     Edit,
     Entry,
     Outcome,

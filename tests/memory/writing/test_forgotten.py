@@ -6,9 +6,9 @@ import pytest
 
 from assistant.errors import LedgerError
 from assistant.memory.base import Fact, Passage
-from assistant.memory.writing.forgotten import Returned
 from assistant.memory.writing.purge import Purge
 from assistant.memory.writing.review import Review
+from assistant.memory.writing.stale_saves import Returned
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger
 from tests.memory.writing.saves import TODAY, memory, save

@@ -7,8 +7,7 @@ import pytest
 
 from assistant.memory.base import Origin
 from assistant.memory.text.identity import digest
-from assistant.memory.writing.entries import Edit, Purging, Write, now, scrubbed
-from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.journal import Edit, Journal, Purging, Write, now, scrubbed
 
 NAMES = [f"w{number}" for number in range(40)]
 EDIT = Edit("MEMORY.md", 3, "", "- tea\n", digest("a"), digest("b"), ("x",), ("y", "z"))

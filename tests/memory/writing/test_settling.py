@@ -5,8 +5,7 @@ import pytest
 from assistant.disk import storage
 from assistant.memory.base import Fact, Origin
 from assistant.memory.text.identity import digest
-from assistant.memory.writing.entries import Edit, Write
-from assistant.memory.writing.journal import Journal
+from assistant.memory.writing.journal import Edit, Journal, Write
 from assistant.memory.writing.transaction import Commits
 from assistant.workspace.folder import Workspace
 from tests.memory.writing.addressed import AddressedLedger

@@ -5,9 +5,9 @@ import pytest
 from assistant.errors import LedgerError
 from assistant.memory.text.identity import digest
 from assistant.memory.writing.draft import Draft
-from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.edits import reversal
+from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.markup import Splice
-from assistant.memory.writing.undo import reversal
 from assistant.workspace.folder import Workspace
 
 TEXT = "# Memory\n\n- one\n- two\n- three\n- four\n"

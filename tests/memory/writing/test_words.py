@@ -6,7 +6,7 @@ import pytest
 
 from assistant.memory.text.identity import digest
 from assistant.memory.text.markdown import line_digest
-from assistant.memory.writing.entries import Edit
+from assistant.memory.writing.journal import Edit
 from assistant.memory.writing.words import GONE, Words
 
 SAFE = Words(["The safe opens with zanzibar-17"])
