@@ -86,21 +86,13 @@ def repeated(chunk: Chunk, occurrence: int) -> Chunk:
 
 def placed(chunk: Chunk, ordinal: int, start: int, line: int) -> Chunk:
     """The chunk as it stands in the whole of a text, a stretch of which begins at `start`."""
-    return Chunk(
-        chunk.id,
-        chunk.source,
-        chunk.ordinal + ordinal,
-        chunk.text,
-        chunk.plain,
-        chunk.heading,
-        chunk.start_line + line,
-        chunk.end_line + line,
-        chunk.start_char + start,
-        chunk.end_char + start,
-        chunk.date,
-        chunk.mentions,
-        chunk.status,
-        chunk.until,
+    return replace(
+        chunk,
+        ordinal=chunk.ordinal + ordinal,
+        start_line=chunk.start_line + line,
+        end_line=chunk.end_line + line,
+        start_char=chunk.start_char + start,
+        end_char=chunk.end_char + start,
     )
 
 

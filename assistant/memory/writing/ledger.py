@@ -1,7 +1,7 @@
 """The ledger: the one writer of memory's markdown. Remember, forget, supersede, undo, restore."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Literal
@@ -21,7 +21,7 @@ from assistant.memory.writing.edits import (
     still_gone,
     strike,
 )
-from assistant.memory.writing.journal import Journal, Verdict, Write, new_id, now
+from assistant.memory.writing.journal import Verdict, Write, new_id, now
 from assistant.memory.writing.markup import (
     Splice,
     clean,
@@ -262,9 +262,13 @@ class Ledger:
         Those of other machines, as far as they came here, stand among them.
         """
         self._journal.refresh()
-        found = list(_shown(self._journal, limit))
-        if others := list(self.commits.elsewhere()):
-            found += itertools.chain.from_iterable(_shown(each, limit) for each in others)
+        journals = [self._journal, *self.commits.elsewhere()]
+        found = [
+            journal.entry(write)
+            for journal in journals
+            for write in itertools.islice(filter(_is_shown, journal.newest()), limit)
+        ]
+        if len(journals) > 1:
             found.sort(key=lambda entry: datetime.fromisoformat(entry.time), reverse=True)
         return tuple(found[:limit])
 
@@ -355,12 +359,6 @@ class Ledger:
         if there:
             return replace(there, status="superseded")
         return _stored(change.draft, write)
-
-
-def _shown(journal: Journal, limit: int | None) -> Iterator[JournalEntry]:
-    """The latest writes of a journal that are shown."""
-    shown = filter(_is_shown, journal.newest())
-    return map(journal.entry, itertools.islice(shown, limit))
 
 
 def _is_shown(write: Write) -> bool:

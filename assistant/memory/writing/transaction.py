@@ -110,13 +110,8 @@ class Commits:
             for source, (before, _) in texts.items():
                 if change.draft.text(source) != before:
                     raise LedgerError(f"{source} has changed meanwhile", "Run it again")
-            edits = tuple(
-                change.draft.edit(source, difference(before, after))
-                for source, (before, after) in texts.items()
-            )
-            said = counted(edits, change.draft.images)
-            write = Write(new_id(), now(), "amend", said, origin, edits, together=together)
-            change.writes.append(write)
+            after = {source: text for source, (_, text) in texts.items()}
+            change.writes.append(amendment(change.draft, after, origin, together))
 
         for source in texts:
             (self.workspace.root / source).parent.mkdir(parents=True, exist_ok=True)
@@ -135,14 +130,10 @@ class Commits:
                 return
             draft = Draft(self.workspace)
             verdicts: dict[str, Verdict] = {}
-            edits = []
+            write = amendment(draft, texts, origin)
             for source, text in texts.items():
-                edits.append(draft.edit(source, difference(draft.text(source), text)))
                 verdicts |= verdicts_on(*draft.original(source), source, self.journal)
                 verdicts |= taken_out(text, source, self.journal)
-            write = Write(
-                new_id(), now(), "amend", counted(edits, draft.images), origin, tuple(edits)
-            )
             for image in draft.images.values():
                 self.images.keep(image)
             self.journal.begin(write)
@@ -223,6 +214,15 @@ class Commits:
         settle(self.workspace, self.journal, self.images)
         records = self.journal.records()
         return all(records[write.id].state == "done" for write in change.writes)
+
+
+def amendment(draft: Draft, texts: Mapping[str, str], origin: Origin, together: str = "") -> Write:
+    """The write that gives files (by source) new texts."""
+    edits = [
+        draft.edit(source, difference(draft.text(source), text)) for source, text in texts.items()
+    ]
+    said = counted(edits, draft.images)
+    return Write(new_id(), now(), "amend", said, origin, tuple(edits), together=together)
 
 
 def settle(workspace: Workspace, journal: Journal, images: Images) -> None:

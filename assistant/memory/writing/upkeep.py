@@ -24,8 +24,7 @@ from assistant.memory.text.identity import fact_key
 from assistant.memory.text.markdown import strike_out, superseded_note
 from assistant.memory.text.times.dates import heading_date
 from assistant.memory.text.times.occasions import occasions
-from assistant.memory.writing.edits import counted, difference
-from assistant.memory.writing.journal import Journal, Write, new_id, now
+from assistant.memory.writing.journal import Journal, Write
 from assistant.memory.writing.markup import (
     dated,
     escape,
@@ -34,7 +33,7 @@ from assistant.memory.writing.markup import (
     removal,
     with_emptied_heading,
 )
-from assistant.memory.writing.transaction import Change
+from assistant.memory.writing.transaction import Change, amendment
 from assistant.workspace.folder import ARCHIVE, MEMORY_FILE, PROCEDURE_FILES, Workspace
 
 UNSORTED = timedelta(days=31)
@@ -87,12 +86,9 @@ class Upkeep:
                 below = insertion_below(text, there[path], item) if path in there else None
                 text = (below or insertion(text, title, item)).apply(text)
             texts[source] = text
-        edits = []
-        for source, text in texts.items():
+        for source in texts:
             (self._place.root / source).parent.mkdir(parents=True, exist_ok=True)
-            edits.append(change.draft.edit(source, difference(change.draft.text(source), text)))
-        said = counted(edits, change.draft.images)
-        change.writes.append(Write(new_id(), now(), "amend", said, ORIGIN, tuple(edits)))
+        change.writes.append(amendment(change.draft, texts, ORIGIN))
         change.verdicts.update({move.write.id: "deleted" for move in moves})
         archived = sum(move.source.startswith(ARCHIVE) for move in moves)
         return Upkept(archived, len(moves) - archived)
