@@ -45,8 +45,11 @@ IN_PLACE = 3
 """So many lines at the most may stand in the place of a fact: it may have been split."""
 FEW = 64
 """Words that are looked for at once; the keys of more facts are made of all blocks."""
-_STARTS = re.compile(r"[ \t]*(?:>|\0|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$))", re.MULTILINE)
-_HEADING = re.compile(r"#{1,6}[ \t]|\0")
+_BLOCK_ENDS = re.compile(
+    r"\n[ \t]*\n|\n(?=[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)]|#{1,6})(?:[ \t]|$)))", re.MULTILINE
+)
+"""A blank line, and the end of one before a list marker, a quote or a heading."""
+_HEADING = re.compile(r"#{1,6}[ \t]")
 
 
 class Save:
@@ -267,20 +270,14 @@ def _lines(text: str) -> list[str]:
 def fact_keys(text: str, wanted: Collection[str] | None = None) -> set[str]:
     """The keys of all that the blocks of a file say, struck out or not; if only some facts are
     `wanted`, blocks that do not hold a word of them may be left out."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lowered = text.lower()
+    telling = _telling(wanted) if wanted is not None else None
     found: set[str] = set()
-    at = 0
-    telling = _telling(wanted) if wanted is not None and len(lowered) == len(text) else None
-    while at < len(text):
-        if telling is not None:
-            word = telling.search(lowered, at)
-            if word is None:
-                break
-            at = word.start()
-        start, end = _block_around(text, at)
-        found.add(fact_key(plain(text[start:end])))
-        at = max(end, at) + 1
+    for block in _BLOCK_ENDS.split(BREAKS.sub("\n", text)):
+        block = block.strip("\n")
+        parts = block.split("\n", 1) if _HEADING.match(block) else [block]
+        for part in parts:
+            if telling is None or telling.search(part.lower()):
+                found.add(fact_key(plain(part)))
     return found
 
 
@@ -290,28 +287,6 @@ def _telling(facts: Collection[str]) -> "re.Pattern[str] | None":
     if "" in words or len(words) > FEW:
         return None
     return re.compile("|".join(map(re.escape, words)) or r"(?!)")
-
-
-def _block_around(text: str, at: int) -> tuple[int, int]:
-    """The lines around a character that a blank line, list marker or heading sets apart."""
-    start = text.rfind("\n", 0, at) + 1
-    while start > 0 and not _STARTS.match(text, start):
-        above = text.rfind("\n", 0, start - 1) + 1
-        if not text[above:start].strip() or _HEADING.match(text, above):
-            break
-        start = above
-    end = _line_end(text, at)
-    while end < len(text) and not _HEADING.match(text, start):
-        following = _line_end(text, end + 1)
-        if not text[end + 1 : following].strip() or _STARTS.match(text, end + 1):
-            break
-        end = following
-    return start, end
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 _BYTES = 12
