@@ -25,7 +25,7 @@ def masked(
     found = redactor.places(text)
     places = [(first - start, last - start, stand_in) for first, last, stand_in in found]
     redact = cache(redactor.redact)  # a heading stands over many chunks
-    return (mask(each, places, redact) for each in chunks) if places else iter(chunks)
+    return (mask(chunk, places, redact) for chunk in chunks) if places else iter(chunks)
 
 
 def verbatim(passage: Passage, text: str, redactor: Redactor) -> Passage:

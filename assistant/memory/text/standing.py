@@ -30,7 +30,7 @@ def standing(source: str, heading: tuple[str, ...]) -> str:
     """What file and headings say of what stands under them; nothing if they only file it."""
     titles = [told for title in heading if (told := _undated(title)) and _tells(told)]
     said = {word.casefold() for title in titles for word in _WORD.findall(title)}
-    path = (each for each in path_words(source) if not said.issuperset(_words(each)))
+    path = (words for words in path_words(source) if not said.issuperset(_words(words)))
     return " › ".join([*filter(_tells, path), *titles])
 
 

@@ -105,13 +105,13 @@ def removals(
 ) -> list[Edit]:
     """Take passages away, and each dated heading that this empties if `is_ours(source, title)`."""
     edits = []
-    for each in sorted(passages, key=lambda one: one.start_char, reverse=True):
-        text = draft.settled(each.source)
-        cut = removal(text, *_place(text, each))
+    for passage in sorted(passages, key=lambda one: one.start_char, reverse=True):
+        text = draft.settled(passage.source)
+        cut = removal(text, *_place(text, passage))
         headings = _HEADING.findall(text[: cut.at])
-        if headings and is_ours(each.source, headings[-1]):
+        if headings and is_ours(passage.source, headings[-1]):
             cut = with_emptied_heading(text, cut, headings[-1])
-        edits.append(draft.edit(each.source, cut))
+        edits.append(draft.edit(passage.source, cut))
     return edits
 
 
@@ -143,12 +143,12 @@ def _place(text: str, passage: Passage) -> tuple[int, int]:
     place = passage.start_char, passage.end_char
     unmoved = text[slice(*place)] == passage.text
     chunks = chunks_of(text, passage.source)
-    long = [each for each in chunks if len(each.text) >= LONG]
-    same = [(each.start_char, each.end_char) for each in chunks if each.text == passage.text]
+    long = [chunk for chunk in chunks if len(chunk.text) >= LONG]
+    same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.text == passage.text]
     if place in same or (unmoved and any(_holds(each, place) for each in long)):
         return place
     if len(same) > 1:
-        same = [(each.start_char, each.end_char) for each in chunks if each.id == passage.id]
+        same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.id == passage.id]
     same = same or [place for each in long for place in _occurrences(each, passage.text)]
     if len(same) != 1:
         raise LedgerError(

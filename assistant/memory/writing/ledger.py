@@ -161,7 +161,8 @@ class Ledger:
     def _to_undo(self, ids: Sequence[str]) -> list[Write]:
         """These of the writes that can be reversed, or the latest with what belongs to it; newest
         first."""
-        writes = [each.write for each in self._journal.records().values() if each.stands][::-1]
+        records = reversed(self._journal.records().values())
+        writes = [record.write for record in records if record.stands]
         if ids:
             return [write for write in writes if write.id in ids]
         together = writes[0].together if writes else ""

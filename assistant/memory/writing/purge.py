@@ -216,7 +216,7 @@ class _Plan:
                 return _without(place.merged, self.words)
             case "checkpoints":
                 folders = place.checkpoints.glob("*/files")
-                return chain.from_iterable(_without(each, self.words) for each in folders)
+                return chain.from_iterable(_without(folder, self.words) for folder in folders)
             case "sessions":
                 return conversations(place.sessions, self.words, self.purging.cited, held)
             case "prompts":

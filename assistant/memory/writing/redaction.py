@@ -40,7 +40,7 @@ class Redaction:
         places = redactor.findings(whole)
         for fact in facts:
             end = at + len(fact.text)
-            inside = [each for each in places if each.start < end and at < each.end]
+            inside = [place for place in places if place.start < end and at < place.end]
             found.append(
                 tuple(
                     Secret(
@@ -55,7 +55,7 @@ class Redaction:
     def refusal(self, fact: Fact, secrets: Sequence[Secret]) -> Remembered | None:
         """What a fact is answered that is not written because of its secrets."""
         lost = fact.secrets == "ask" and bool(self._redactor().lost(fact.text))
-        certain = any(each.certain for each in secrets)
+        certain = any(secret.certain for secret in secrets)
         if fact.secrets == "keep" or not (certain or lost or (secrets and fact.secrets == "ask")):
             return None
         return Remembered("secret", "", "", 0, fact.text, secrets=tuple(secrets))

@@ -144,7 +144,7 @@ def conversations(
     for path in sorted(directory.glob("*.jsonl")):
         entries = cited.get(path.stem, ())
         files = [each for each in (path, path.with_suffix(PROMPTS)) if each.exists()]
-        if all(_purged(storage.read(each), words, entries) is None for each in files):
+        if all(_purged(storage.read(file), words, entries) is None for file in files):
             continue
         held.enter_context(_closed(path))
         for each in files:  # read again: it may have grown before the lock was held

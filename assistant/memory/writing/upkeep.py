@@ -145,7 +145,11 @@ class Upkeep:
         """Whether a fact spoke of appointments alone, which lay ahead when it was written and have
         passed. What begins on a day ("works in Porto from 1 October") has no time of day."""
         last = (self._today - PASSED).isoformat()
-        ahead = [each for each in chunk.mentions if len(each) == len(last) and day < each < last]
+        ahead = [
+            mention
+            for mention in chunk.mentions
+            if len(mention) == len(last) and day < mention < last
+        ]
         if not ahead or len(ahead) < len(chunk.mentions):
             return False
         spoken = occasions(chunk.plain, day)

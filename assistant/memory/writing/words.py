@@ -83,7 +83,7 @@ def _tells(facts: Sequence[Sequence[str]], line: str) -> bool:
     tokens = set(_tokens(line))
     return any(
         words
-        and all(word in tokens or any(_is_form(word, each) for each in tokens) for word in words)
+        and all(word in tokens or any(_is_form(word, token) for token in tokens) for word in words)
         for words in facts
     )
 

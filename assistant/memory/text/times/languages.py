@@ -153,9 +153,9 @@ def says(what: str, text: str) -> bool:
 @functools.cache
 def _saying(what: str) -> re.Pattern[str]:
     words = (
-        f"{each.before}(?:{getattr(each, what)}){each.after}"
-        for each in languages().values()
-        if getattr(each, what)
+        f"{language.before}(?:{getattr(language, what)}){language.after}"
+        for language in languages().values()
+        if getattr(language, what)
     )
     return re.compile("|".join(words), re.IGNORECASE)
 

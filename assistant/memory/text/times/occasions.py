@@ -121,7 +121,7 @@ def _rounds(text: str) -> tuple[str, list[Occasion]]:
         if not found.rule or vague or by_chance or languages.says("yearly", text):
             continue
         rest = text[:begin] + text[begin + end :]
-        times = [f"{each:%H:%M}" for each in found.times]
+        times = [f"{at:%H:%M}" for at in found.times]
         if not found.is_timed:
             times = ["" if _days(rest, YEARLESS, None) else _time(rest)]
         origin = date(1970, 1, 1)
@@ -141,8 +141,8 @@ def _yearly(text: str, day: date, time: str) -> Occasion:
 def _timed(text: str, anchor: str | None, day: date | None) -> list[tuple[date, date, str]]:
     """The spans that a text names, each with the time its clause gives, or else one beside it."""
     clauses = _CLAUSE.split(text)
-    named = [_days(each, anchor, day) for each in clauses]
-    times = [_time(each) for each in clauses]
+    named = [_days(clause, anchor, day) for clause in clauses]
+    times = [_time(clause) for clause in clauses]
     for place, time in enumerate(times):
         if time and not named[place]:
             near = [n for n in (place - 1, place + 1) if 0 <= n < len(clauses)]
@@ -162,7 +162,7 @@ def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, d
     named = [(each.start, each.end) for each in spoken if each.end - each.start < A_YEAR]
     for form in (_ISO_MONTH, _NUMERIC_MONTH):
         months = (in_month(int(m["year"]), int(m["month"])) for m in form.finditer(text))
-        named += [(each.start, each.end) for each in months]
+        named += [(month.start, month.end) for month in months]
     if day is not None:
         named += _ahead(_without(text, dates), day)
     return list(dict.fromkeys(named))
@@ -170,8 +170,8 @@ def _days(text: str, anchor: str | None, day: date | None) -> list[tuple[date, d
 
 def _without(text: str, dates: Sequence[Mention]) -> str:
     """The text with blanks in the place of these dates."""
-    for each in dates:
-        text = text[: each.start] + "\0" * (each.end - each.start) + text[each.end :]
+    for mention in dates:
+        text = text[: mention.start] + "\0" * (mention.end - mention.start) + text[mention.end :]
     return text
 
 

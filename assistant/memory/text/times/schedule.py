@@ -150,7 +150,7 @@ def told(schedule: Schedule) -> str:
     zone = f" {schedule.zone}" if schedule.zone else ""
     if schedule.every:
         return _interval(schedule) + zone
-    times = f"at {listed([f'{each:%H:%M}' for each in schedule.times])}{zone}"
+    times = f"at {listed([f'{at:%H:%M}' for at in schedule.times])}{zone}"
     if schedule.once:
         return f"once, on {schedule.once.isoformat()} {times}"
     begins = f", from {schedule.begins.isoformat()}" if schedule.begins else ""
@@ -188,7 +188,7 @@ def _interval(schedule: Schedule) -> str:
     if schedule.end:
         words += f" between {schedule.start:%H:%M} and {schedule.end:%H:%M}"
     if schedule.weekdays:
-        words += f", {_named([CODES[each] for each in schedule.weekdays])}"
+        words += f", {_named([CODES[weekday] for weekday in schedule.weekdays])}"
     return words
 
 

@@ -171,7 +171,7 @@ def sure_times(text: str) -> str:
 @functools.cache
 def _connectives() -> frozenset[str]:
     """Words no task begins with: behind a schedule they mean to say more of it."""
-    return frozenset(" ".join(each.connectives for each in languages().values()).split())
+    return frozenset(" ".join(language.connectives for language in languages().values()).split())
 
 
 @functools.cache
@@ -301,8 +301,8 @@ class _Words(list[Token]):
     def clocks(self) -> list[time]:
         """Its times of day; none, if one of them is none."""
         values = self.values("clock", "noon", "num")
-        times = [time(each) if isinstance(each, int) and each < 24 else each for each in values]
-        return times if all(isinstance(each, time) for each in times) else []
+        times = [time(at) if isinstance(at, int) and at < 24 else at for at in values]
+        return times if all(isinstance(at, time) for at in times) else []
 
     def day_of_year(self) -> tuple[int, int, int] | None:
         """Year (or 0), month and day; None for a day that no calendar has."""
