@@ -174,12 +174,9 @@ class _Version:
     def heading_of(self) -> dict[Name, Name]:
         return {name: heading for heading, names in self.sections.items() for name in names}
 
-    def gap_after(self, name: Name, kind: str) -> str | None:
-        """The blank lines behind a unit, if a unit of this kind follows; None if none does."""
-        return self._after.get((name, kind))
-
     @cached_property
-    def _after(self) -> dict[tuple[Name, str], str]:
+    def gaps_before(self) -> dict[tuple[Name, str], str]:
+        """The blank lines behind a unit, by the kind of the unit that follows."""
         return {(one, other[0]): gap for (one, other), gap in self.gaps.items()}
 
 
@@ -455,7 +452,7 @@ def _text(names: Sequence[Name], said: Mapping[Name, Unit], versions: Sequence[_
         gaps = (side.gaps.get((one, other)) for side in versions)
         gap = next((each for each in gaps if each is not None), None)
         if gap is None and one[0] in ("item", "heading") and other[0] == "item":
-            near = (side.gap_after(one, "item") for side in versions)
+            near = (side.gaps_before.get((one, "item")) for side in versions)
             gap = next(
                 (each for each in near if each is not None), "" if one[0] == "item" else None
             )

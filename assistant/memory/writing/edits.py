@@ -145,7 +145,10 @@ def _place(text: str, passage: Passage) -> tuple[int, int]:
     chunks = chunks_of(text, passage.source)
     long = [chunk for chunk in chunks if len(chunk.text) >= LONG]
     same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.text == passage.text]
-    if place in same or (unmoved and any(_holds(each, place) for each in long)):
+    if place in same or (
+        unmoved
+        and any(chunk.start_char <= place[0] and place[1] <= chunk.end_char for chunk in long)
+    ):
         return place
     if len(same) > 1:
         same = [(chunk.start_char, chunk.end_char) for chunk in chunks if chunk.id == passage.id]
@@ -156,10 +159,6 @@ def _place(text: str, passage: Passage) -> tuple[int, int]:
             "Recall it and try again",
         )
     return same[0]
-
-
-def _holds(chunk: Chunk, place: tuple[int, int]) -> bool:
-    return chunk.start_char <= place[0] and place[1] <= chunk.end_char
 
 
 def _occurrences(chunk: Chunk, words: str) -> Iterator[tuple[int, int]]:

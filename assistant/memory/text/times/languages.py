@@ -38,7 +38,6 @@ _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _LATIN = ("german", "spanish", "french")
 _WORD = re.compile(r"[^\W\d_]+")
 _YEARLIKE = re.compile(r"\d{4}")
-_LOOKBEHIND = re.compile(r"\(\?<!.*?\)")
 _PLACES = re.compile(r"\(\?<[!=].*?\)| [?*]|[DMYWSUNT](?![a-z])| ")
 """The places of a form and its spaces; a lookbehind, which has a width, keeps its own."""
 

@@ -213,13 +213,9 @@ def _is_planned(text: str, start: date, anchor: str | None) -> bool:
 def _time(text: str) -> str:
     """The first time of day that a clause says, as `18:40`."""
     for match in _CLOCK.finditer(text):
-        sure = match["sep"] or match["half"] or match["clock"] or _after_at(text, match.start())
-        if not sure:
+        sure = match["sep"] or match["half"] or match["clock"]
+        if not (sure or text[: match.start()].rstrip().lower().endswith(_BEFORE_HOUR)):
             continue
         if at := clock(int(match["hour"]), int(match["minute"] or 0), match["half"] or ""):
             return f"{at:%H:%M}"
     return "12:00" if re.search(r"\bat noon\b", text, re.IGNORECASE) else ""
-
-
-def _after_at(text: str, place: int) -> bool:
-    return text[:place].rstrip().lower().endswith(_BEFORE_HOUR)
