@@ -62,6 +62,7 @@ class Language:
     before: str = r"(?<!\w)"
     after: str = r"(?!\w)"
     script: str = ""
+    telling: str = ""
     yearly: str = ""
     past: str = ""
     planned: str = ""
@@ -104,7 +105,7 @@ def rules(text: str, level: int) -> list[Rule]:
     has_year, spoken = _YEARLIKE.search(text) is not None, _spoken(text)
     found = [*_rules("figures")[level]] if has_year or "." in text else []
     for name in dict.fromkeys([*spoken[:-1], *_LATIN, "english"]):
-        if name in spoken or has_year:
+        if has_year or (name in spoken and _tells(name, text)):
             found += _rules(name)[level if name in spoken else FULL]
     return found
 
@@ -136,6 +137,12 @@ def _spoken(text: str) -> list[str]:
     scripts = () if text.isascii() else _scripts()
     told = {language_of(text)}.intersection(_LATIN)
     return [*(name for name, script in scripts if script.search(text)), *told, "english"]
+
+
+def _tells(name: str, text: str) -> bool:
+    """Whether a text may name a time in a language."""
+    telling = languages()[name].telling
+    return not telling or not set(telling.split()).isdisjoint(_WORD.findall(text.casefold()))
 
 
 @functools.cache
