@@ -67,10 +67,9 @@ def line_stating(text: str, source: str, fact: str) -> int | None:
     wanted, words, lowered = fact_key(fact), words_of(fact), text.lower()
     if all(word in lowered for word in words):
         for chunk in chunks_of(text, source):
-            may_say = chunk.status == "current" and all(
-                map(chunk.plain.lower().__contains__, words)
-            )
-            if may_say and fact_key(chunk.plain) == wanted:
+            said, is_code = chunk.plain.lower(), chunk.text.startswith(("```", "~~~"))
+            may_say = chunk.status == "current" and not is_code
+            if may_say and all(word in said for word in words) and fact_key(chunk.plain) == wanted:
                 return chunk.start_line
     return None
 
