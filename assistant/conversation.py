@@ -8,7 +8,7 @@ its file (`resume`).
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 
@@ -28,7 +28,6 @@ from assistant.agent.prompt import (
     stable_sections,
     turn_sections,
 )
-from assistant.agent.recalling import recalled
 from assistant.agent.recipe import BOOTSTRAP, Part, parts
 from assistant.agent.standing import Standing, standing
 from assistant.display import counted, shortened
@@ -51,11 +50,12 @@ from assistant.events import (
     TurnFinished,
     TurnStarted,
 )
-from assistant.memory.base import Passage, Recall
+from assistant.memory.base import Passage, Query, Recall
 from assistant.memory.protocol import Memory
 from assistant.messages import Given, Message, Picture, Usage
 from assistant.model.base import SMALL_WINDOW, UNKNOWN_WINDOW, ChatModel, ToolSpec, check_sight
 from assistant.model.profiles import ProfiledModel
+from assistant.model.smalltalk import is_sum, small_talk
 from assistant.secrets.redactor import Redactor
 from assistant.session import keeping
 from assistant.session.entries import (
@@ -73,7 +73,7 @@ from assistant.session.entries import (
 from assistant.session.history import (
     NO_REPLY,
     history,
-    last_said,
+    last_text,
     last_turn,
     open_question,
     succeeded,
@@ -95,6 +95,9 @@ WHOLE_SHARE = 4
 """Memory stands whole in the prompt while it takes at most this part of the window."""
 WORDS = 40
 """Characters of a passage that its event tells."""
+PROCEDURES = 4
+"""Passages of an AGENTS.md too long for the prefix that come with each turn, whatever else memory
+finds."""
 OVERFLOWS = 6
 """How often the request of one turn may be found too long."""
 
@@ -161,11 +164,11 @@ class Conversation:
                 f"{listed}. /remember writes a fact down as you say it"
             )
         self.begun()
-        for title, each in attached.items():
-            if isinstance(each, Picture):
-                keeping.keep_picture(self.transcript, title, each)
+        for title, given in attached.items():
+            if isinstance(given, Picture):
+                keeping.keep_picture(self.transcript, title, given)
             else:
-                self.transcript.append(AttachmentEntry(title, self.redactor.redact(each)))
+                self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
         yield from self._turn(asked)
 
     def resume(self) -> Iterator[Event]:
@@ -180,11 +183,10 @@ class Conversation:
         self.checkpoints.begin(self.transcript.session, asked.id)
         try:
             yield TurnStarted(self.transcript.session, asked.id)
-            yield from self._what_is_attached()
+            yield from self._attached()
             yield StateChanged(State.INITIALIZING)
-            yield from self._notices(now)
             stable = self._stable()
-            yield from self._cuts(stable)
+            yield from self._notices(stable, now)
             yield from self._bring_skills_in()
             recall = yield from self._recall(asked.text, stable)
             prompt = self._prompt(stable, recall, now)
@@ -194,16 +196,14 @@ class Conversation:
             yield from self._put_bootstrap_away()
             yield from self._compact_if_full(prompt)
             yield StateChanged(State.DONE)
-            yield TurnFinished(reply.text, usage_of(self._running()))
+            yield TurnFinished(reply.text, self._cost)
         except Waits as waits:
             yield StateChanged(State.DONE)
-            cost = usage_of(self._running())
-            yield TurnFinished(waits.question.rendered, cost, waiting=True)
+            yield TurnFinished(waits.question.rendered, self._cost, waiting=True)
         except (KeyboardInterrupt, Cancelled):
             self.transcript.settle("Interrupted by the owner")
             yield StateChanged(State.DONE)
-            said, cost = last_said(self._running()), usage_of(self._running())
-            yield TurnFinished(said, cost, interrupted=True)
+            yield TurnFinished(last_text(self._running), self._cost, interrupted=True)
         except GeneratorExit:
             self.transcript.settle("Interrupted by the owner")
             raise
@@ -226,33 +226,30 @@ class Conversation:
         if waits is None or turn is None:
             record.settle("The session ended before this turn did")
             return record.append(UserEntry(message))
-        said = answered(Question(waits.question, waits.options, waits.several), message)
-        record.append(ToolResultEntry(waits.call_id, ASK, said.content, said.error, said.compact))
+        answer = answered(Question(waits.question, waits.options, waits.several), message)
+        record.append(
+            ToolResultEntry(waits.call_id, ASK, answer.content, answer.error, answer.compact)
+        )
         return turn.asked
 
-    def _what_is_attached(self) -> Iterator[Event]:
-        for entry in self._running():
+    def _attached(self) -> Iterator[Event]:
+        for entry in self._running:
             if isinstance(entry, AttachmentEntry):
                 picture = entry.text.strip("()") if entry.picture else ""
                 yield Attached(entry.title, len(entry.text.splitlines()), picture)
 
-    def _notices(self, now: datetime) -> Iterator[Event]:
-        """What had to be mended in the session and, once, what memory leaves to the owner."""
-        untold = [*self.transcript.notices, *self.untold]
+    def _notices(self, stable: Sequence[Section], now: datetime) -> Iterator[Event]:
+        """What the owner should hear; at first also what waits in memory, and which files are too
+        long to stand whole in the prompt."""
+        texts = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
         self.untold.clear()
-        untold += self.daily(now.date())
+        texts += self.daily(now.date())
         if self._is_new:
-            untold += undecided(self.memory)
-        for text in untold:
-            yield notice(self.transcript, text)
-
-    def _cuts(self, stable: Sequence[Section]) -> Iterator[Event]:
-        """Name once the files that are too long to stand whole in the prompt."""
-        if self._is_new:
-            for text in filter(None, (each.cut for each in stable)):
-                yield notice(self.transcript, text)
+            texts += [*undecided(self.memory), *(part.cut for part in stable if part.cut)]
         self._is_new = False
+        for text in texts:
+            yield notice(self.transcript, text)
 
     def _bring_skills_in(self) -> Iterator[Event]:
         """The skills whose triggers the message holds, unless they stand in the history already.
@@ -286,7 +283,7 @@ class Conversation:
             )
             return None
         try:
-            recall = self._asked(text, stable)
+            recall = self._ask_memory(text, stable)
         except MemoryFailure as error:
             yield notice(self.transcript, f"Memory could not be asked: {error}")
             return None
@@ -302,10 +299,27 @@ class Conversation:
             for passage in recall.passages
         )
         self.transcript.append(RecalledEntry(cited, recall.tokens, recall.weak))
-        words = (" ".join(each.text.lstrip("-*# ").split()) for each in cited)
+        words = (" ".join(passage.text.lstrip("-*# ").split()) for passage in cited)
+        citations = tuple(passage.citation for passage in cited)
         texts = tuple(shortened(text, WORDS) for text in words)
-        yield Recalled(tuple(each.citation for each in cited), recall.tokens, recall.weak, texts)
+        yield Recalled(citations, recall.tokens, recall.weak, texts)
         return recall
+
+    def _ask_memory(self, text: str, stable: Sequence[Section]) -> Recall:
+        """What bears on a message, which may lean on the one before; greetings and sums cost no
+        passages. AGENTS.md is asked apart, unless it stands whole in the prompt."""
+        if small_talk(text) or is_sum(text):
+            return Recall(text, 0, ())
+        messages = (e.text for e in reversed(self.transcript.entries) if isinstance(e, UserEntry))
+        query = Query(
+            text,
+            before=next((message for message in messages if message != text), ""),
+            budget=self._window // 8 if self._window < SMALL_WINDOW else None,
+            turn=True,
+        )
+        if any(PROCEDURES_FILE in section.source.split(", ") for section in stable):
+            return self.memory.recall(replace(query, without=(PROCEDURES_FILE,)))
+        return self.memory.recall(replace(query, own=(PROCEDURES_FILE, PROCEDURES)))
 
     def _core(self, tokens: int) -> Sequence[Passage]:
         """Memory's core; nothing while memory cannot be asked, which the turn's recall tells."""
@@ -314,17 +328,6 @@ class Conversation:
         except MemoryFailure:
             return ()
 
-    def _asked(self, text: str, stable: Sequence[Section]) -> Recall:
-        shown = any(PROCEDURES_FILE in each.source.split(", ") for each in stable)
-        window = self._window
-        return recalled(
-            self.memory,
-            self.transcript.entries,
-            text,
-            procedures_shown=shown,
-            budget=window // 8 if window < SMALL_WINDOW else None,
-        )
-
     # The prompt
 
     def _stable(self) -> list[Section]:
@@ -332,13 +335,12 @@ class Conversation:
         self._fit_tools()
         recipe = parts(self.settings) if self.recipe is None else self.recipe
         self._standing = Standing()
-        shown = any(part.name == "memory" for part in recipe)
+        is_shown = any(part.name == "memory" for part in recipe)
         quotes = not self.model.extracts  # as the offline responder does, from the briefing
-        if shown and self.trusted and not quotes and self._window >= SMALL_WINDOW:
+        if is_shown and self.trusted and not quotes and self._window >= SMALL_WINDOW:
             most = min(self.whole, self._window // WHOLE_SHARE)
-            self._standing = standing(
-                self.workspace, most, self.redactor.redact, self.hidden, self._core
-            )
+            redact = self.redactor.redact
+            self._standing = standing(self.workspace, most, redact, self.hidden, self._core)
         return stable_sections(
             self.workspace,
             recipe=recipe,
@@ -367,21 +369,18 @@ class Conversation:
 
     def _keep(self, prompt: Prompt, asked: UserEntry, now: datetime) -> None:
         """Write down what the turn is sent, for `context --session`; not off the record."""
-        path = self.transcript.path
-        if path is None:
-            return
         sections = prompt.whole(self.model, self.toolbox.specs())
-        kept = tuple(keeping.Part(each.title, each.source, each.text) for each in sections)
-        told = keeping.Sent(asked.id, now.isoformat(), self.model.name, kept)
-        keeping.keep_prompt(path.parent, self.transcript.session, told)
+        kept = tuple(keeping.Part(part.title, part.source, part.text) for part in sections)
+        sent = keeping.Sent(asked.id, now.isoformat(), self.model.name, kept)
+        keeping.keep_prompt(self.transcript, sent)
 
     def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
         """What would be sent with this message, section by section; nothing is kept."""
         stable = self._stable()
-        recall = self._asked(text, stable) if self.trusted and text else Recall(text, 0, ())
+        recall = self._ask_memory(text, stable) if self.trusted and text else Recall(text, 0, ())
         prompt = self._prompt(stable, recall, self.clock())
-        said = rendered(history(self.transcript.entries))
-        sections = prompt.whole(self.model, self.toolbox.specs(), said)
+        earlier = rendered(history(self.transcript.entries))
+        sections = prompt.whole(self.model, self.toolbox.specs(), earlier)
         return list(redacted([*sections, *message_sections(text, attached)], self.redactor.redact))
 
     # The reply, and room for it
@@ -540,10 +539,15 @@ class Conversation:
         """What was said into a turn that had already come to its end; it is the next message."""
         return "\n".join(self.interruption.take())
 
+    @property
     def _running(self) -> Sequence[Entry]:
         """The entries of the turn that runs."""
         turn = last_turn(self.transcript.entries)
         return turn.entries if turn else ()
+
+    @property
+    def _cost(self) -> Usage:
+        return usage_of(self._running)
 
 
 def undecided(memory: Memory) -> list[str]:
@@ -559,9 +563,9 @@ def undecided(memory: Memory) -> list[str]:
         return [str(error)]
     lines = []
     if waiting:
-        wait = "1 fact waits" if waiting == 1 else f"{waiting} facts wait"
-        lines.append(f"{wait} for your review: `assistant memory review`")
+        facts = counted(waiting, "fact waits", "facts wait")
+        lines.append(f"{facts} for your review: `assistant memory review`")
     if erased:
-        wait, it = ("1 fact waits", "it") if erased == 1 else (f"{erased} facts wait", "them")
-        lines.append(f"{wait} since a save erased {it}: `assistant memory restore`")
+        facts = counted(erased, "fact was erased", "facts were erased")
+        lines.append(f"{facts} by a save: `assistant memory restore`")
     return lines

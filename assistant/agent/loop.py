@@ -63,7 +63,6 @@ REMINDERS: dict[Reminder, str] = {
     "rounds": LAST_ROUND,
 }
 """What the model is told. The last two end the turn with its next answer."""
-ASK = "Ask in other words, or choose another model with `assistant config set model.name …`"
 
 Turning = Generator[Event, None, None]
 
@@ -107,7 +106,7 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
 def _ask_again(agent: Agent, lacking: Reminder, finish: str) -> Reminded:
     """Ask once more for what the answer lacks. Raises TurnError if that was done before."""
     ending = about_to_end(_turn(agent))
-    if ending or finish == "content_filter" or reminded(_turn(agent), lacking):
+    if ending or finish == "content_filter" or _answered_since(_turn(agent), lacking):
         raise without_answer(ending or lacking, agent.model.name, finish)
     return _remind(agent, lacking)
 
@@ -229,28 +228,29 @@ def _turn(agent: Agent) -> Sequence[Entry]:
 # When the model is told something, and when the turn ends without an answer
 
 
-def reminded(turn: Sequence[Entry], kind: Reminder) -> bool:
+def _told(turn: Sequence[Entry]) -> list[str]:
+    """The kinds of what the model was told in a turn."""
+    return [entry.kind for entry in turn if isinstance(entry, ReminderEntry)]
+
+
+def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
     """Whether the model was told this in the turn, and has answered since."""
-    told = [place for place, each in enumerate(turn) if _is(each, kind)]
-    return bool(told) and any(isinstance(each, AssistantEntry) for each in turn[told[0] :])
+    kinds = [getattr(entry, "kind", "") for entry in turn]
+    later = turn[kinds.index(kind) :] if kind in kinds else ()
+    return any(isinstance(entry, AssistantEntry) for entry in later)
 
 
 def about_to_end(turn: Sequence[Entry]) -> Reminder | None:
     """Why the model was told to come to an end, if it was."""
-    if any(_is(entry, "circles") for entry in turn):
-        return "circles"
-    return "rounds" if any(_is(entry, "rounds") for entry in turn) else None
-
-
-def _is(entry: Entry, kind: Reminder) -> bool:
-    return isinstance(entry, ReminderEntry) and entry.kind == kind
+    told, endings = _told(turn), ("circles", "rounds")
+    return next((kind for kind in REMINDERS if kind in endings and kind in told), None)
 
 
 def next_about_loop(turn: Sequence[Entry]) -> Reminder | None:
     """What to tell of a loop: nothing as long as the model has not seen what it was told."""
-    if reminded(turn, "loop"):
-        return "circles"
-    return None if any(_is(entry, "loop") for entry in turn) else "loop"
+    if "loop" not in _told(turn):
+        return "loop"
+    return "circles" if _answered_since(turn, "loop") else None
 
 
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
@@ -286,24 +286,26 @@ def lacks(answer: AssistantEntry, finish: str) -> Reminder | None:
     return None if answer.text.strip() else "empty"
 
 
+CHOOSE = "Ask in other words, or choose another model with `assistant config set model.name …`"
+WITHOUT_ANSWER = {
+    "content_filter": ("the content filter of {model}'s provider withheld the answer", CHOOSE),
+    "length": (
+        "{model} came to its limit before the first word of its answer",
+        "Raise `model.max_output_tokens`, or lower `model.effort`",
+    ),
+    "empty": ("{model} answered with nothing, and again when it was asked to{word}", CHOOSE),
+    "malformed": ("{model} made a call that could not be read, twice", CHOOSE),
+    "rounds": (
+        "{model} came to no answer within the requests of one turn",
+        "Say “go on”, or raise it: `assistant config set model.max_rounds …`",
+    ),
+    "circles": ("{model} went in circles: it made the same call again and again", CHOOSE),
+}
+"""What the owner is told and can do about it, by why there is no answer."""
+
+
 def without_answer(why: Reminder, model: str, finish: str = "") -> TurnError:
     """The turn is over, and there is no answer: why, and what its owner can do about it."""
-    if finish == "content_filter":
-        said = f"the content filter of {model}'s provider withheld the answer"
-        return TurnError(said, "Ask in other words, or choose another model")
-    if finish == "length":
-        said = f"{model} came to its limit before the first word of its answer"
-        return TurnError(said, "Raise `model.max_output_tokens`, or lower `model.effort`")
-    match why:
-        case "empty":
-            word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
-            said = f"{model} answered with nothing, and again when it was asked to{word}"
-            cure = ASK
-        case "malformed":
-            said, cure = f"{model} made a call that could not be read, twice", ASK
-        case "rounds":
-            said = f"{model} came to no answer within the requests of one turn"
-            cure = "Say “go on”, or raise it: `assistant config set model.max_rounds …`"
-        case _:
-            said, cure = f"{model} went in circles: it made the same call again and again", ASK
-    return TurnError(said, cure)
+    text, cure = WITHOUT_ANSWER[finish if finish in ("content_filter", "length") else why]
+    word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
+    return TurnError(text.format(model=model, word=word), cure)

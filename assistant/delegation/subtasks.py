@@ -28,7 +28,7 @@ from assistant.events import (
 from assistant.quoting import one_line
 from assistant.session import transcript
 from assistant.session.entries import NO_USAGE, AssistantEntry, SubtasksEntry, ToolResultEntry
-from assistant.session.history import group, last_said
+from assistant.session.history import group, last_text
 from assistant.session.transcript import Transcript
 from assistant.tools.base import Danger, Plan, Tool, ToolResult
 from assistant.tools.policy import Decision
@@ -150,7 +150,7 @@ class Child:
         """Go through the events of its turn, or of the rest of it after a crash; how it ended."""
         turns = group(self.talk.transcript.entries)
         if turns and turns[-1].finished:
-            return Moved(self.number, "done", reply=last_said(turns[-1].entries))
+            return Moved(self.number, "done", reply=last_text(turns[-1].entries))
         if self._stopped.is_set():
             return Moved(self.number, "stopped", "it was stopped")
         ending = Moved(self.number, "failed", "it came to no end")

@@ -79,3 +79,17 @@ def small_talk(text: str) -> Kind | None:
     words = _plain(text) if len(text) <= LONGEST else ""
     kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(words))
     return next(kinds, None)
+
+
+_SUM = re.compile(
+    r"\d[\d.,]*\s*(?:[+*×÷^]|plus|minus|times|divided by|(?:%|percent) of)\s*\d[\d.,]*",
+    re.IGNORECASE,
+)
+_FRAME = 3
+"""So many more words ask what it comes to: "what is the"."""
+
+
+def is_sum(text: str) -> bool:
+    """Whether a message is a sum, and hardly more: no memory changes what it comes to."""
+    rest, sums = _SUM.subn(" ", unicodedata.normalize("NFKC", text))
+    return bool(sums) and len(rest.split()) <= _FRAME and not re.search(r"\d", rest)

@@ -112,7 +112,7 @@ def standing(entries: Iterable[N]) -> list[N]:
     return kept
 
 
-def last_said(entries: Iterable[Entry]) -> str:
+def last_text(entries: Iterable[Entry]) -> str:
     """The assistant's latest text among them."""
     said = [entry.text for entry in entries if isinstance(entry, AssistantEntry)]
     return said[-1] if said else ""

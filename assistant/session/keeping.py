@@ -6,12 +6,10 @@ without its text, so that a long session costs its prompt once.
 """
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from assistant.disk import locking, storage
 from assistant.errors import SessionError
@@ -84,15 +82,18 @@ class Sent:
     parts: tuple[Part, ...]
 
 
-def keep_prompt(directory: Path, session: str, sent: Sent) -> None:
-    """Write down what is about to be sent. Raises StorageError."""
-    path = directory / f"{session}{PROMPTS}"
-    before = {part.title: part for part in _last(path)}
-    listed: list[dict[str, Any]] = []
-    for part in sent.parts:
-        same = before.get(part.title) == part
-        listed.append({"title": part.title, "same": True} if same else asdict(part))
-    line = {"turn": sent.turn, "time": sent.time, "model": sent.model, "parts": listed}
+def keep_prompt(transcript: Transcript, sent: Sent) -> None:
+    """Write down what is about to be sent; nothing off the record. Raises StorageError."""
+    if transcript.path is None:
+        return
+    path = transcript.path.with_suffix(PROMPTS)
+    kept = _prompts(path)
+    before = {part.title: part for part in kept[-1].parts} if kept else {}
+    parts = [
+        {"title": part.title, "same": True} if before.get(part.title) == part else asdict(part)
+        for part in sent.parts
+    ]
+    line = {"turn": sent.turn, "time": sent.time, "model": sent.model, "parts": parts}
     data = json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace")
     storage.append(path, data + b"\n")
 
@@ -109,11 +110,6 @@ def prompts_sent(directory: Path, session: str) -> list[Sent]:
             "It is of an older version, of another program, or had no turn",
         )
     return found
-
-
-def _last(path: Path) -> Sequence[Part]:
-    found = _prompts(path)
-    return found[-1].parts if found else ()
 
 
 def _prompts(path: Path) -> list[Sent]:

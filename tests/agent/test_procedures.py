@@ -6,8 +6,7 @@ import pytest
 
 from assistant.agent.passages import WHOLE_TOKENS, whole_procedures
 from assistant.agent.prompt import stable_sections
-from assistant.agent.recalling import PLACES
-from assistant.conversation import Conversation
+from assistant.conversation import PROCEDURES, Conversation
 from assistant.events import Notice
 from assistant.memory.embedding.polyglot import PolyglotEmbedder
 from assistant.memory.local import LocalMemory
@@ -49,7 +48,7 @@ def test_of_long_procedures_the_best_come_whatever_facts_there_are(
     assert len(others) > 4 * WHOLE_TOKENS
     got = sent(workspace, embedder, "send the invoice to the client")
     assert "Marjorie" in got
-    assert 1 <= got.count("(AGENTS.md:") <= PLACES
+    assert 1 <= got.count("(AGENTS.md:") <= PROCEDURES
     assert "The invoice" in got
 
 

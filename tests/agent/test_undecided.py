@@ -29,7 +29,7 @@ def test_what_waits_is_counted_and_the_command_named() -> None:
     ]
     assert undecided(Undecided(held=[Fact("a")])) == [
         "1 fact waits for your review: `assistant memory review`",
-        "1 fact waits since a save erased it: `assistant memory restore`",
+        "1 fact was erased by a save: `assistant memory restore`",
     ]
 
 
