@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 
-from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Waits, notice
+from assistant.agent.answer import MAX_ROUNDS, Agent, Cancelled, Waits
 from assistant.agent.capture.reading import Reading
 from assistant.agent.compaction import compact
 from assistant.agent.context_budget import ContextBudget, rendered
@@ -78,7 +78,7 @@ from assistant.session.history import (
     open_question,
     succeeded,
 )
-from assistant.session.transcript import Transcript
+from assistant.session.transcript import Transcript, notice
 from assistant.settings.sections import ContextSettings
 from assistant.skills.base import Skills
 from assistant.skills.loading import body, bundled

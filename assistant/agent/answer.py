@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 
 from assistant.agent.interruption import Interruption
 from assistant.errors import ModelError, ModelFailure
-from assistant.events import Event, Notice, ReasoningDelta, Retrying, TextDelta
+from assistant.events import Event, ReasoningDelta, Retrying, TextDelta
 from assistant.messages import Message, Reply, ToolCall
 from assistant.model.base import ChatModel, Piece, ReasoningPiece, RetryPiece, TextPiece, ToolSpec
 from assistant.secrets.stand_ins import in_all
@@ -20,10 +20,9 @@ from assistant.session.entries import (
     AssistantEntry,
     Entry,
     InterruptedEntry,
-    NoticeEntry,
     RetryEntry,
 )
-from assistant.session.transcript import Transcript
+from assistant.session.transcript import Transcript, notice
 from assistant.tools.base import Question
 from assistant.tools.policy import Approver, DenyAll
 from assistant.tools.toolbox import Toolbox
@@ -180,12 +179,6 @@ def stop_if_cancelled(agent: Agent) -> None:
     """Raises Cancelled if the owner has ended the turn."""
     if agent.interruption.cancelled:
         raise Cancelled
-
-
-def notice(transcript: Transcript, text: str) -> Notice:
-    """A notice, written down and then shown."""
-    transcript.append(NoticeEntry(text))
-    return Notice(text)
 
 
 # A stream that the owner can stop while it is silent

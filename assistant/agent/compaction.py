@@ -7,7 +7,6 @@ compaction entry is the last. What fails on the way is told, and replaced by som
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
-from assistant.agent.answer import notice
 from assistant.agent.capture.reading import Captured, Reading, ask, capture
 from assistant.agent.context_budget import rendered
 from assistant.agent.excerpts import batches, call_line, quote
@@ -18,6 +17,7 @@ from assistant.messages import Message, Usage, estimate_tokens
 from assistant.quoting import one_line, quoted
 from assistant.session.entries import AssistantEntry, CompactionEntry
 from assistant.session.history import History, Turn, group, history, messages
+from assistant.session.transcript import notice
 
 SUMMARY_SHARE = 8
 """A summary may take 1/8 of the window."""

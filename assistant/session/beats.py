@@ -27,8 +27,8 @@ class News:
 
 
 @dataclass(slots=True)
-class Beats:
-    """All of it: `seen` is when each task was first met, `tokens` are those of each month.
+class Beats(notebook.Spending):
+    """All of it: `seen` is when each task was first met.
 
     `looked` is when the heartbeat last looked, `beat` when something was last done, `delivered`
     when a notification was last taken; `fault` is why the latest was not. `refused` is why no
@@ -43,17 +43,7 @@ class Beats:
     refused: str = ""
     waiting: dict[str, str] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)
-    tokens: dict[str, int] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
-
-    @property
-    def spent(self) -> int:
-        """The tokens that beats have cost this month."""
-        return notebook.this_month(self.tokens)
-
-    def spend(self, tokens: int) -> None:
-        """Count what a beat cost."""
-        self.tokens = notebook.spending(self.tokens, tokens)
 
     def tell(self, news: News) -> None:
         """Write down what is to be told, once."""

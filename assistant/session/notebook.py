@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,8 +15,6 @@ from assistant.disk import locking, storage
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Months = dict[str, int]
-"""Tokens, by the month (`2026-11`) they were spent in."""
 V = TypeVar("V", bound="DataclassInstance")
 
 
@@ -38,16 +36,21 @@ def changing(path: Path, kind: type[V]) -> Iterator[V]:
         storage.replace(path, json.dumps(asdict(value)).encode())
 
 
-def month() -> str:
-    """The month that is counted now."""
+@dataclass(slots=True, kw_only=True)
+class Spending:
+    """The tokens that were spent, by the month (`2026-11`); past months are forgotten."""
+
+    tokens: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> int:
+        """The tokens of this month."""
+        return self.tokens.get(_month(), 0)
+
+    def spend(self, tokens: int) -> None:
+        """Count tokens that were spent now."""
+        self.tokens = {_month(): self.spent + tokens}
+
+
+def _month() -> str:
     return datetime.now().astimezone().strftime("%Y-%m")
-
-
-def this_month(tokens: Months) -> int:
-    """Those of the month that is counted now."""
-    return tokens.get(month(), 0)
-
-
-def spending(tokens: Months, more: int) -> Months:
-    """The tokens with so many more spent now; past months are forgotten."""
-    return {month(): this_month(tokens) + more}

@@ -16,6 +16,7 @@ from typing import TypeVar
 from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.errors import SessionError
+from assistant.events import Notice
 from assistant.session import entries as entry_types
 from assistant.session import history as turns
 from assistant.session.entries import Entry, decode, encode
@@ -179,6 +180,12 @@ class Transcript:
             )
 
 
+def notice(transcript: Transcript, text: str) -> Notice:
+    """A notice to the owner, written down and then shown."""
+    transcript.append(entry_types.NoticeEntry(text))
+    return Notice(text)
+
+
 def _stamped(entry: E, number: int) -> E:
     time = entry.time or datetime.now(UTC).isoformat(timespec="milliseconds")
     return replace(entry, id=f"e{number}", time=time)
@@ -224,11 +231,6 @@ def reopen(directory: Path, name: str) -> Transcript:
         if torn:
             notices.append(f"The last line of session {session} was torn by a crash and is gone")
         entries = _parse(path, whole)
-        if lost := turns.endless(entries):
-            notices.append(
-                f"{lost} of the compactions and captures in session {session} name an entry that "
-                "is gone; they do not count"
-            )
         transcript = Transcript(session, path, entries, notices, lock)
         if not turns.resumable(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):

@@ -9,9 +9,8 @@ from assistant.session import notebook
 
 
 @dataclass
-class Note:
+class Note(notebook.Spending):
     words: list[str] = field(default_factory=list)
-    tokens: notebook.Months = field(default_factory=dict)
 
 
 @pytest.mark.parametrize("held", [None, b"", b"{", b"[1]", b'{"words": 3}', b"\xff"])
@@ -33,6 +32,8 @@ def test_a_change_is_written_at_the_end_and_not_if_it_fails(tmp_path: Path) -> N
 
 
 def test_what_was_spent_in_another_month_is_forgotten() -> None:
-    tokens = notebook.spending({"2001-01": 900}, 10)
-    assert notebook.this_month({"2001-01": 900}) == 0
-    assert notebook.spending(tokens, 5) == {notebook.month(): 15}
+    note = Note(tokens={"2001-01": 900})
+    assert note.spent == 0
+    note.spend(10)
+    note.spend(5)
+    assert note.spent == 15 and len(note.tokens) == 1

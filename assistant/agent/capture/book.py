@@ -51,13 +51,12 @@ class News:
 
 
 @dataclass(slots=True)
-class Book:
-    """All of it. `tokens` counts those of each month (`2026-11`). `upkept` is the day (ISO) of the
-    last upkeep of memory, `kept_up` what the next chat says of it."""
+class Book(notebook.Spending):
+    """All of it. `upkept` is the day (ISO) of the last upkeep of memory, `kept_up` what the next
+    chat says of it."""
 
     since: str = ""
     sessions: dict[str, Known] = field(default_factory=dict)
-    tokens: dict[str, int] = field(default_factory=dict)
     untold: list[News] = field(default_factory=list)
     upkept: str = ""
     kept_up: str = ""
@@ -84,10 +83,6 @@ class Book:
         others = [each for each in self.untold if each.session != news.session]
         self.untold = [*others, replace(news, stored=stored, waiting=waiting)]
 
-    def spend(self, tokens: int) -> None:
-        """Count what a reading cost."""
-        self.tokens = notebook.spending(self.tokens, tokens)
-
 
 def load(place: Workspace) -> Book:
     """The book of a workspace; a new one if there is none that can be read."""
@@ -97,11 +92,6 @@ def load(place: Workspace) -> Book:
 def changing(place: Workspace) -> AbstractContextManager[Book]:
     """The book, to be changed by this process alone; written at the end."""
     return notebook.changing(_path(place), Book)
-
-
-def spent(place: Workspace) -> int:
-    """The tokens that reading has cost this month."""
-    return notebook.this_month(load(place).tokens)
 
 
 def _path(place: Workspace) -> Path:

@@ -188,7 +188,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
             model,
             budget,
             redactor().redact,
-            afford=lambda: book.spent(place) < chosen.memory.capture_tokens,
+            afford=lambda: book.load(place).spent < chosen.memory.capture_tokens,
             spend=spend,
         )
         events = reading.capture(job, turns)

@@ -8,7 +8,6 @@ Turns whose facts could not be found stay unread, for a later time.
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.agent.answer import notice
 from assistant.agent.capture.extraction import (
     Extracted,
     again_request,
@@ -37,7 +36,7 @@ from assistant.session.entries import (
     RetryEntry,
 )
 from assistant.session.history import Turn
-from assistant.session.transcript import Transcript
+from assistant.session.transcript import Transcript, notice
 
 READ_SHARE = 8
 """What facts are taken from at once may take 1/8 of the window: few turns, so that the existing

@@ -380,7 +380,7 @@ def reading_cost(place: Workspace) -> str:
     """What extracting facts from chats has cost this month; "" if nothing."""
     from assistant.agent.capture import book
 
-    tokens = book.spent(place)
+    tokens = book.load(place).spent
     return (
         f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""
     )
