@@ -132,7 +132,7 @@ class Memory:
         found = self._keeper.locate(target)
         if found.exact and len(found.passages) == 1:
             return self._keeper.forget(found.passages)
-        like = "; ".join(f"{each.citation} {each.text.strip()}" for each in found.passages)
+        like = "; ".join(f"{passage.citation} {passage.text.strip()}" for passage in found.passages)
         said = f"no single fact is {target!r}"
         raise LedgerError(f"{said}, but there is {like}" if like else said, "Name one by FILE:LINE")
 

@@ -506,7 +506,7 @@ class Conversation:
         if budget is None or budget.sent is None:
             return None
         answers = (e for e in reversed(self.transcript.entries) if isinstance(e, AssistantEntry))
-        last = next((each.usage for each in answers), Usage())
+        last = next((entry.usage for entry in answers), Usage())
         return last.input_tokens + last.output_tokens or budget.sent, budget.window
 
     @property

@@ -264,7 +264,7 @@ def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
     for entry in turn:
         match entry:
             case AssistantEntry(tool_calls=asked):
-                calls = {each.id: _key(each) for each in asked}
+                calls = {call.id: _key(call) for call in asked}
             case ToolResultEntry(call_id=call_id, content=content):
                 earlier.append((calls.get(call_id, ""), content))
     key = _key(call)

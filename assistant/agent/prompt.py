@@ -104,9 +104,9 @@ class Prompt:
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":
         """The same with the session's notes as they are by now."""
-        if [each for each in self.sections if each.title == NOTES] == list(sections):
+        if [section for section in self.sections if section.title == NOTES] == list(sections):
             return self
-        others = [each for each in self.sections if each.title != NOTES]
+        others = [section for section in self.sections if section.title != NOTES]
         return replace(self, sections=(*others[:-1], *sections, others[-1]))
 
     def whole(
@@ -124,14 +124,14 @@ class Prompt:
 
 def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
     """The sections without secrets."""
-    return tuple(replace(each, text=redact(each.text)) for each in sections)
+    return tuple(replace(section, text=redact(section.text)) for section in sections)
 
 
 def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
     """The tools as this model is offered them: beside the prompt, or in words within it."""
     if in_prompt(model) and specs:
         return Section(TOOLS, describe(specs).removeprefix(f"# {TOOLS}\n\n"))
-    lines = (json.dumps(wire_tool(each), ensure_ascii=False) for each in specs)
+    lines = (json.dumps(wire_tool(spec), ensure_ascii=False) for spec in specs)
     return Section(TOOLS, "\n".join(lines))
 
 
@@ -159,7 +159,9 @@ def turn_sections(
     `recall` is None if memory could not be asked. What the prompt has `shown` already, by file or
     by FILE:LINE, is only cited.
     """
-    sources = ", ".join(dict.fromkeys(each.source for each in recall.passages)) if recall else ""
+    sources = (
+        ", ".join(dict.fromkeys(passage.source for passage in recall.passages)) if recall else ""
+    )
     cited = f"memory: {sources}" if sources else "memory"
     memory = Section(BEARING, memory_text(recall, shown), source=cited)
     environment = (
@@ -194,7 +196,7 @@ def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:
         there = []
     parts = []
     if there:
-        cited = ", ".join(one_line(each.citation) for each in there[:MOST_CITED])
+        cited = ", ".join(one_line(passage.citation) for passage in there[:MOST_CITED])
         parts.append(f"{CITED} {cited}.")
     if new:
         procedures = any(passage.source == PROCEDURES_FILE for passage in new)
@@ -284,7 +286,7 @@ def stable_sections(
         sections.append(Section("Untrusted Workspace", UNTRUSTED, stable=True))
     if off_the_record:
         sections.append(Section("Off the Record", OFF_THE_RECORD, stable=True))
-    return [each for each in sections if each.text]
+    return [section for section in sections if section.text]
 
 
 def _file(workspace: Workspace, name: str) -> tuple[str, str, int, str] | None:

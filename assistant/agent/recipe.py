@@ -105,8 +105,8 @@ def parts(settings: ContextSettings) -> tuple[Part, ...]:
     """The sections to make, in order. Raises ConfigError that names a section nobody knows."""
     if not settings.sections:
         return KNOWN
-    named = {each.name for each in settings.sections}
-    found = [part for each in settings.sections for part in _made(each, named)]
+    named = {section.name for section in settings.sections}
+    found = [part for section in settings.sections for part in _made(section, named)]
     twice = [part.name for n, part in enumerate(found) if part.name in {p.name for p in found[:n]}]
     if twice:
         raise ConfigError(f"context.sections names {twice[0]!r} twice", "Leave one of them out")

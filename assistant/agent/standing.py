@@ -86,44 +86,44 @@ def standing(
     A file that cannot be read is left out: `memory status` names it.
     """
     sources = [
-        each
-        for each in place.sources()
-        if each not in PROCEDURE_FILES and not each.startswith(ARCHIVE) and not hidden(each)
+        source
+        for source in place.sources()
+        if source not in PROCEDURE_FILES and not source.startswith(ARCHIVE) and not hidden(source)
     ]
     if _size(place, sources) <= most * BYTES:
         entries = [each for source in sources for each in _entries(place, source, redact)]
-        archived = any(each.startswith(ARCHIVE) for each in place.sources())
+        archived = any(source.startswith(ARCHIVE) for source in place.sources())
         text = _text(ARCHIVED_FRAMING if archived else WHOLE_FRAMING, entries)
         if entries and estimate_tokens(text) <= most:
             return Standing(text, _sources(entries), frozenset(_sources(entries)))
     marked = [each for source in sources for each in _marked(place, source, redact)]
     taken = list(_fitting(marked, CORE_TOKENS))
-    left = CORE_TOKENS - sum(each.tokens for each in taken)
-    there = {each.place for each in taken}
+    left = CORE_TOKENS - sum(entry.tokens for entry in taken)
+    there = {entry.place for entry in taken}
     others = (_of_passage(each, redact) for each in core(CORE_TOKENS) if not hidden(each.source))
-    taken += _fitting([each for each in others if each.place not in there], left)
+    taken += _fitting([other for other in others if other.place not in there], left)
     if not taken:
         return Standing()
     taken.sort(key=lambda each: (each.source, each.line))
     cut = ""
-    if (most := len([each for each in taken if each in marked])) < len(marked):
+    if (most := len([entry for entry in taken if entry in marked])) < len(marked):
         cut = f"{len(marked)} facts are marked as core; the first {most} are in the prompt"
-    places = frozenset(each.place for each in taken)
+    places = frozenset(entry.place for entry in taken)
     return Standing(_text(CORE_FRAMING, taken), _sources(taken), places, cut)
 
 
 def _fitting(entries: Iterable[_Entry], tokens: int) -> Iterator[_Entry]:
     """The first entries that fit so many tokens."""
-    for each in entries:
-        tokens -= each.tokens
+    for entry in entries:
+        tokens -= entry.tokens
         if tokens < 0:
             return
-        yield each
+        yield entry
 
 
 def _size(place: Workspace, sources: list[str]) -> int:
     try:
-        return sum((place.root / each).stat().st_size for each in sources)
+        return sum((place.root / source).stat().st_size for source in sources)
     except OSError:
         return 0
 
@@ -174,4 +174,4 @@ def _text(framing: str, entries: list[_Entry]) -> str:
 
 
 def _sources(entries: list[_Entry]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.source for each in entries))
+    return tuple(dict.fromkeys(entry.source for entry in entries))

@@ -28,7 +28,7 @@ class Changed:
     @property
     def files(self) -> list[str]:
         """The paths of files that are otherwise than before it."""
-        return [each.path for each in self.checkpoint.changed() if each.is_file]
+        return [change.path for change in self.checkpoint.changed() if change.is_file]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ def changed_by(
     place: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
 ) -> Iterator[Changed]:
     """The turns of a session that changed something that stands, newest first."""
-    writes = [each for each in memory.log(LATEST) if each.action != "undo" and not each.undone]
+    writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     for turn in reversed(group(entries)):
         checkpoint = checkpoints.load(place.checkpoints, session, turn.asked.id)
-        facts = tuple(each for each in writes if _is_of(each, turn, session))
+        facts = tuple(write for write in writes if _is_of(write, turn, session))
         if facts or checkpoint.changed():
             yield Changed(turn, checkpoint, facts)
 
@@ -58,9 +58,11 @@ def take_back(place: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
 
     What somebody has changed since is left as it is.
     """
-    files = {each.path: each.before.kind for each in changed.checkpoint.changed() if each.is_file}
+    files = {
+        change.path: change.before.kind for change in changed.checkpoint.changed() if change.is_file
+    }
     restored, kept = changed.checkpoint.restore()
-    left = [f"{_shown(place, each)}: somebody has changed it since" for each in kept]
+    left = [f"{_shown(place, path)}: somebody has changed it since" for path in kept]
     undone = []
     for write in changed.facts:
         try:
@@ -69,7 +71,7 @@ def take_back(place: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
             left.append(f"“{write.text}”: {error.message}")
     new = [each for each in restored if files.get(each) == "nothing"]
     old = [each for each in restored if each in files and each not in new]
-    files_back, gone = (tuple(_shown(place, each) for each in paths) for paths in (old, new))
+    files_back, gone = (tuple(_shown(place, path) for path in paths) for paths in (old, new))
     return TakenBack(files_back, gone, tuple(undone), tuple(left))
 
 

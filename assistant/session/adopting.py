@@ -34,7 +34,9 @@ class Adopted:
 def find(directory: Path, program: str, name: str) -> str | None:
     """The session that a conversation is, if it was taken over."""
     mark = _mark(program, name)
-    return next((each for each in session_ids(directory) if each.endswith(f"-{mark}")), None)
+    return next(
+        (session for session in session_ids(directory) if session.endswith(f"-{mark}")), None
+    )
 
 
 def unknown(directory: Path, session: str, said: Sequence[Said]) -> list[Said]:
@@ -57,7 +59,7 @@ def adopt(
     facts, and a turn in the middle of which it ends is ended. Raises StorageError, and SessionError
     for a session that is damaged, or open.
     """
-    if not any(isinstance(each, UserEntry) for each in said):
+    if not any(isinstance(message, UserEntry) for message in said):
         return None
     with locking.lock(storage.private_directory(directory) / ".adopt"):
         session = find(directory, program, name)
@@ -81,13 +83,13 @@ def adopt(
 
 
 def _unknown(record: Transcript, said: Sequence[Said]) -> list[Said]:
-    known = Counter(_key(each) for each in record.entries if isinstance(each, Said))
+    known = Counter(_key(entry) for entry in record.entries if isinstance(entry, Said))
     new = []
-    for each in said:
-        if known[_key(each)]:
-            known[_key(each)] -= 1
+    for message in said:
+        if known[_key(message)]:
+            known[_key(message)] -= 1
         else:
-            new.append(each)
+            new.append(message)
     return new
 
 

@@ -305,7 +305,7 @@ Entry = (
 def usage_of(entries: Iterable[Entry]) -> Usage:
     """What the model calls behind some entries cost together."""
     kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
-    return sum((each.usage for each in entries if isinstance(each, kinds)), start=NO_USAGE)
+    return sum((entry.usage for entry in entries if isinstance(entry, kinds)), start=NO_USAGE)
 
 
 # As lines of JSON

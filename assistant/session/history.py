@@ -104,7 +104,7 @@ def standing(entries: Iterable[N]) -> list[N]:
     kept: list[N] = []
     for entry in entries:
         if entry.type == RewindEntry.type:
-            to, ids = getattr(entry, "to", ""), [each.id for each in kept]
+            to, ids = getattr(entry, "to", ""), [other.id for other in kept]
             del kept[ids.index(to) if to in ids else len(kept) :]
         else:
             kept.append(entry)
@@ -143,7 +143,7 @@ def history(entries: Sequence[Entry]) -> History:
     A compaction that names an entry which is not there does not count: nothing may be left out
     that no summary stands for.
     """
-    begins = (each.text for each in entries if isinstance(each, UserEntry) and not each.joins)
+    begins = (entry.text for entry in entries if isinstance(entry, UserEntry) and not entry.joins)
     first = next(begins, "")
     for place in range(len(entries) - 1, -1, -1):
         entry = entries[place]
@@ -182,7 +182,7 @@ def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Mess
 
 def _pictures(given: AttachmentEntry, turn: Turn) -> tuple[Picture, ...]:
     """The picture that was given; none in a turn that failed, perhaps by it."""
-    ends = [each.text for each in turn.entries if isinstance(each, InterruptedEntry)]
+    ends = [entry.text for entry in turn.entries if isinstance(entry, InterruptedEntry)]
     failed = any(end.startswith(NO_REPLY) for end in ends)
     return (Picture(given.picture, *given.size),) if given.picture and not failed else ()
 
@@ -268,13 +268,23 @@ def succeeded(entries: Iterable[Entry]) -> Iterator[ToolCall]:
                 yield calls[call_id]
 
 
-def awaiting_owner(entries: Sequence[Entry]) -> bool:
-    """Whether the first unanswered call waits for the owner: it and those after it never ran."""
+def _waits_for(entries: Sequence[Entry]) -> ApprovalEntry | QuestionEntry | None:
+    """What the owner was asked about the first unanswered call."""
     calls = unanswered(entries)
     asked = [entry for entry in entries if isinstance(entry, ApprovalEntry | QuestionEntry)]
-    if not calls or not asked or asked[-1].call_id != calls[0].id:
-        return False
-    return isinstance(asked[-1], QuestionEntry) or not asked[-1].decision
+    return asked[-1] if calls and asked and asked[-1].call_id == calls[0].id else None
+
+
+def awaiting_owner(entries: Sequence[Entry]) -> bool:
+    """Whether the first unanswered call waits for the owner: it and those after it never ran."""
+    asked = _waits_for(entries)
+    return isinstance(asked, QuestionEntry) or (asked is not None and not asked.decision)
+
+
+def open_question(entries: Sequence[Entry]) -> QuestionEntry | None:
+    """What the owner was asked and has not answered; None if nothing."""
+    asked = _waits_for(entries)
+    return asked if isinstance(asked, QuestionEntry) else None
 
 
 def resumable(entries: Sequence[Entry]) -> bool:
@@ -282,13 +292,6 @@ def resumable(entries: Sequence[Entry]) -> bool:
     sessions of their own."""
     begun = {entry.call_id for entry in entries if isinstance(entry, SubtasksEntry)}
     return awaiting_owner(entries) or any(c.id in begun for c in unanswered(entries)[:1])
-
-
-def open_question(entries: Sequence[Entry]) -> QuestionEntry | None:
-    """What the owner was asked and has not answered; None if nothing."""
-    asked = [entry for entry in entries if isinstance(entry, QuestionEntry)]
-    calls = unanswered(entries)
-    return asked[-1] if calls and asked and asked[-1].call_id == calls[0].id else None
 
 
 def lost_results(entries: Sequence[Entry], reason: str = LOST) -> Iterator[ToolResultEntry]:

@@ -119,10 +119,10 @@ def _prompts(path: Path) -> list[Sent]:
         try:
             said = json.loads(line)
             parts = tuple(
-                before[each["title"]]
-                if each.get("same")
-                else Part(each["title"], each["source"], each["text"])
-                for each in said["parts"]
+                before[part["title"]]
+                if part.get("same")
+                else Part(part["title"], part["source"], part["text"])
+                for part in said["parts"]
             )
             found.append(Sent(said["turn"], said["time"], said["model"], parts))
         except (ValueError, KeyError, TypeError):
@@ -152,7 +152,7 @@ def with_pictures(transcript: Transcript, message: Message) -> Message:
     """The message with the data of its pictures; one whose copy is gone has none."""
     if not message.pictures:
         return message
-    shown = (replace(each, data=_data(transcript, each.name)) for each in message.pictures)
+    shown = (replace(picture, data=_data(transcript, picture.name)) for picture in message.pictures)
     return replace(message, pictures=tuple(shown))
 
 

@@ -6,6 +6,7 @@ say why.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -28,7 +29,6 @@ from assistant.session.entries import (
     Entry,
     InterruptedEntry,
     NoticeEntry,
-    RecalledEntry,
     RetryEntry,
     SubtasksEntry,
     TitleEntry,
@@ -90,7 +90,7 @@ def abandoned(directory: Path) -> list[SessionSummary]:
     """The newest sessions that nobody has open and whose last turn has no end, up to the first
     that is whole."""
     every = (_summary(directory, session) for session in reversed(session_ids(directory)))
-    newest = (each for each in every if not each.origin)
+    newest = (session for session in every if not session.origin)
     unfinished = takewhile(lambda each: each.left or is_open(directory, each.id), newest)
     return [each for each in unfinished if not is_open(directory, each.id)]
 
@@ -113,6 +113,10 @@ def title(request: str) -> str:
     return shortened(line[:end], TITLE_LIMIT)
 
 
+class _Passage(msgspec.Struct):
+    id: str
+
+
 class _Line(msgspec.Struct):
     """What is shown of an entry."""
 
@@ -127,6 +131,7 @@ class _Line(msgspec.Struct):
     origin: str = ""
     decision: str = ""
     tool_calls: Sequence[object] = ()
+    passages: Sequence[_Passage] = ()
     to: str = ""
 
 
@@ -157,10 +162,10 @@ def _read(directory: Path, session: str) -> SessionSummary:
     except SessionError as error:
         return SessionSummary(session, fault=error.message)
     told = (
-        {name: value for name in _Line.__struct_fields__ if (value := getattr(each, name, None))}
-        for each in entries
+        {name: value for name in _Line.__struct_fields__ if (value := getattr(entry, name, None))}
+        for entry in entries
     )
-    return _summed(session, [_Line(**each) for each in told])
+    return _summed(session, [_Line(**item) for item in told])
 
 
 def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
@@ -247,35 +252,13 @@ class Asked:
     last: str
 
 
-class _Passage(msgspec.Struct):
-    id: str = ""
-
-
-class _Recalling(msgspec.Struct):
-    type: str = ""
-    time: str = ""
-    passages: Sequence[_Passage] = ()
-
-
-_RECALLED = msgspec.json.Decoder(_Recalling)
-_MARK = f'"type":"{RecalledEntry.type}"'.encode()
-
-
 def recalls(directory: Path) -> dict[str, Asked]:
-    """By its id, what is known of each passage; a line that cannot be read counts nothing."""
-    found: dict[str, Asked] = {}
+    """By its id, what is known of each passage; a session that cannot be read counts nothing."""
+    known: dict[str, Asked] = {}
     for path in sorted(directory.glob(f"*{SUFFIX}")):
-        for line in _recalled(path):
-            for passage in line.passages:
-                before = found.get(passage.id, Asked(0, ""))
-                found[passage.id] = Asked(before.times + 1, max(before.last, line.time[:10]))
-    return found
-
-
-def _recalled(path: Path) -> Iterator[_Recalling]:
-    for line in whole_lines(storage.read(path))[0].split(b"\n"):
-        if _MARK in line:
-            try:
-                yield _RECALLED.decode(line)
-            except msgspec.MsgspecError:
-                continue
+        with suppress(msgspec.MsgspecError):
+            for line in _lines(path):
+                for passage in line.passages:
+                    before = known.get(passage.id, Asked(0, ""))
+                    known[passage.id] = Asked(before.times + 1, max(before.last, line.time[:10]))
+    return known

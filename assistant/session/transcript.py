@@ -146,7 +146,7 @@ class Transcript:
 
     def _take(self, entries: Sequence[Entry]) -> None:
         self._entries.extend(entries)
-        if any(isinstance(each, entry_types.RewindEntry) for each in entries):
+        if any(isinstance(entry, entry_types.RewindEntry) for entry in entries):
             self._standing = turns.standing(self._entries)
         else:
             self._standing.extend(entries)
@@ -318,7 +318,7 @@ def find(directory: Path, name: str) -> str:
     ids = session_ids(directory) if SUBTASK not in name else subtask_ids(directory)
     if name in ids:
         return name
-    found = [each for each in ids if name and (each.startswith(name) or each.endswith(name))]
+    found = [id_ for id_ in ids if name and (id_.startswith(name) or id_.endswith(name))]
     if len(found) == 1:
         return found[0]
     if found:

@@ -78,8 +78,8 @@ class Book(notebook.Spending):
     def tell(self, news: News) -> None:
         """Have the next chat say it, together with what is known of the session already."""
         told = [each for each in self.untold if each.session == news.session]
-        stored = news.stored + sum(each.stored for each in told)
-        waiting = news.waiting + sum(each.waiting for each in told)
+        stored = news.stored + sum(item.stored for item in told)
+        waiting = news.waiting + sum(item.waiting for item in told)
         others = [each for each in self.untold if each.session != news.session]
         self.untold = [*others, replace(news, stored=stored, waiting=waiting)]
 
@@ -117,10 +117,10 @@ def _lines(news: News, sessions: Path, now: datetime) -> Iterator[str]:
         return
     noted = [each for each in _read(sessions, news.session) if isinstance(each, CapturedEntry)]
     if news.stored:
-        kept = [one_line(fact) for each in noted for fact in each.kept][-news.stored :]
+        kept = [one_line(fact) for entry in noted for fact in entry.kept][-news.stored :]
         yield _worded(f"{counted(news.stored, 'fact')} from {chat}", kept)
     if news.waiting:
-        held = [one_line(fact) for each in noted for fact in each.held][-news.waiting :]
+        held = [one_line(fact) for entry in noted for fact in entry.held][-news.waiting :]
         left = "waits" if news.waiting == 1 else "wait"
         yield _worded(f"{news.waiting} {left} from {chat}", held) + " · /review"
 

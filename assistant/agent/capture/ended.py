@@ -82,11 +82,11 @@ def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
     try:
         while True:
             coming = list(due(place, datetime.now(UTC)))
-            over = [each for each in coming if not each.open]
+            over = [session for session in coming if not session.open]
             if over:
                 _keep_up(place)  # before: `undo` then takes back what was read
-            yield from filter(None, (_read(place, each) for each in over))
-            if not wait or not any(each.open for each in coming):
+            yield from filter(None, (_read(place, session) for session in over))
+            if not wait or not any(session.open for session in coming):
                 return
             time.sleep(LOOK_SECONDS)
     finally:
@@ -204,7 +204,7 @@ def _model(chosen: "Settings", entries: Sequence[Entry]) -> "ChatModel":
     from assistant.model import select
     from assistant.model.offline import OfflineModel
 
-    spoke = [each.model for each in entries if isinstance(each, AssistantEntry) and each.model]
+    spoke = [entry.model for entry in entries if isinstance(entry, AssistantEntry) and entry.model]
     if chosen.model.name or chosen.profiles or spoke[-1:] in ([], [OfflineModel.name]):
         return select.create(chosen)
     return select.create(select.with_model(chosen, spoke[-1]))

@@ -155,7 +155,7 @@ def statements(turn: Turn, most: int) -> list[str]:
     said = [entry.text for entry in turn.entries if isinstance(entry, UserEntry)]
     replies = [entry.text for entry in turn.entries if isinstance(entry, AssistantEntry)][-1:]
     sentences = (each.strip() for text in [*said, *replies] for each in _SENTENCE_END.split(text))
-    return [each[:QUERY_LIMIT] for each in dict.fromkeys(sentences) if each][:most]
+    return [sentence[:QUERY_LIMIT] for sentence in dict.fromkeys(sentences) if sentence][:most]
 
 
 def parse(
@@ -173,7 +173,7 @@ def parse(
     of these turns, is refused.
     """
     reader = _Reader(turns, known, session, headings)
-    words = sum(len(each.text.split()) for each in reader.said.values())
+    words = sum(len(message.text.split()) for message in reader.said.values())
     most = min(MOST_FACTS, max(FEWEST_FACTS, words // WORDS_A_FACT))
     operations = _operations(answer)
     facts: list[CapturedFact] = []
@@ -222,8 +222,8 @@ class _Reader:
         entries = [*before, *(entry for turn in self.turns for entry in turn.entries)]
         self.said = speakers(self.turns, tainted=is_tainted(before))
         self.tainted = is_tainted(entries)
-        earlier = [each.text for each in before if isinstance(each, UserEntry)]
-        kept = [each.text for each in self.said.values() if each.kind == "owner"]
+        earlier = [entry.text for entry in before if isinstance(entry, UserEntry)]
+        kept = [message.text for message in self.said.values() if message.kind == "owner"]
         self.owners = [owners_words(text) for text in (*earlier, *kept)]
         self.outside = outside_sentences(entries)
 
@@ -254,9 +254,9 @@ class _Reader:
         """The ids that an operation cites, spelled as `e1`, `E1` or 1, in a list or not."""
         cited = next((operation[name] for name in CITED_AS if operation.get(name)), ())
         listed = cited if isinstance(cited, list) else [cited]
-        numbers = (number for each in listed for number in re.findall(r"\d+", str(each)[:200]))
+        numbers = (number for name in listed for number in re.findall(r"\d+", str(name)[:200]))
         ids = dict.fromkeys(f"e{int(number)}" for number in numbers)
-        return tuple(each for each in ids if each in self.said)
+        return tuple(id_ for id_ in ids if id_ in self.said)
 
     def _behind(
         self, text: str, entries: Sequence[str], operation: Mapping[str, Any], shown: str
@@ -271,16 +271,16 @@ class _Reader:
             for each, said in self.said.items()
             if said.kind == "owner"
         }
-        stating = [each for each in (*entries, *owners) if holds(owners.get(each, ""), quoting)]
+        stating = [entry for entry in (*entries, *owners) if holds(owners.get(entry, ""), quoting)]
         if stating:
             day = self._day(stating[:1])
             when = date.fromisoformat(day) if day else None
             if self.tainted and not is_backed(text, self.owners, self.outside, when):
                 return "tool", stating[:1]
             return "owner", stating[:1]
-        if any(holds(self.said[each].text, quoting) for each in entries):
+        if any(holds(self.said[entry].text, quoting) for entry in entries):
             kind = kind_of(text, entries, self.said, tainted=self.tainted, owners=self.owners)
-            pastes = any(pasted(self.said[each].text) for each in entries)
+            pastes = any(pasted(self.said[entry].text) for entry in entries)
             return ("tool" if pastes else kind if kind != "owner" else "assistant"), entries
         raise ValueError(f"{shown}: no entry that it cites holds its `quote`")
 
@@ -346,7 +346,7 @@ def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
     cited = tuple(speakers(own[-1:]))
     tainted = is_tainted(entry for turn in own for entry in turn.entries)
     said = speakers(own) | speakers(own[-1:])
-    owners = [owners_words(each.text) for each in said.values() if each.kind == "owner"]
+    owners = [owners_words(message.text) for message in said.values() if message.kind == "owner"]
     kind = kind_of(text, cited, said, tainted=tainted, owners=owners)
     return Origin("tool" if kind == "tool" else "assistant", session, cited)
 
@@ -373,14 +373,14 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
     the owner's, is an echo if it is made of the words of a passage that was shown, with no number
     that the passage lacks.
     """
-    stated = [isinstance(each, UserEntry) and each.id in fact.entries for each in session]
-    own = [each.text for each in session if isinstance(each, UserEntry)]
+    stated = [isinstance(entry, UserEntry) and entry.id in fact.entries for entry in session]
+    own = [entry.text for entry in session if isinstance(entry, UserEntry)]
     is_news = fact.replaces or fact.kind == "tool"
     is_theirs = fact.kind == "owner" and (is_news or _support(fact.text, own) >= QUOTED_SHARE)
     if any(stated) and (is_theirs or fact.kind == "tool"):
         return folded(fact.text) in shown_facts(session[stated.index(True) :])
     numbers = {word for word in folded(fact.text).split() if not word.isalpha()}
-    standing = () if is_news else (folded(each.text) for each in known)
+    standing = () if is_news else (folded(passage.text) for passage in known)
     shown = shown_facts(session).union(standing)
     return any(
         numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO for each in shown
@@ -414,18 +414,18 @@ def _operations(answer: str) -> list[dict[str, Any]]:
     if not isinstance(candidates, list):
         raise ValueError("the answer holds no JSON")
     named = [
-        each[name]
-        for each in candidates
-        if isinstance(each, dict)
+        candidate[name]
+        for candidate in candidates
+        if isinstance(candidate, dict)
         for name in LISTED_AS
-        if name in each
+        if name in candidate
     ]
     if any(not isinstance(each, list) for each in named):
         raise ValueError("the answer holds no list of operations")
     listed = [operation for each in named for operation in each] if named else candidates
     if listed and not any(map(_is_operation, listed)):
         raise ValueError("the answer holds no list of operations")
-    operations = [each if _is_operation(each) else {} for each in listed]
+    operations = [operation if _is_operation(operation) else {} for operation in listed]
     return [*operations[:-1], {}] if is_cut and operations else operations
 
 

@@ -103,12 +103,12 @@ def kind_of(
     tainted conversation a text is the tool's that the `owners` words do not say, whatever it cites;
     in any, what a sentence of the assistant's says and the owner's words do not is not the owner's.
     """
-    kinds = {said[each].kind for each in cited}
+    kinds = {said[entry].kind for entry in cited}
     if "tool" in kinds or (tainted and not is_said(text, owners)):
         return "tool"
     if kinds == {"owner"}:
-        others = [each.text for each in said.values() if each.kind != "owner"]
-        sentences = (part for each in others for part in _SENTENCE_END.split(each))
+        others = [message.text for message in said.values() if message.kind != "owner"]
+        sentences = (part for other in others for part in _SENTENCE_END.split(other))
         is_theirs = not is_said(text, owners) and any(is_said(text, [part]) for part in sentences)
         return "assistant" if is_theirs else "owner"
     return "recalled" if kinds == {"recalled"} else "assistant"
@@ -157,10 +157,10 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             fence = mark
             yield line, False
             continue
-        headers = [bool(_HEADER.fullmatch(each.strip())) for each in lines[number : number + 2]]
+        headers = [bool(_HEADER.fullmatch(line.strip())) for line in lines[number : number + 2]]
         ours = ours and headers != [True, True] and not _FORWARDED.fullmatch(line)
         yield line, ours and not line.lstrip().startswith(">")
-        if _INTRODUCED.search(line) and any(each.strip() for each in lines[number + 1 :]):
+        if _INTRODUCED.search(line) and any(line.strip() for line in lines[number + 1 :]):
             ours = False
 
 

@@ -120,7 +120,9 @@ def is_left(turns: Sequence[Turn], entries: Sequence[Entry]) -> bool:
 def unread(turns: Sequence[Turn], entries: Sequence[Entry]) -> list[Turn]:
     """The turns after the last capture."""
     order = {entry.id: number for number, entry in enumerate(entries)}
-    captures = [order.get(each.through, -1) for each in entries if isinstance(each, CaptureEntry)]
+    captures = [
+        order.get(entry.through, -1) for entry in entries if isinstance(entry, CaptureEntry)
+    ]
     return [turn for turn in turns if order[turn.entries[0].id] > max(captures, default=-1)]
 
 
@@ -150,12 +152,14 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
 def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
     """Captures whose facts memory has not acknowledged."""
     written = {
-        each
+        capture
         for entry in entries
         if isinstance(entry, CompactionEntry | CapturedEntry)
-        for each in entry.captures
+        for capture in entry.captures
     }
-    return [each for each in entries if isinstance(each, CaptureEntry) and each.id not in written]
+    return [
+        entry for entry in entries if isinstance(entry, CaptureEntry) and entry.id not in written
+    ]
 
 
 def _extract_all(
@@ -230,7 +234,7 @@ def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
     except MemoryFailure:
         return Existing()  # a fact may be found again then; the ledger refuses the same one
     room = job.budget.window // KNOWN_SHARE
-    shown = [each for each in found.passages if (room := room - each.tokens) >= 0]
+    shown = [passage for passage in found.passages if (room := room - passage.tokens) >= 0]
     headings = found.headings[:MOST_HEADINGS]
     return Existing(tuple(by_place(shown)), headings)
 
@@ -239,7 +243,9 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
     """Write what was captured; what memory has acknowledged is noted."""
     record = job.transcript
     facts = [
-        to_memory(fact, record.session, record.origin) for each in pending for fact in each.facts
+        to_memory(fact, record.session, record.origin)
+        for capture in pending
+        for fact in capture.facts
     ]
     try:
         written = _remember(job.memory, facts)
@@ -248,11 +254,11 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
         why = job.redact(error.message)
         yield notice(job.transcript, f"{what}: {why}")
         return Captured(failed=why)
-    stored = tuple(each.text for each in written if each.status in ("stored", "superseded"))
-    held = tuple(each.text for each in written if each.status == "waiting")
-    if secret := sum(each.status == "secret" for each in written):
+    stored = tuple(fact.text for fact in written if fact.status in ("stored", "superseded"))
+    held = tuple(fact.text for fact in written if fact.status == "waiting")
+    if secret := sum(fact.status == "secret" for fact in written):
         yield notice(job.transcript, f"{counted(secret, 'fact')} with a secret left out")
-    acknowledged = tuple(each.id for each in pending)
+    acknowledged = tuple(capture.id for capture in pending)
     if acknowledged:
         job.transcript.append(CapturedEntry(acknowledged, len(stored), len(held), stored, held))
     if stored or held:
