@@ -99,7 +99,10 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
                 yield notice(agent.transcript, CUT_SHORT[reply.finish_reason])
             return answer, reply.finish_reason
     except BaseException as stopped:
-        _keep(agent, draft, _why(stopped))
+        failed = isinstance(stopped, ModelError)
+        _keep(
+            agent, draft, "Broken off: the model failed" if failed else "Interrupted by the owner"
+        )
         raise
 
 
@@ -146,12 +149,6 @@ def _keep(agent: Agent, draft: _Draft, why: str) -> None:
         said = Reply(draft.text, draft.reasoning)
         agent.transcript.append(_entry(said, agent))
         agent.transcript.append(InterruptedEntry(why))
-
-
-def _why(stopped: BaseException) -> str:
-    if isinstance(stopped, ModelError):
-        return "Broken off: the model failed"
-    return "Interrupted by the owner"
 
 
 def _entry(reply: Reply, agent: Agent) -> AssistantEntry:

@@ -74,7 +74,9 @@ def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
     transcript as it was before the failed request (plus what had been streamed), and
     KeyboardInterrupt or Cancelled; `Transcript.settle` then makes it valid.
     """
-    yield from _finish_calls(agent)
+    if calls := unanswered(agent.transcript.entries):  # a crash left them open: they never ran
+        yield StateChanged(State.EXECUTING_TOOL)
+        yield from _run_calls(agent, calls)
     while True:
         yield from _join(agent)
         turn = _turn(agent)
@@ -109,14 +111,6 @@ def _ask_again(agent: Agent, lacking: Reminder, finish: str) -> Reminded:
     if ending or finish == "content_filter" or _answered_since(_turn(agent), lacking):
         raise without_answer(ending or lacking, agent.model.name, finish)
     return _remind(agent, lacking)
-
-
-def _finish_calls(agent: Agent) -> Turning:
-    """Go on with calls that a crash left open: they never ran, the first was being asked about."""
-    calls = unanswered(agent.transcript.entries)
-    if calls:
-        yield StateChanged(State.EXECUTING_TOOL)
-        yield from _run_calls(agent, calls)
 
 
 def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:

@@ -23,7 +23,6 @@ from assistant.disk import locking, storage
 from assistant.disk.locking import Lock
 from assistant.display import counted
 from assistant.errors import AssistantError
-from assistant.memory.base import Upkept
 from assistant.messages import Usage
 from assistant.session import keeping
 from assistant.session.entries import AssistantEntry, Entry
@@ -106,20 +105,17 @@ def _keep_up(place: Workspace) -> None:
         keeping.sweep(place.sessions, now)
         if validate(raw).memory.upkeep == "daily":
             with closing(open_memory(place, raw)) as memory:
-                line = _told(memory.upkeep())
+                done = memory.upkeep()
+            counts = {"archived": done.archived, "sorted in": done.sorted}
+            moved = [f"{counted(n, 'fact')} {verb}" for verb, n in counts.items() if n]
+            if moved:
+                line = f"Upkeep of memory: {', '.join(moved)} · `assistant memory log`"
     except AssistantError as error:
         line = f"Memory could not be kept up: {error.message}"
     except Exception as error:  # the border: sessions are read all the same
         line = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
     with book.changing(place) as known:
         known.upkept, known.kept_up = today, line or known.kept_up
-
-
-def _told(done: Upkept) -> str:
-    parts = [f"{counted(done.archived, 'fact')} archived"] if done.archived else []
-    parts += [f"{counted(done.sorted, 'fact')} sorted in"] if done.sorted else []
-    moved = ", ".join(parts)
-    return f"Upkeep of memory: {moved} · `assistant memory log`" if parts else ""
 
 
 def _alone(place: Workspace) -> Lock | None:

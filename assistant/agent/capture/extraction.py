@@ -342,7 +342,12 @@ def origin_in_turn(text: str, session: str, turns: Sequence[Turn]) -> Origin:
     It is a tool's if any tool but memory's own has answered in the turn, or one has before and
     the owner's words do not say it.
     """
-    own = [Turn(tuple(e for e in turn.entries if not _is_memorys(e))) for turn in turns]
+    own = [
+        Turn(
+            tuple(entry for entry in turn.entries if getattr(entry, "tool", "") not in MEMORY_TOOLS)
+        )
+        for turn in turns
+    ]
     cited = tuple(speakers(own[-1:]))
     tainted = is_tainted(entry for turn in own for entry in turn.entries)
     said = speakers(own) | speakers(own[-1:])
@@ -385,10 +390,6 @@ def _is_echo(fact: CapturedFact, session: Sequence[Entry], known: Sequence[Passa
     return any(
         numbers <= set(each.split()) and _support(fact.text, [each]) >= ECHO for each in shown
     )
-
-
-def _is_memorys(entry: Entry) -> bool:
-    return isinstance(entry, ToolResultEntry) and entry.tool in MEMORY_TOOLS
 
 
 def _operations(answer: str) -> list[dict[str, Any]]:

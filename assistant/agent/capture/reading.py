@@ -30,6 +30,7 @@ from assistant.model.base import ChatModel, RetryPiece
 from assistant.session.entries import (
     NO_USAGE,
     CapturedEntry,
+    CapturedFact,
     CaptureEntry,
     CompactionEntry,
     Entry,
@@ -82,7 +83,6 @@ class Captured:
     entries: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()
     waiting: int = 0
-    usage: Usage = NO_USAGE
     failed: str = ""
 
     def __add__(self, other: "Captured") -> "Captured":
@@ -90,7 +90,6 @@ class Captured:
             self.entries + other.entries,
             self.stored + other.stored,
             self.waiting + other.waiting,
-            self.usage + other.usage,
             other.failed or self.failed,
         )
 
@@ -131,8 +130,14 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
     done, refused, read = Captured(), 0, 0
     for batch in batches(turns, job.budget.window // READ_SHARE):
         yield Compacting("facts", read, len(turns))
+        facts: list[CapturedFact] = []
+        usage = NO_USAGE
         try:
-            extracted, usage = yield from _extract_all(job, batch)
+            for part in readings(batch):
+                extracted, used = yield from _extract(job, part)
+                facts += extracted.facts
+                refused += extracted.refused
+                usage += used
         except AssistantError as error:
             left = counted(len(turns) - read, "turn")
             why = job.redact(error.message)
@@ -140,9 +145,7 @@ def _read(job: Reading, turns: Sequence[Turn]) -> Generator[Event, None, Capture
             done += Captured(failed=why)
             break
         read += len(batch)
-        refused += extracted.refused
-        entry = CaptureEntry(batch[-1].entries[-1].id, extracted.facts, usage)
-        done += Captured(usage=usage)
+        entry = CaptureEntry(batch[-1].entries[-1].id, tuple(facts), usage)
         done += yield from _write(job, [job.transcript.append(entry)])
     if refused:
         yield notice(job.transcript, f"{counted(refused, 'fact')} without a source left out")
@@ -160,18 +163,6 @@ def _unwritten(entries: Sequence[Entry]) -> list[CaptureEntry]:
     return [
         entry for entry in entries if isinstance(entry, CaptureEntry) and entry.id not in written
     ]
-
-
-def _extract_all(
-    job: Reading, turns: Sequence[Turn]
-) -> Generator[Event, None, tuple[Extracted, Usage]]:
-    """What the model finds in all that the owner said in these turns, however long."""
-    found, usage = Extracted(), NO_USAGE
-    for part in readings(turns):
-        more, used = yield from _extract(job, part)
-        found = Extracted(found.facts + more.facts, found.refused + more.refused)
-        usage += used
-    return found, usage
 
 
 def _extract(
@@ -268,21 +259,16 @@ def _write(job: Reading, pending: Sequence[CaptureEntry]) -> Generator[Event, No
 
 def _remember(memory: Memory, facts: Sequence[Fact]) -> Sequence[Remembered]:
     """Write the facts; one whose predecessor is gone by now is written by itself."""
-    if not facts:
-        return ()
     try:
-        return memory.remember(facts)
+        return memory.remember(facts) if facts else ()
     except LedgerError:
-        return [each for fact in facts for each in _remember_one(memory, fact)]
-
-
-def _remember_one(memory: Memory, fact: Fact) -> Sequence[Remembered]:
-    try:
-        return memory.remember([fact])
-    except LedgerError:
-        if fact.replaces is None:
-            raise
-        return memory.remember([replace(fact, replaces=None)])
+        written: list[Remembered] = []
+        for fact in facts:
+            try:
+                written += memory.remember([fact])
+            except LedgerError:
+                written += memory.remember([replace(fact, replaces=None)])
+        return written
 
 
 def ask(job: Reading, messages: Sequence[Message]) -> Generator[Event, None, Reply]:
