@@ -15,6 +15,7 @@ from assistant.session.entries import (
     ApprovalEntry,
     AssistantEntry,
     AttachmentEntry,
+    CaptureEntry,
     CompactionEntry,
     Entry,
     InterruptedEntry,
@@ -153,6 +154,13 @@ def history(entries: Sequence[Entry]) -> History:
             if end is not None:
                 return History(first, entry, group(entries[end + 1 :]))
     return History(first, None, group(entries))
+
+
+def endless(entries: Sequence[Entry]) -> int:
+    """How many compactions and captures name an entry that is not there."""
+    known = {entry.id for entry in entries}
+    kinds = (CompactionEntry, CaptureEntry)
+    return sum(isinstance(entry, kinds) and entry.through not in known for entry in entries)
 
 
 def messages(turns: Iterable[Turn], before: Sequence[Message] = ()) -> list[Message]:

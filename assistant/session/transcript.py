@@ -231,6 +231,11 @@ def reopen(directory: Path, name: str) -> Transcript:
         if torn:
             notices.append(f"The last line of session {session} was torn by a crash and is gone")
         entries = _parse(path, whole)
+        if lost := turns.endless(entries):
+            notices.append(
+                f"{lost} of the compactions and captures in session {session} name an entry that "
+                "is gone; they do not count"
+            )
         transcript = Transcript(session, path, entries, notices, lock)
         if not turns.resumable(transcript.entries):
             for result in list(turns.lost_results(transcript.entries)):
