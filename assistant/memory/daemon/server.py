@@ -32,8 +32,10 @@ from assistant.settings.sections import MemorySettings
 from assistant.settings.tree import validate
 
 LOOK_SECONDS = 2.0
-"""How often the server looks whether its workspace and its socket are still there and whether a
-file has changed, and tells those who wait that it is at work."""
+"""How often the server looks whether its workspace and its socket are still there, and tells those
+who wait that it is at work."""
+COMPARE_SECONDS = 10.0
+"""How often files are compared although no event came: a change on a network's disk makes none."""
 SLOW_SECONDS = 30
 """How long a client may take to accept its answer before it is cut off."""
 PROGRESS_SECONDS = 0.1
@@ -87,20 +89,27 @@ class Server:
         listener.socket.listen(1024)
         ready()
         self.work.freshen()
-        looked = time.monotonic()
+        told = compared = time.monotonic()
         while not self._leaving.is_set():
             pause = min(LOOK_SECONDS, self._idle_seconds / 4)
             readable, _, _ = select.select([listener.socket, self._woken], [], [], pause)
             if listener.socket in readable:
                 self._accept(listener.socket)
             self._look_around(listener)
-            if time.monotonic() - looked >= LOOK_SECONDS:
-                looked = time.monotonic()
+            now = time.monotonic()
+            if now - told >= LOOK_SECONDS:
+                told = now
                 self._tell_all(None)
-                if self.work.is_open:
-                    self.work.freshen()
+            if now - compared >= COMPARE_SECONDS:
+                compared = now
+                self.touch()
         listener.close()
         self._finish()
+
+    def touch(self) -> None:
+        """Have the index refreshed: a memory file may have changed. From any thread."""
+        if self.work.is_open and not self.is_leaving():
+            self.work.freshen()
 
     # Life
 
