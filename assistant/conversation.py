@@ -360,7 +360,7 @@ class Conversation:
             recall,
             working_memory=self.scratch.render(),
             now=now,
-            place=self.workspace,
+            workspace=self.workspace,
             model=self.model.name,
             shown=self._standing.shown,
         )

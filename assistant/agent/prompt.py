@@ -95,7 +95,7 @@ class Prompt:
     @cached_property
     def system(self) -> list[Message]:
         """The system messages."""
-        return system_messages(each for each in self.sections if each.stable)
+        return system_messages(section for section in self.sections if section.stable)
 
     @cached_property
     def briefing(self) -> str:
@@ -117,8 +117,8 @@ class Prompt:
         tools = tools_section(model, specs)
         said = Section("History", earlier, source="the session")
         first, before = ([tools], [said]) if in_prompt(model) else ([], [tools, said])
-        stable = [each for each in self.sections if each.stable]
-        turn = [each for each in self.sections if not each.stable]
+        stable = [section for section in self.sections if section.stable]
+        turn = [section for section in self.sections if not section.stable]
         return [each for each in (*first, *stable, *before, *turn) if each.text]
 
 
@@ -150,7 +150,7 @@ def turn_sections(
     *,
     working_memory: str = "",
     now: datetime,
-    place: Workspace,
+    workspace: Workspace,
     model: str = "",
     shown: Collection[str] = (),
 ) -> list[Section]:
@@ -166,7 +166,7 @@ def turn_sections(
     memory = Section(BEARING, memory_text(recall, shown), source=cited)
     environment = (
         f"It is {now:%A, %Y-%m-%d %H:%M} ({now.tzname() or 'local time'}). "
-        f"The workspace is {one_line(str(place.root))}; the system is {platform.system()}, "
+        f"The workspace is {one_line(str(workspace.root))}; the system is {platform.system()}, "
         f"the `shell` tool runs {interpreter()}."
     )
     if model:

@@ -73,7 +73,7 @@ class _Entry:
 
 
 def standing(
-    place: Workspace,
+    workspace: Workspace,
     most: int,
     redact: Callable[[str], str],
     hidden: Callable[[str], bool],
@@ -87,16 +87,16 @@ def standing(
     """
     sources = [
         source
-        for source in place.sources()
+        for source in workspace.sources()
         if source not in PROCEDURE_FILES and not source.startswith(ARCHIVE) and not hidden(source)
     ]
-    if _size(place, sources) <= most * BYTES:
-        entries = [each for source in sources for each in _entries(place, source, redact)]
-        archived = any(source.startswith(ARCHIVE) for source in place.sources())
+    if _size(workspace, sources) <= most * BYTES:
+        entries = [each for source in sources for each in _entries(workspace, source, redact)]
+        archived = any(source.startswith(ARCHIVE) for source in workspace.sources())
         text = _text(ARCHIVED_FRAMING if archived else WHOLE_FRAMING, entries)
         if entries and estimate_tokens(text) <= most:
             return Standing(text, _sources(entries), frozenset(_sources(entries)))
-    marked = [each for source in sources for each in _marked(place, source, redact)]
+    marked = [each for source in sources for each in _marked(workspace, source, redact)]
     taken = list(_fitting(marked, CORE_TOKENS))
     left = CORE_TOKENS - sum(entry.tokens for entry in taken)
     there = {entry.place for entry in taken}
@@ -121,16 +121,16 @@ def _fitting(entries: Iterable[_Entry], tokens: int) -> Iterator[_Entry]:
         yield entry
 
 
-def _size(place: Workspace, sources: list[str]) -> int:
+def _size(workspace: Workspace, sources: list[str]) -> int:
     try:
-        return sum((place.root / source).stat().st_size for source in sources)
+        return sum((workspace.root / source).stat().st_size for source in sources)
     except OSError:
         return 0
 
 
-def _read(place: Workspace, source: str, redact: Callable[[str], str]) -> str:
+def _read(workspace: Workspace, source: str, redact: Callable[[str], str]) -> str:
     try:
-        return redact(read_text(place.root / source))
+        return redact(read_text(workspace.root / source))
     except (StorageError, FileNotFoundError):
         return ""
 
@@ -144,17 +144,17 @@ def _of_passage(fact: Passage, redact: Callable[[str], str]) -> _Entry:
     return _Entry(fact.source, heading, fact.start_line, text, fact.date or "")
 
 
-def _entries(place: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
+def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
     """What a file says now."""
-    for chunk in chunks_of(_read(place, source, redact), source):
+    for chunk in chunks_of(_read(workspace, source, redact), source):
         if chunk.status == "current":
             heading = _heading(chunk.heading)
             yield _Entry(source, heading, chunk.start_line, chunk.text, chunk.date or "")
 
 
-def _marked(place: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
+def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
     """The facts of a file that are marked so; a marked line is read, and no more of the file."""
-    text = _read(place, source, redact)
+    text = _read(workspace, source, redact)
     if not is_core(text):
         return
     heading = ""

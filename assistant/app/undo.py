@@ -42,18 +42,18 @@ class TakenBack:
 
 
 def changed_by(
-    place: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
+    workspace: Workspace, memory: Keeper, session: str, entries: Sequence[Entry]
 ) -> Iterator[Changed]:
     """The turns of a session that changed something that stands, newest first."""
     writes = [write for write in memory.log(LATEST) if write.action != "undo" and not write.undone]
     for turn in reversed(group(entries)):
-        checkpoint = checkpoints.load(place.checkpoints, session, turn.asked.id)
+        checkpoint = checkpoints.load(workspace.checkpoints, session, turn.asked.id)
         facts = tuple(write for write in writes if _is_of(write, turn, session))
         if facts or checkpoint.changed():
             yield Changed(turn, checkpoint, facts)
 
 
-def take_back(place: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
+def take_back(workspace: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
     """Put back the files of a turn, and undo its writes to memory, the latest first.
 
     What somebody has changed since is left as it is.
@@ -62,7 +62,7 @@ def take_back(place: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
         change.path: change.before.kind for change in changed.checkpoint.changed() if change.is_file
     }
     restored, kept = changed.checkpoint.restore()
-    left = [f"{_shown(place, path)}: somebody has changed it since" for path in kept]
+    left = [f"{_shown(workspace, path)}: somebody has changed it since" for path in kept]
     undone = []
     for write in changed.facts:
         try:
@@ -71,7 +71,7 @@ def take_back(place: Workspace, memory: Keeper, changed: Changed) -> TakenBack:
             left.append(f"“{write.text}”: {error.message}")
     new = [each for each in restored if files.get(each) == "nothing"]
     old = [each for each in restored if each in files and each not in new]
-    files_back, gone = (tuple(_shown(place, path) for path in paths) for paths in (old, new))
+    files_back, gone = (tuple(_shown(workspace, path) for path in paths) for paths in (old, new))
     return TakenBack(files_back, gone, tuple(undone), tuple(left))
 
 
@@ -87,5 +87,5 @@ def _time(said: str) -> datetime:
     return datetime.fromisoformat(said)
 
 
-def _shown(place: Workspace, path: str) -> str:
-    return path.removeprefix(f"{place.root}/")
+def _shown(workspace: Workspace, path: str) -> str:
+    return path.removeprefix(f"{workspace.root}/")

@@ -95,8 +95,8 @@ class Group(TyperGroup):
         }
         options = [
             record
-            for each in self.get_params(ctx)
-            if each.name != "help" and (record := each.get_help_record(ctx))
+            for param in self.get_params(ctx)
+            if param.name != "help" and (record := param.get_help_record(ctx))
         ]
         for title, rows in (*whole.items(), (MORE, [*names.items()]), ("Options", options)):
             if rows:

@@ -30,27 +30,27 @@ class Beat:
     outcome: Outcome
 
 
-def read(place: Workspace) -> tuple[list[Task], list[Unread]]:
+def read(workspace: Workspace) -> tuple[list[Task], list[Unread]]:
     """The tasks of the workspace. Raises StorageError if the file is not text."""
     try:
-        return tasks(read_text(place.root / HEARTBEAT_FILE))
+        return tasks(read_text(workspace.root / HEARTBEAT_FILE))
     except FileNotFoundError:
         return [], []
 
 
-def due(place: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
+def due(workspace: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
     """The tasks whose latest time has come and was claimed by nobody, the earliest first.
 
     A task counts from the look before the one that first met it. Of several times that were
     missed only the latest is due.
     """
     found = []
-    with beats.changing(place) as known:
-        listed = read(place)[0]
+    with beats.changing(workspace) as known:
+        listed = read(workspace)[0]
         for task in listed:
             begin = known.since(task.key, now)
             latest = task.schedule.latest(now)
-            if latest and latest >= begin and claims.is_free(place, task, latest):
+            if latest and latest >= begin and claims.is_free(workspace, task, latest):
                 found.append((task, latest))
         keys = {task.key for task in listed}
         known.seen = {key: since for key, since in known.seen.items() if key in keys}
@@ -59,55 +59,55 @@ def due(place: Workspace, now: datetime) -> list[tuple[Task, datetime]]:
     return sorted(found, key=lambda item: item[1])
 
 
-def run(place: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator[Beat]:
+def run(workspace: Workspace, now: datetime, *, no_daemon: bool = False) -> Iterator[Beat]:
     """Do what is due; nothing if another process is at it.
 
     Raises WorkspaceError without trust, ConfigError if a task may not be done.
     """
-    check(place)
-    lock = locking.try_lock(storage.private_directory(place.private) / "heartbeat.lock")
+    check(workspace)
+    lock = locking.try_lock(storage.private_directory(workspace.private) / "heartbeat.lock")
     if lock is None:
         return
     with lock:
-        for time in claims.broken(place):
-            with beats.changing(place) as known:
+        for time in claims.broken(workspace):
+            with beats.changing(workspace) as known:
                 known.tell(News(time, failed="broke off, and is not done again"))
-        found = due(place, now)
+        found = due(workspace, now)
         for task, when in sorted(found, key=lambda item: not item[0].reminds):
             if task.skips and now - when > task.grace:
-                if claims.take(place, task, when, "skipped"):
+                if claims.take(workspace, task, when, "skipped"):
                     yield Beat(task, when, Outcome("skipped"))
             elif task.reminds:  # told before it is claimed: a crash has it told again, not lost
-                beat = _tell(place, Beat(task, when, Outcome("done", task.text)))
-                if claims.take(place, task, when, "done"):
+                beat = _tell(workspace, Beat(task, when, Outcome("done", task.text)))
+                if claims.take(workspace, task, when, "done"):
                     yield beat
             else:
-                most = allowed(place).heartbeat.tokens
-                if claims.take(place, task, when):
-                    yield _done(place, task, when, most, no_daemon=no_daemon)
+                most = allowed(workspace).heartbeat.tokens
+                if claims.take(workspace, task, when):
+                    yield _done(workspace, task, when, most, no_daemon=no_daemon)
         if found:
-            claims.prune(place)
+            claims.prune(workspace)
 
 
-def _done(place: Workspace, task: Task, when: datetime, most: int, *, no_daemon: bool) -> Beat:
+def _done(workspace: Workspace, task: Task, when: datetime, most: int, *, no_daemon: bool) -> Beat:
     """Carry out a task whose time was claimed; the claim is released if it is to be tried again."""
 
     def ask(chat: "Chat") -> "Iterator[Event]":
         return chat.send(task.text)
 
-    outcome = attempt(place, "heartbeat", ask, most, no_daemon=no_daemon)
+    outcome = attempt(workspace, "heartbeat", ask, most, no_daemon=no_daemon)
     if outcome.state == "waiting":
-        claims.release(place, task, when)
-    beat = _tell(place, Beat(task, when, outcome))
+        claims.release(workspace, task, when)
+    beat = _tell(workspace, Beat(task, when, outcome))
     if outcome.state != "waiting":
-        claims.settle(place, task, when, outcome.state)
+        claims.settle(workspace, task, when, outcome.state)
     return beat
 
 
-def _tell(place: Workspace, beat: Beat) -> Beat:
+def _tell(workspace: Workspace, beat: Beat) -> Beat:
     """Have the owner told, unless there is nothing to say; that a task waits is said once."""
     task, when, outcome = beat.task, f"{beat.due:%Y-%m-%dT%H:%M}", beat.outcome
-    with beats.changing(place) as known:
+    with beats.changing(workspace) as known:
         known.beat = datetime.now().isoformat(timespec="minutes")
         if outcome.state == "waiting" and known.waiting.get(task.key) == when:
             return beat

@@ -27,22 +27,22 @@ AHEAD = timedelta(hours=25)
 _NAME = re.compile(r"(?P<task>[0-9a-f]{12})-(?P<due>\d{8}T\d{4}Z?)")
 
 
-def directory(place: Workspace) -> Path:
+def directory(workspace: Workspace) -> Path:
     """Where the claims are."""
-    return place.private / "heartbeat"
+    return workspace.private / "heartbeat"
 
 
-def is_free(place: Workspace, task: Task, due: datetime) -> bool:
+def is_free(workspace: Workspace, task: Task, due: datetime) -> bool:
     """Whether nobody has claimed this due time, nor one after it: clocks are set back."""
     key, latest = task.schedule.key(due), task.schedule.key(datetime.now() + AHEAD)
-    claimed = (name["due"] for name in _names(place) if name["task"] == task.key)
+    claimed = (name["due"] for name in _names(workspace) if name["task"] == task.key)
     return not any(key <= other <= latest for other in claimed)
 
 
-def take(place: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
+def take(workspace: Workspace, task: Task, due: datetime, state: State = "begun") -> bool:
     """Claim a due time for good; False if somebody was first."""
-    storage.private_directory(directory(place))
-    path = _path(place, task, due)
+    storage.private_directory(directory(workspace))
+    path = _path(workspace, task, due)
     with storage.reported("written", path):
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, storage.PRIVATE_FILE)
@@ -54,24 +54,24 @@ def take(place: Workspace, task: Task, due: datetime, state: State = "begun") ->
     return True
 
 
-def settle(place: Workspace, task: Task, due: datetime, state: State) -> None:
+def settle(workspace: Workspace, task: Task, due: datetime, state: State) -> None:
     """Note what came of a due time that was claimed."""
-    storage.replace(_path(place, task, due), _encoded(state))
+    storage.replace(_path(workspace, task, due), _encoded(state))
 
 
-def release(place: Workspace, task: Task, due: datetime) -> None:
+def release(workspace: Workspace, task: Task, due: datetime) -> None:
     """Give a due time back: nothing was done, and it may be tried again."""
-    _path(place, task, due).unlink(missing_ok=True)
+    _path(workspace, task, due).unlink(missing_ok=True)
 
 
-def broken(place: Workspace) -> Iterator[str]:
+def broken(workspace: Workspace) -> Iterator[str]:
     """The due times (ISO) that this machine began and died over; each is named once, and then
     failed.
 
     For the holder of the heartbeat's lock: nobody else is at work.
     """
-    for name in _names(place):
-        path = directory(place) / name[0]
+    for name in _names(workspace):
+        path = directory(workspace) / name[0]
         try:
             claim = json.loads(storage.held(path))
         except ValueError:
@@ -81,20 +81,20 @@ def broken(place: Workspace) -> Iterator[str]:
             yield datetime.strptime(name["due"][:13], "%Y%m%dT%H%M").isoformat(timespec="minutes")
 
 
-def prune(place: Workspace) -> None:
+def prune(workspace: Workspace) -> None:
     """Drop the oldest claims of each task beyond those that are kept."""
-    for _, names in groupby(_names(place), key=lambda name: name["task"]):
+    for _, names in groupby(_names(workspace), key=lambda name: name["task"]):
         for name in [*names][:-KEPT]:
-            (directory(place) / name[0]).unlink(missing_ok=True)
+            (directory(workspace) / name[0]).unlink(missing_ok=True)
 
 
-def _path(place: Workspace, task: Task, due: datetime) -> Path:
-    return directory(place) / f"{task.key}-{task.schedule.key(due)}"
+def _path(workspace: Workspace, task: Task, due: datetime) -> Path:
+    return directory(workspace) / f"{task.key}-{task.schedule.key(due)}"
 
 
-def _names(place: Workspace) -> Iterator["re.Match[str]"]:
+def _names(workspace: Workspace) -> Iterator["re.Match[str]"]:
     """The names of all claims, those of a task together, the oldest first."""
-    names = sorted(path.name for path in directory(place).glob("*"))
+    names = sorted(path.name for path in directory(workspace).glob("*"))
     yield from filter(None, map(_NAME.fullmatch, names))
 
 

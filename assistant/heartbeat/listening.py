@@ -32,9 +32,9 @@ Take = Callable[[Incoming, str], object]
 """Puts an event with its id into the queue."""
 
 
-def token(place: Workspace) -> tuple[str, Path]:
+def token(workspace: Workspace) -> tuple[str, Path]:
     """What a request has to show, made at the first use, and the file that holds it."""
-    path = queue.directory(place) / "token"
+    path = queue.directory(workspace) / "token"
     if not (held := storage.held(path).decode().strip()):
         held = secrets.token_urlsafe(24)
         storage.replace(path, held.encode())

@@ -69,17 +69,17 @@ class Taken:
     ids: list[str] = field(default_factory=list)
 
 
-def directory(place: Workspace) -> Path:
+def directory(workspace: Workspace) -> Path:
     """Where the queue is."""
-    return storage.private_directory(storage.private_directory(place.private) / "events")
+    return storage.private_directory(storage.private_directory(workspace.private) / "events")
 
 
-def put(place: Workspace, event: Incoming, *, id: str = "", reply_to: str | None = None) -> str:
+def put(workspace: Workspace, event: Incoming, *, id: str = "", reply_to: str | None = None) -> str:
     """Take an event; its name in the queue, or "" if one of this source and id was taken before.
 
     Raises StorageError if it cannot be written down.
     """
-    folder = directory(place)
+    folder = directory(workspace)
     digest = sha256(f"{event.source}\0{id}".encode()).hexdigest()[:16]
     with notebook.changing(folder / "taken", Taken) as known:
         if id and digest in known.ids:
@@ -91,14 +91,14 @@ def put(place: Workspace, event: Incoming, *, id: str = "", reply_to: str | None
     return name
 
 
-def begin_work(place: Workspace) -> Lock | None:
+def begin_work(workspace: Workspace) -> Lock | None:
     """The right to answer, for a `with`; None if another process has it."""
-    return locking.try_lock(directory(place) / "work.lock")
+    return locking.try_lock(directory(workspace) / "work.lock")
 
 
-def waiting(place: Workspace) -> Iterator[Queued]:
+def waiting(workspace: Workspace) -> Iterator[Queued]:
     """The events that may be answered now, oldest first, as the queue changes meanwhile."""
-    folder, last = place.private / "events", ""
+    folder, last = workspace.private / "events", ""
     while names := sorted(path.stem for path in folder.glob(f"*{WAITING}") if path.stem > last):
         last = names[0]
         queued = _read(folder / f"{last}{WAITING}")
@@ -106,35 +106,35 @@ def waiting(place: Workspace) -> Iterator[Queued]:
             yield queued
 
 
-def begin(place: Workspace, queued: Queued) -> None:
+def begin(workspace: Workspace, queued: Queued) -> None:
     """Note that it is being answered."""
-    path = directory(place) / f"{queued.name}{WAITING}"
+    path = directory(workspace) / f"{queued.name}{WAITING}"
     with storage.reported("renamed", path):
         path.replace(path.with_suffix(BEGUN))
     storage.sync_directory(path.parent)
 
 
-def end(place: Workspace, queued: Queued) -> None:
+def end(workspace: Workspace, queued: Queued) -> None:
     """Take it out of the queue."""
-    (directory(place) / f"{queued.name}{BEGUN}").unlink(missing_ok=True)
+    (directory(workspace) / f"{queued.name}{BEGUN}").unlink(missing_ok=True)
 
 
-def try_again(place: Workspace, queued: Queued) -> bool:
+def try_again(workspace: Workspace, queued: Queued) -> bool:
     """Put one back that nothing was done for; False if it has been tried for too long, and is
     put aside."""
-    now, begun = time.time(), directory(place) / f"{queued.name}{BEGUN}"
+    now, begun = time.time(), directory(workspace) / f"{queued.name}{BEGUN}"
     if now - queued.arrived > GIVEN_UP:
         begun.replace(begun.with_suffix(FAILED))
         return False
     minutes = min(2.0**queued.tries, LONGEST_PAUSE)
     _write(begun.parent, replace(queued, tries=queued.tries + 1, after=now + 60 * minutes))
-    end(place, queued)
+    end(workspace, queued)
     return True
 
 
-def broken(place: Workspace) -> Iterator[Queued]:
+def broken(workspace: Workspace) -> Iterator[Queued]:
     """The events that were begun by a process that died, each once; for whoever may answer."""
-    for path in sorted(directory(place).glob(f"*{BEGUN}")):
+    for path in sorted(directory(workspace).glob(f"*{BEGUN}")):
         queued = _read(path)
         path.replace(path.with_suffix(FAILED))
         if queued:
@@ -171,7 +171,7 @@ class Answered:
 
 
 def answer_waiting(
-    place: Workspace, *, own: str = "", no_daemon: bool = False
+    workspace: Workspace, *, own: str = "", no_daemon: bool = False
 ) -> Iterator[Answered]:
     """Answer what waits, oldest first, until nothing does or no model answers; nothing if another
     process is at it.
@@ -180,28 +180,28 @@ def answer_waiting(
     without trust, ConfigError if there is no model or no tokens are left: what waits goes on
     waiting.
     """
-    check(place)
-    while any(waiting(place)):  # one may come between the last look and the lock's end
-        work = begin_work(place)
+    check(workspace)
+    while any(waiting(workspace)):  # one may come between the last look and the lock's end
+        work = begin_work(workspace)
         if work is None:
             return
         with work:
-            for queued in broken(place):
-                _tell(place, queued, failed="broke off, and is not answered again")
-            for queued in waiting(place):
-                most = allowed(place).heartbeat.tokens
-                answered = _answer(place, queued, most, no_daemon=no_daemon)
+            for queued in broken(workspace):
+                _tell(workspace, queued, failed="broke off, and is not answered again")
+            for queued in waiting(workspace):
+                most = allowed(workspace).heartbeat.tokens
+                answered = _answer(workspace, queued, most, no_daemon=no_daemon)
                 if queued.name != own:
-                    _report(place, answered)
+                    _report(workspace, answered)
                 yield answered
                 if answered.outcome.state == "waiting":
                     return
 
 
-def _answer(place: Workspace, queued: Queued, most: int, *, no_daemon: bool) -> Answered:
+def _answer(workspace: Workspace, queued: Queued, most: int, *, no_daemon: bool) -> Answered:
     event = queued.event
     try:
-        told = instructions(read_text(place.root / PROCEDURES_FILE), event.source)
+        told = instructions(read_text(workspace.root / PROCEDURES_FILE), event.source)
     except FileNotFoundError:
         told = ""
 
@@ -210,15 +210,15 @@ def _answer(place: Workspace, queued: Queued, most: int, *, no_daemon: bool) -> 
         talk.transcript.append(TitleEntry(talk.redactor.redact(event.title)))
         return talk.send(event.message(told), {f"An event from {event.source}": event.shown})
 
-    begin(place, queued)
-    outcome, fault = attempt(place, "event", ask, most, no_daemon=no_daemon), ""
+    begin(workspace, queued)
+    outcome, fault = attempt(workspace, "event", ask, most, no_daemon=no_daemon), ""
     if outcome.state == "waiting":
-        if not try_again(place, queued):
+        if not try_again(workspace, queued):
             outcome = replace(outcome, state="failed", text=f"{outcome.text}, for the last time")
     else:
         if queued.reply_to and outcome.state != "failed":
             fault = _pass_on(queued.reply_to, outcome.text)
-        end(place, queued)
+        end(workspace, queued)
     return Answered(queued, outcome, bool(told), fault)
 
 
@@ -233,17 +233,17 @@ def _pass_on(command: str, text: str) -> str:
     return f"`{command}` failed with {done.returncode}" if done.returncode else ""
 
 
-def _report(place: Workspace, answered: Answered) -> None:
+def _report(workspace: Workspace, answered: Answered) -> None:
     """Have the owner told, once, of what nobody was shown."""
     queued, outcome = answered.queued, answered.outcome
     if outcome.state == "failed" or (outcome.state == "waiting" and not queued.tries):
-        _tell(place, queued, failed=outcome.text)
+        _tell(workspace, queued, failed=outcome.text)
     elif outcome.state == "done" and (answered.fault or not queued.reply_to):
-        _tell(place, queued, outcome.session, answered.fault)
+        _tell(workspace, queued, outcome.session, answered.fault)
 
 
-def _tell(place: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
+def _tell(workspace: Workspace, queued: Queued, session: str = "", failed: str = "") -> None:
     when = datetime.fromtimestamp(queued.arrived).isoformat(timespec="minutes")
     about = f"{queued.event.title}: {failed}" if failed else ""
-    with beats.changing(place) as known:
+    with beats.changing(workspace) as known:
         known.tell(News(when, session, about, source=queued.source))

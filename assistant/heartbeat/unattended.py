@@ -35,23 +35,23 @@ class Outcome:
     session: str = ""
 
 
-def check(place: Workspace) -> None:
+def check(workspace: Workspace) -> None:
     """Raises WorkspaceError if the workspace is not trusted."""
-    if not trust.is_trusted(place):
+    if not trust.is_trusted(workspace):
         raise WorkspaceError(
-            f"{place.root} is not trusted: its tasks are not done, and events not answered",
+            f"{workspace.root} is not trusted: its tasks are not done, and events not answered",
             "Run `assistant trust` if it is yours",
         )
 
 
-def allowed(place: Workspace) -> "Settings":
+def allowed(workspace: Workspace) -> "Settings":
     """The settings, if there are a model and tokens left. Raises ConfigError; the owner is told
     once."""
     from assistant import config
     from assistant.model import select
     from assistant.settings import tree as settings  # once there is something to do
 
-    recipe = place.recipe
+    recipe = workspace.recipe
     chosen = settings.validate(config.load(recipe=recipe), recipe)
     most = chosen.heartbeat.monthly_tokens
     if not select.create(chosen).extracts:
@@ -59,14 +59,14 @@ def allowed(place: Workspace) -> "Settings":
             "there is work to do, and there is no model to do it",
             "Connect one: `assistant config set model NAME`",
         )
-    elif beats.load(place).spent >= most:
+    elif beats.load(workspace).spent >= most:
         error = ConfigError(
             f"the heartbeat has used this month's {most:,} tokens",
             "Raise heartbeat.monthly_tokens, or wait for the next month",
         )
     else:
         return chosen
-    with beats.changing(place) as known:
+    with beats.changing(workspace) as known:
         if known.refused != str(error):
             known.refused = str(error)
             known.tell(News(f"{datetime.now():%Y-%m-%dT%H:%M}", failed=str(error)))
@@ -74,7 +74,7 @@ def allowed(place: Workspace) -> "Settings":
 
 
 def attempt(
-    place: Workspace,
+    workspace: Workspace,
     purpose: "Purpose",
     ask: Callable[["Chat"], "Iterator[Event]"],
     most: int,
@@ -92,7 +92,7 @@ def attempt(
 
     reply = failed = ""
     try:
-        with open_chat(place, ChatOptions(purpose=purpose), no_daemon=no_daemon) as chat:
+        with open_chat(workspace, ChatOptions(purpose=purpose), no_daemon=no_daemon) as chat:
             talk = chat.conversation
             try:
                 for event in ask(chat):
@@ -107,14 +107,14 @@ def attempt(
                         case events.TurnFailed(message, cure):
                             failed = f"{message}. {cure}".rstrip()
             finally:
-                with beats.changing(place) as known:
+                with beats.changing(workspace) as known:
                     known.spend(_cost(chat))
             entries, session = talk.transcript.entries, talk.transcript.session
             cost = _cost(chat)
     except AssistantError as error:
         return Outcome("failed", str(error))
     if failed and not any(isinstance(entry, AssistantEntry) for entry in entries):
-        keeping.delete(place.sessions, session)
+        keeping.delete(workspace.sessions, session)
         return Outcome("waiting", f"{failed} (it is tried again)", cost)
     state: State = "failed" if failed else "silent" if says_nothing(reply) else "done"
     return Outcome(state, failed or reply, cost, session)

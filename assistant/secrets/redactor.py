@@ -78,7 +78,7 @@ class Redactor:
 
     def places(self, text: str) -> list[Place]:
         """Where secrets stand in a text, in order: first character, end, stand-in."""
-        return [(each.start, each.end, each.stand_in) for each in self.findings(text)]
+        return [(finding.start, finding.end, finding.stand_in) for finding in self.findings(text)]
 
     def findings(self, text: str) -> list[Finding]:
         """The secrets in a text, in order."""

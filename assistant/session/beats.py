@@ -61,16 +61,16 @@ class Beats(notebook.Spending):
         return datetime.fromisoformat(self.seen[key])
 
 
-def path(place: Workspace) -> Path:
+def path(workspace: Workspace) -> Path:
     """Where it is kept."""
-    return place.private / "heartbeat.json"
+    return workspace.private / "heartbeat.json"
 
 
-def load(place: Workspace) -> Beats:
+def load(workspace: Workspace) -> Beats:
     """What is kept; nothing if it cannot be read."""
-    return notebook.load(path(place), Beats)
+    return notebook.load(path(workspace), Beats)
 
 
-def changing(place: Workspace) -> AbstractContextManager[Beats]:
+def changing(workspace: Workspace) -> AbstractContextManager[Beats]:
     """It, to be changed by this process alone; written at the end."""
-    return notebook.changing(path(place), Beats)
+    return notebook.changing(path(workspace), Beats)

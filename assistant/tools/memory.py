@@ -56,7 +56,7 @@ class VisibleMemory:
         hidden: list[str] = []
         if self._roots.rules.denied("recall"):
             sources = self._roots.workspace.sources()
-            hidden = [each for each in sources if self._roots.denies("recall", each)]
+            hidden = [source for source in sources if self._roots.denies("recall", source)]
         without = (*query.without, *self._without, *hidden)
         found = self._memory.recall(replace(query, without=without))
         if not self._roots.rules.denied("recall") or query.within == SESSIONS:
@@ -95,7 +95,7 @@ class VisibleMemory:
 
     def _seen(self, passages: Iterable[Passage]) -> tuple[Passage, ...]:
         denies = self._roots.denies
-        return tuple(each for each in passages if not denies("recall", each.source))
+        return tuple(passage for passage in passages if not denies("recall", passage.source))
 
 
 def memory_tools(

@@ -275,7 +275,7 @@ class Rules:
 
     def _named(self, rules: Iterable[Rule]) -> Named:
         about = [rule for rule in rules if rule.pattern]
-        spelled = {each for rule in about for each in self._spellings(rule.pattern)}
+        spelled = {spelling for rule in about for spelling in self._spellings(rule.pattern)}
         folders = {each.rstrip("*")[:-1] for each in spelled if each.endswith(("/*", "/**"))}
         return Named(
             tuple(across(folded(pattern) + "{,/*}") for pattern in sorted(spelled)),

@@ -94,14 +94,14 @@ def when(due: Due, today: date) -> str:
     return near or f"{start.isoformat()} {start:%a}"
 
 
-def first_of_the_day(place: Workspace, memory: Keeper, today: date) -> list[str]:
+def first_of_the_day(workspace: Workspace, memory: Keeper, today: date) -> list[str]:
     """One line on what is due today, for the first turn of a day alone; none if nothing is."""
-    if storage.held(place.day).decode("utf-8", "replace") == today.isoformat():
+    if storage.held(workspace.day).decode("utf-8", "replace") == today.isoformat():
         return []
-    storage.private_directory(place.private)
-    storage.replace(place.day, today.isoformat().encode())
+    storage.private_directory(workspace.private)
+    storage.replace(workspace.day, today.isoformat().encode())
     try:
-        due = coming(memory, place, today, 0)
+        due = coming(memory, workspace, today, 0)
     except AssistantError:
         return []  # recall says what is wrong with memory
     return [f"today: {_in_one_line(due)}"] if due else []

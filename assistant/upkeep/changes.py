@@ -31,20 +31,20 @@ def since(chart: Chart, log: Sequence[JournalEntry], day: date) -> list[Change]:
     """The changes from a day on, oldest first."""
     changes = [*_of_facts(chart), *_forgotten(log)]
     return sorted(
-        (each for each in changes if each.day >= day.isoformat()),
+        (change for change in changes if change.day >= day.isoformat()),
         key=lambda each: (each.day, ORDER.index(each.kind)),
     )
 
 
 def _of_facts(chart: Chart) -> Iterator[Change]:
-    for each in chart.facts:
-        passage = each.passage
-        if passage.status == "superseded" and each.until:
+    for fact in chart.facts:
+        passage = fact.passage
+        if passage.status == "superseded" and fact.until:
             instead = named_successor(passage.text)
             now = plain(instead) if instead else ""
-            yield Change(each.until, "changed", each.passage.plain, passage.citation, now)
+            yield Change(fact.until, "changed", fact.passage.plain, passage.citation, now)
         elif passage.date:
-            yield Change(passage.date, "learnt", each.passage.plain, passage.citation)
+            yield Change(passage.date, "learnt", fact.passage.plain, passage.citation)
 
 
 def _forgotten(log: Iterable[JournalEntry]) -> Iterator[Change]:

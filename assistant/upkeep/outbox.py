@@ -41,17 +41,17 @@ NO_WAY = (
 GONE = f"gone from {HEARTBEAT_FILE}"
 
 
-def send(place: Workspace, command: str | None) -> str:
+def send(workspace: Workspace, command: str | None) -> str:
     """Send what no way has taken yet, by the shell's `command` if there is one; what went wrong.
 
     After a fault the rest waits for the next time.
     """
-    for news in (each for each in beats.load(place).untold if not each.sent):
-        way = _way(_text(place, news), command)
+    for news in (each for each in beats.load(workspace).untold if not each.sent):
+        way = _way(_text(workspace, news), command)
         if way is None:
             return ""
         fault = _run(*way)
-        with beats.changing(place) as known:
+        with beats.changing(workspace) as known:
             known.fault = fault
             if not fault:
                 known.delivered = datetime.now().isoformat(timespec="minutes")
@@ -73,63 +73,63 @@ def try_out(command: str | None) -> str:
     return command or Path(way[0][0]).name
 
 
-def take(place: Workspace) -> list[str]:
+def take(workspace: Workspace) -> list[str]:
     """What there is to tell, a line each; from now on it is told."""
-    if not beats.load(place).untold:
+    if not beats.load(workspace).untold:
         return []
-    with beats.changing(place) as known:
+    with beats.changing(workspace) as known:
         news = known.untold
-        lines = [_line(place, each) for each in news[-MOST_SHOWN:]]
+        lines = [_line(workspace, each) for each in news[-MOST_SHOWN:]]
         known.untold = []
     more = len(news) - len(lines)
     return [*lines, *([f"{more} earlier beats: `assistant sessions list`"] if more else ())]
 
 
-def keep_findings(place: Workspace, faults: Sequence[str]) -> None:
+def keep_findings(workspace: Workspace, faults: Sequence[str]) -> None:
     """Keep what `doctor` found wrong in place of what was kept. Raises StorageError."""
     if faults:
-        storage.private_directory(place.private)
-        storage.replace(place.findings, "\n".join(faults).encode())
+        storage.private_directory(workspace.private)
+        storage.replace(workspace.findings, "\n".join(faults).encode())
     else:
-        place.findings.unlink(missing_ok=True)
+        workspace.findings.unlink(missing_ok=True)
 
 
-def take_findings(place: Workspace) -> list[str]:
+def take_findings(workspace: Workspace) -> list[str]:
     """What `doctor` found wrong, for the only time."""
-    kept = storage.held(place.findings).decode("utf-8", "replace")
-    place.findings.unlink(missing_ok=True)
+    kept = storage.held(workspace.findings).decode("utf-8", "replace")
+    workspace.findings.unlink(missing_ok=True)
     return [f"`assistant doctor` found: {fault}" for fault in kept.splitlines()]
 
 
-def _line(place: Workspace, news: News) -> str:
-    text = _text(place, news)
+def _line(workspace: Workspace, news: News) -> str:
+    text = _text(workspace, news)
     text = text if news.failed else shortened(text, SHOWN)
     said = f"{news.source or 'heartbeat'}, {news.due.replace('T', ' ')}: {text}"
     return f"{said} · `assistant sessions show {news.session[-3:]}`" if news.session else said
 
 
-def _text(place: Workspace, news: News) -> str:
+def _text(workspace: Workspace, news: News) -> str:
     """What the owner is told, on one line and without secrets."""
     if news.failed:
         text = news.failed
     elif news.task:
-        text = _reminder(place, news.task) or f"a reminder was due, and its line is {GONE}"
+        text = _reminder(workspace, news.task) or f"a reminder was due, and its line is {GONE}"
     else:
-        text = _answer(place, news.session) or "its session is gone"
+        text = _answer(workspace, news.session) or "its session is gone"
     return redactor().redact(" ".join(text.split()))
 
 
-def _reminder(place: Workspace, key: str) -> str:
+def _reminder(workspace: Workspace, key: str) -> str:
     try:
-        found = tasks(read_text(place.root / HEARTBEAT_FILE))[0]
+        found = tasks(read_text(workspace.root / HEARTBEAT_FILE))[0]
     except (FileNotFoundError, StorageError):
         return ""
     return next((f"{task.text} ({task.citation})" for task in found if task.key == key), "")
 
 
-def _answer(place: Workspace, session: str) -> str:
+def _answer(workspace: Workspace, session: str) -> str:
     try:
-        entries = read(place.sessions, session)
+        entries = read(workspace.sessions, session)
     except AssistantError:
         return ""
     texts = [e.text for e in entries if isinstance(e, AssistantEntry | InterruptedEntry)]

@@ -48,7 +48,7 @@ class Reminder:
 
 
 def remind(
-    place: Workspace, when: str, now: datetime, what: str = "", origin: Origin = OWNER
+    workspace: Workspace, when: str, now: datetime, what: str = "", origin: Origin = OWNER
 ) -> Reminder:
     """Write a reminder down, so that `memory undo` takes it back; without `what`, `when` goes on
     with it.
@@ -83,22 +83,22 @@ def remind(
     said = said.replace("<!--", "<! --").strip()
     if not said:
         raise UsageError("the reminder has no text", "Write it after the time")
-    task = _written(place, f"- {begin} remind me: {said}", now, origin)
-    return Reminder(shown, task.text, task.line, wakes(place, now))
+    task = _written(workspace, f"- {begin} remind me: {said}", now, origin)
+    return Reminder(shown, task.text, task.line, wakes(workspace, now))
 
 
-def wakes(place: Workspace, now: datetime) -> bool:
+def wakes(workspace: Workspace, now: datetime) -> bool:
     """Whether a timer is installed for the workspace, or something has looked of late."""
-    looked = beats.load(place).looked
-    return timers.is_installed(place) or bool(
+    looked = beats.load(workspace).looked
+    return timers.is_installed(workspace) or bool(
         looked and abs(now - datetime.fromisoformat(looked)) < RECENT
     )
 
 
-def _written(place: Workspace, line: str, now: datetime, origin: Origin) -> Task:
+def _written(workspace: Workspace, line: str, now: datetime, origin: Origin) -> Task:
     """Put the line under the heading of reminders, and have the task count from now on."""
     try:
-        before = read_text(place.root / HEARTBEAT_FILE)
+        before = read_text(workspace.root / HEARTBEAT_FILE)
     except FileNotFoundError:
         before = ""
     ending = newline(before)
@@ -118,7 +118,7 @@ def _written(place: Workspace, line: str, now: datetime, origin: Origin) -> Task
     task = next((each for each in tasks(text)[0] if each.line == at + 1), None)
     if task is None:
         raise UsageError(f"“{line}” cannot be read as a reminder", CURE)
-    replace_files(place, {HEARTBEAT_FILE: (before, text)}, origin)
-    with beats.changing(place) as known:
+    replace_files(workspace, {HEARTBEAT_FILE: (before, text)}, origin)
+    with beats.changing(workspace) as known:
         known.seen[task.key] = now.isoformat(timespec="seconds")
     return task

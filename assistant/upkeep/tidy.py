@@ -179,10 +179,10 @@ different: both may be true side by side.
 Answer with JSON only: {"relations": [{"pair": 1, "relation": "different"}]}"""
 
 
-def configured_judge(place: Workspace) -> Judge | None:
+def configured_judge(workspace: Workspace) -> Judge | None:
     """Who says how facts relate: the configured model; None without one, or without trust."""
     model = select.create(validate(config.load()))
-    if not (model.extracts and trust.is_trusted(place)):
+    if not (model.extracts and trust.is_trusted(workspace)):
         return None
     return partial(relations, model, redact=redactor().redact)
 

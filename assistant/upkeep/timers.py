@@ -41,16 +41,16 @@ def choice() -> Kind:
     )
 
 
-def files(place: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
+def files(workspace: Workspace, kind: Kind, minutes: int) -> dict[str, str]:
     """The files, or the line of the crontab, that have `heartbeat run` called every so many
     minutes."""
-    return {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](place, minutes)
+    return {"systemd": _systemd, "launchd": _launchd, "cron": _cron}[kind](workspace, minutes)
 
 
-def install(place: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
+def install(workspace: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
     """Write the files and start the timer. Raises StorageError."""
     if kind == "cron":
-        _run(["crontab", "-"], _lines([*_others(place), *files.values()]))
+        _run(["crontab", "-"], _lines([*_others(workspace), *files.values()]))
         return
     for path, text in files.items():
         with storage.reported("made", Path(path).parent):
@@ -58,16 +58,16 @@ def install(place: Workspace, kind: Kind, files: Mapping[str, str]) -> None:
         storage.replace(Path(path), text.encode())
     if kind == "systemd":
         _run(["systemctl", "--user", "daemon-reload"])
-        _run(["systemctl", "--user", "enable", "--now", f"{name(place)}.timer"])
+        _run(["systemctl", "--user", "enable", "--now", f"{name(workspace)}.timer"])
     else:
         (path,) = files
         _works(["launchctl", "bootout", f"gui/{os.getuid()}", path])
         _run(["launchctl", "bootstrap", f"gui/{os.getuid()}", path])
 
 
-def uninstall(place: Workspace) -> list[str]:
+def uninstall(workspace: Workspace) -> list[str]:
     """Remove whatever was installed for a workspace; where it was."""
-    removed = [path for path in (*_units(place), _agent(place)) if path.exists()]
+    removed = [path for path in (*_units(workspace), _agent(workspace)) if path.exists()]
     for path in removed:
         if path.suffix == ".timer":
             _works(["systemctl", "--user", "disable", "--now", path.name])
@@ -77,25 +77,25 @@ def uninstall(place: Workspace) -> list[str]:
     if any(path.suffix == ".timer" for path in removed):
         _works(["systemctl", "--user", "daemon-reload"])
     in_cron = []
-    if programs.find("crontab") and len(others := _others(place)) < len(_crontab()):
+    if programs.find("crontab") and len(others := _others(workspace)) < len(_crontab()):
         _run(["crontab", "-"], _lines(others))
         in_cron = ["crontab"]
     return [*map(str, removed), *in_cron]
 
 
-def is_installed(place: Workspace) -> bool:
+def is_installed(workspace: Workspace) -> bool:
     """Whether a timer calls the heartbeat of a workspace."""
-    if any(path.exists() for path in (*_units(place), _agent(place))):
+    if any(path.exists() for path in (*_units(workspace), _agent(workspace))):
         return True
     try:
-        return programs.find("crontab") is not None and len(_others(place)) < len(_crontab())
+        return programs.find("crontab") is not None and len(_others(workspace)) < len(_crontab())
     except StorageError:
         return False
 
 
-def name(place: Workspace) -> str:
+def name(workspace: Workspace) -> str:
     """What the timer of a workspace is called."""
-    digest = hashlib.sha256(str(place.root).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(str(workspace.root).encode()).hexdigest()[:8]
     return f"assistant-heartbeat-{digest}"
 
 
@@ -104,25 +104,33 @@ def environment_file() -> Path:
     return config.config_file().parent / "environment"
 
 
-def _command(place: Workspace) -> list[str]:
-    return [sys.executable, "-m", "assistant.cli.main", "-w", str(place.root), "heartbeat", "run"]
+def _command(workspace: Workspace) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "assistant.cli.main",
+        "-w",
+        str(workspace.root),
+        "heartbeat",
+        "run",
+    ]
 
 
-def _units(place: Workspace) -> tuple[Path, Path]:
+def _units(workspace: Workspace) -> tuple[Path, Path]:
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     folder = home / "systemd" / "user"
-    return folder / f"{name(place)}.timer", folder / f"{name(place)}.service"
+    return folder / f"{name(workspace)}.timer", folder / f"{name(workspace)}.service"
 
 
-def _agent(place: Workspace) -> Path:
-    return Path.home() / "Library" / "LaunchAgents" / f"{name(place)}.plist"
+def _agent(workspace: Workspace) -> Path:
+    return Path.home() / "Library" / "LaunchAgents" / f"{name(workspace)}.plist"
 
 
-def _systemd(place: Workspace, minutes: int) -> dict[str, str]:
-    timer, service = _units(place)
-    words = (each.replace("\\", "\\\\").replace('"', '\\"') for each in _command(place))
-    command = " ".join(f'"{each}"' for each in words).replace("%", "%%").replace("$", "$$")
-    about = f"The assistant's heartbeat for {place.root}".replace("%", "%%")
+def _systemd(workspace: Workspace, minutes: int) -> dict[str, str]:
+    timer, service = _units(workspace)
+    words = (each.replace("\\", "\\\\").replace('"', '\\"') for each in _command(workspace))
+    command = " ".join(f'"{word}"' for word in words).replace("%", "%%").replace("$", "$$")
+    about = f"The assistant's heartbeat for {workspace.root}".replace("%", "%%")
     times = f"0/{minutes}" if minutes < HOUR else "00"
     return {
         str(timer): f"[Unit]\nDescription={about}\n\n[Timer]\nOnCalendar=*:{times}\n"
@@ -132,25 +140,25 @@ def _systemd(place: Workspace, minutes: int) -> dict[str, str]:
     }
 
 
-def _launchd(place: Workspace, minutes: int) -> dict[str, str]:
+def _launchd(workspace: Workspace, minutes: int) -> dict[str, str]:
     agent = {
-        "Label": name(place),
-        "ProgramArguments": ["/bin/sh", "-c", _with_environment(place)],
+        "Label": name(workspace),
+        "ProgramArguments": ["/bin/sh", "-c", _with_environment(workspace)],
         "StartInterval": minutes * 60,
         "ProcessType": "Background",
     }
-    return {str(_agent(place)): plistlib.dumps(agent).decode()}
+    return {str(_agent(workspace)): plistlib.dumps(agent).decode()}
 
 
-def _cron(place: Workspace, minutes: int) -> dict[str, str]:
-    command = _with_environment(place).replace("%", "\\%")
+def _cron(workspace: Workspace, minutes: int) -> dict[str, str]:
+    command = _with_environment(workspace).replace("%", "\\%")
     times = f"*/{minutes}" if minutes < HOUR else "0"
-    return {"crontab": f"{times} * * * * {command} # {name(place)}"}
+    return {"crontab": f"{times} * * * * {command} # {name(workspace)}"}
 
 
-def _with_environment(place: Workspace) -> str:
+def _with_environment(workspace: Workspace) -> str:
     file = shlex.quote(str(environment_file()))
-    return f"set -a; [ ! -r {file} ] || . {file}; {shlex.join(_command(place))}"
+    return f"set -a; [ ! -r {file} ] || . {file}; {shlex.join(_command(workspace))}"
 
 
 def _crontab() -> list[str]:
@@ -163,8 +171,8 @@ def _crontab() -> list[str]:
         raise
 
 
-def _others(place: Workspace) -> list[str]:
-    return [line for line in _crontab() if not line.endswith(f"# {name(place)}")]
+def _others(workspace: Workspace) -> list[str]:
+    return [line for line in _crontab() if not line.endswith(f"# {name(workspace)}")]
 
 
 def _lines(lines: Sequence[str]) -> str:

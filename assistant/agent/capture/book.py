@@ -84,29 +84,29 @@ class Book(notebook.Spending):
         self.untold = [*others, replace(news, stored=stored, waiting=waiting)]
 
 
-def load(place: Workspace) -> Book:
+def load(workspace: Workspace) -> Book:
     """The book of a workspace; a new one if there is none that can be read."""
-    return notebook.load(_path(place), Book)
+    return notebook.load(_path(workspace), Book)
 
 
-def changing(place: Workspace) -> AbstractContextManager[Book]:
+def changing(workspace: Workspace) -> AbstractContextManager[Book]:
     """The book, to be changed by this process alone; written at the end."""
-    return notebook.changing(_path(place), Book)
+    return notebook.changing(_path(workspace), Book)
 
 
-def _path(place: Workspace) -> Path:
-    return place.private / "reading.json"
+def _path(workspace: Workspace) -> Path:
+    return workspace.private / "reading.json"
 
 
-def take_news(place: Workspace, now: datetime) -> list[str]:
+def take_news(workspace: Workspace, now: datetime) -> list[str]:
     """What there is to tell, a line each, in the words of the sessions; it is told once."""
-    book = load(place)
+    book = load(workspace)
     if not book.untold and not book.kept_up:
         return []
-    with changing(place) as book:
+    with changing(workspace) as book:
         news, book.untold = book.untold, []
         upkeep, book.kept_up = book.kept_up, ""
-    lines = [line for item in news for line in _lines(item, place.sessions, now)]
+    lines = [line for item in news for line in _lines(item, workspace.sessions, now)]
     return [*lines, *filter(None, [upkeep])]
 
 
@@ -164,16 +164,16 @@ class Due:
     open: bool
 
 
-def due(place: Workspace, now: datetime) -> Iterator[Due]:
+def due(workspace: Workspace, now: datetime) -> Iterator[Due]:
     """The sessions whose turn it is, oldest first, and those that will come to it by themselves."""
-    book = load(place)
+    book = load(workspace)
     if not book.since:
-        with changing(place) as book:
+        with changing(workspace) as book:
             book.since = book.since or now.isoformat()
     begun = datetime.fromisoformat(book.since)
-    for session in session_ids(place.sessions):
+    for session in session_ids(workspace.sessions):
         try:
-            status = (place.sessions / f"{session}{SUFFIX}").stat()
+            status = (workspace.sessions / f"{session}{SUFFIX}").stat()
         except FileNotFoundError:
             continue
         written = datetime.fromtimestamp(status.st_mtime, UTC)
@@ -182,5 +182,5 @@ def due(place: Workspace, now: datetime) -> Iterator[Due]:
             continue
         if known.after and datetime.fromisoformat(known.after) > now:
             continue
-        is_held = is_open(place.sessions, session)
+        is_held = is_open(workspace.sessions, session)
         yield Due(session, status.st_size, is_held and now - written < IDLE)

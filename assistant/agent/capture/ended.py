@@ -42,15 +42,15 @@ LOOK_SECONDS = 1.0
 COMMAND = ("-m", "assistant.cli.main", "memory", "capture", "--wait")
 
 
-def begin(place: Workspace) -> None:
+def begin(workspace: Workspace) -> None:
     """Have somebody wait for the end of the sessions there are, unless somebody does."""
-    held = _alone(place)
+    held = _alone(workspace)
     if held is None:
         return
     held.release()
     home = Path(assistant.__file__).parent.parent
     subprocess.Popen(
-        [sys.executable, *COMMAND, "-w", str(place.root)],
+        [sys.executable, *COMMAND, "-w", str(workspace.root)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -69,22 +69,22 @@ class Read:
     failed: str = ""
 
 
-def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
+def read_ended(workspace: Workspace, *, wait: bool = False) -> Iterator[Read]:
     """Read the sessions that have ended, as each does if `wait`, until none is open or unread.
 
     Nothing is done if another process is at it, without a model, without trust, or if
     `memory.capture` says so. Raises ConfigError, StorageError.
     """
-    held = _alone(place)
+    held = _alone(workspace)
     if held is None:
         return
     try:
         while True:
-            coming = list(due(place, datetime.now(UTC)))
+            coming = list(due(workspace, datetime.now(UTC)))
             over = [session for session in coming if not session.open]
             if over:
-                _keep_up(place)  # before: `undo` then takes back what was read
-            yield from filter(None, (_read(place, session) for session in over))
+                _keep_up(workspace)  # before: `undo` then takes back what was read
+            yield from filter(None, (_read(workspace, session) for session in over))
             if not wait or not any(session.open for session in coming):
                 return
             time.sleep(LOOK_SECONDS)
@@ -92,19 +92,19 @@ def read_ended(place: Workspace, *, wait: bool = False) -> Iterator[Read]:
         held.release()
 
 
-def _keep_up(place: Workspace) -> None:
+def _keep_up(workspace: Workspace) -> None:
     """Keep sessions and memory up, once a day; the next chat says what moved, or what failed."""
     from assistant.memory.open import open_memory
     from assistant.settings.tree import validate
 
     raw, now = config.load(), datetime.now().astimezone()
     today, line = now.date().isoformat(), ""
-    if not trust.is_trusted(place) or book.load(place).upkept == today:
+    if not trust.is_trusted(workspace) or book.load(workspace).upkept == today:
         return
     try:
-        keeping.sweep(place.sessions, now)
+        keeping.sweep(workspace.sessions, now)
         if validate(raw).memory.upkeep == "daily":
-            with closing(open_memory(place, raw)) as memory:
+            with closing(open_memory(workspace, raw)) as memory:
                 done = memory.upkeep()
             counts = {"archived": done.archived, "sorted in": done.sorted}
             moved = [f"{counted(n, 'fact')} {verb}" for verb, n in counts.items() if n]
@@ -114,37 +114,37 @@ def _keep_up(place: Workspace) -> None:
         line = f"Memory could not be kept up: {error.message}"
     except Exception as error:  # the border: sessions are read all the same
         line = f"Memory could not be kept up: {type(error).__name__}: {error}"[:200]
-    with book.changing(place) as known:
+    with book.changing(workspace) as known:
         known.upkept, known.kept_up = today, line or known.kept_up
 
 
-def _alone(place: Workspace) -> Lock | None:
+def _alone(workspace: Workspace) -> Lock | None:
     """The right to read the workspace's sessions, or None if another process has it."""
-    return locking.try_lock(storage.private_directory(place.private) / "reading.lock")
+    return locking.try_lock(storage.private_directory(workspace.private) / "reading.lock")
 
 
-def _read(place: Workspace, session: Due) -> Read | None:
+def _read(workspace: Workspace, session: Due) -> Read | None:
     """Read one session; None if it holds nothing to read, or may not be read."""
     from assistant.agent.capture.reading import Captured
     from assistant.settings.tree import validate  # pydantic: once there is something to read
 
     chosen = validate(config.load())
     captured: Captured | None = None
-    if chosen.memory.capture == "always" and trust.is_trusted(place):
+    if chosen.memory.capture == "always" and trust.is_trusted(workspace):
         try:
-            captured = _capture(place, chosen, session.id)
+            captured = _capture(workspace, chosen, session.id)
         except AssistantError as error:
             captured = Captured(failed=error.message)
         except Exception as error:  # the border: one session's fault never stops the others
             captured = Captured(failed=f"{type(error).__name__}: {error}"[:200])
     size = session.size
     with suppress(FileNotFoundError):  # what was captured is noted in it
-        size = (place.sessions / f"{session.id}{SUFFIX}").stat().st_size
+        size = (workspace.sessions / f"{session.id}{SUFFIX}").stat().st_size
     read = Read(session.id)
     if captured:
         read = Read(session.id, captured.stored, captured.waiting, captured.failed)
     now = datetime.now(UTC)
-    with book.changing(place) as known:
+    with book.changing(workspace) as known:
         news = News(session.id, now.isoformat(), len(read.stored), read.waiting)
         if news.stored or news.waiting:
             known.tell(news)
@@ -155,7 +155,7 @@ def _read(place: Workspace, session: Due) -> Read | None:
     return read if read.stored or read.waiting or read.failed else None
 
 
-def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | None":
+def _capture(workspace: Workspace, chosen: "Settings", session: str) -> "Captured | None":
     """Take a session's facts; None if there is nothing to take, or no model to take it."""
     from assistant.agent.capture import reading  # the model behind it is slow to load
     from assistant.agent.context_budget import ContextBudget
@@ -164,7 +164,7 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
     from assistant.session import transcript
     from assistant.session.history import group
 
-    record = transcript.borrow(place.sessions, session)
+    record = transcript.borrow(workspace.sessions, session)
     if record.origin in UNATTENDED:
         return None
     turns = group(record.entries)
@@ -173,18 +173,18 @@ def _capture(place: Workspace, chosen: "Settings", session: str) -> "Captured | 
         return None
 
     def spend(usage: Usage) -> None:
-        with book.changing(place) as known:
+        with book.changing(workspace) as known:
             known.spend(usage.input_tokens + usage.output_tokens)
 
     budget = ContextBudget(model.context_window, chosen.context.reserve_tokens)
-    with closing(open_memory(place, config.load())) as memory:
+    with closing(open_memory(workspace, config.load())) as memory:
         job = reading.Reading(
             record,
             memory,
             model,
             budget,
             redactor().redact,
-            afford=lambda: book.load(place).spent < chosen.memory.capture_tokens,
+            afford=lambda: book.load(workspace).spent < chosen.memory.capture_tokens,
             spend=spend,
         )
         events = reading.capture(job, turns)

@@ -244,7 +244,7 @@ def is_backed(
     )
     if dates & brought - own:
         return False
-    if not _numbers(rest) <= {each for part in owners for each in _numbers(part, clock=True)}:
+    if not _numbers(rest) <= {number for part in owners for number in _numbers(part, clock=True)}:
         return False
     words = _words(rest, language)
     content = {word: root for word, root in words.items() if not word[0].isdigit()}

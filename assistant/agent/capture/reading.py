@@ -217,7 +217,9 @@ def _existing(job: Reading, turns: Sequence[Turn]) -> Existing:
     Nothing is too weak to be shown, for a fact that changes is often said in other words than it
     was.
     """
-    said = list(dict.fromkeys(each for turn in turns for each in statements(turn, LOOKED_UP)))
+    said = list(
+        dict.fromkeys(statement for turn in turns for statement in statements(turn, LOOKED_UP))
+    )
     if not job.trusted or not said:
         return Existing()
     try:

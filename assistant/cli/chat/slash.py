@@ -336,7 +336,7 @@ def export(host: Host, name: str) -> None:
 def copy(host: Host, _: str) -> None:
     """Copy the latest reply, as markdown."""
     entries = reversed(host.chat.conversation.transcript.entries)
-    replies = (each.text for each in entries if isinstance(each, AssistantEntry))
+    replies = (entry.text for entry in entries if isinstance(entry, AssistantEntry))
     reply = next(filter(str.strip, replies), None)
     if reply is None:
         raise UsageError("nothing was answered yet", "Send a message first")
@@ -350,7 +350,7 @@ def paste(host: Host, _: str) -> None:
     picture = picture_of(clipboard.picture())
     if picture is None:
         raise UsageError("there is no picture on the clipboard", "Copy one first")
-    pictures = sum(isinstance(each, Picture) for each in host.attachments.values())
+    pictures = sum(isinstance(attachment, Picture) for attachment in host.attachments.values())
     title = f"Picture {1 + pictures}"
     check_sight(host.chat.conversation.model, {title: picture})
     host.attachments[title] = picture
@@ -444,7 +444,10 @@ def values(chat: Chat) -> dict[str, Callable[[], Iterable[str]]]:
     """What the argument of a command may be, for the menu while it is typed."""
     place = chat.place
     return {
-        "/model": lambda: [*(each.name for each in chat.settings.profiles), *catalogue.names()],
-        "/resume": lambda: [each.id for each in listing.sessions(place.sessions)],
+        "/model": lambda: [
+            *(profile.name for profile in chat.settings.profiles),
+            *catalogue.names(),
+        ],
+        "/resume": lambda: [session.id for session in listing.sessions(place.sessions)],
         "/edit": lambda: [path.name for path in sorted(place.root.glob("*.md"))],
     }

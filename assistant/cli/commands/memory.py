@@ -352,14 +352,14 @@ SHOWN = 200
 """Characters of an entry that a fact comes from."""
 
 
-def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
+def sentences(workspace: Workspace, origin: Origin) -> Iterator[str]:
     """The entries that a fact cites, each as one line; none if the session is gone."""
     from assistant.session import entries, transcript  # not on the client's path
 
     if not origin.session:
         return
     try:
-        session = transcript.read(place.sessions, origin.session)
+        session = transcript.read(workspace.sessions, origin.session)
     except SessionError:
         return
     for entry in session:
@@ -376,11 +376,11 @@ def sentences(place: Workspace, origin: Origin) -> Iterator[str]:
             yield f"{entry.id} {one_line(f'{who}: {text}', SHOWN)}"
 
 
-def reading_cost(place: Workspace) -> str:
+def reading_cost(workspace: Workspace) -> str:
     """What extracting facts from chats has cost this month; "" if nothing."""
     from assistant.agent.capture import book
 
-    tokens = book.load(place).spent
+    tokens = book.load(workspace).spent
     return (
         f"{counted(tokens, 'token')} this month for extracting facts from chats" if tokens else ""
     )

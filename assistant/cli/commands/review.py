@@ -121,10 +121,10 @@ def tidy(
 # Review
 
 
-def decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
+def decide(memory: Keeper, workspace: Workspace, waiting: Sequence[Held]) -> None:
     """Ask the owner about each, in order."""
     for held in waiting:
-        _show_held(memory, place, held)
+        _show_held(memory, workspace, held)
         asked = ask("[a]ccept, [e]dit, [r]efuse, [l]ater, [q]uit", "l")
         answer = ANSWERS.get(asked.casefold(), "l")
         if answer == "q":
@@ -140,7 +140,7 @@ def decide(memory: Keeper, place: Workspace, waiting: Sequence[Held]) -> None:
                 show_written(written)
 
 
-def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
+def _show_held(memory: Keeper, workspace: Workspace, held: Held) -> None:
     """A fact that waits, what it would replace, and what it was taken from."""
     typer.echo(
         typer.style(held.id, bold=True) + typer.style(f"  {local_time(held.time)}", dim=True)
@@ -152,7 +152,7 @@ def _show_held(memory: Keeper, place: Workspace, held: Held) -> None:
     origin = held.fact.origin
     said = f"from {origin.kind}" + (f", session {origin.session}" if origin.session else "")
     said += f", written down {held.fact.recorded}" if held.fact.recorded else ""
-    for line in (said, *sentences(place, origin)):
+    for line in (said, *sentences(workspace, origin)):
         typer.echo(typer.style(f"  {spelled(line)}", dim=True))
 
 
@@ -173,7 +173,7 @@ def _show_erased(erased: Sequence[JournalEntry]) -> None:
 # Tidy
 
 
-def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
+def _proposals(workspace: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]":
     """What the model, if one is configured, or the rules propose."""
     from assistant.upkeep.tidy import (
         configured_judge,
@@ -181,7 +181,7 @@ def _proposals(place: Workspace, pairs: Sequence[Pair]) -> "tuple[Proposal, ...]
     )  # not on the client's path
 
     try:
-        return propose(pairs, configured_judge(place))
+        return propose(pairs, configured_judge(workspace))
     except ModelError as error:
         typer.echo(f"The model did not answer ({error.message}). By rules:", err=True)
         return propose(pairs)

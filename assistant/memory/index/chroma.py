@@ -262,9 +262,9 @@ class ServerStore(VectorStore):
         self._wait_soon()
         with self._translated():
             return [
-                (each.name, dict(each.metadata or {}), int(each.count()))
-                for each in self._client.list_collections()
-                if each.name.startswith(PREFIX)
+                (collection.name, dict(collection.metadata or {}), int(collection.count()))
+                for collection in self._client.list_collections()
+                if collection.name.startswith(PREFIX)
             ]
 
     def drop(self, name: str) -> None:

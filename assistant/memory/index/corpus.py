@@ -87,7 +87,7 @@ def unsaid(catalog: Catalog, fact: str) -> dict[str, tuple[str, Stat | None]]:
     with catalog.database.using():
         stating = {chunk.source for chunk in catalog.stating(fact)}
         sources = catalog.sources().values()
-    silent = (each for each in sources if each.name not in stating)
+    silent = (source for source in sources if source.name not in stating)
     return {each.name: (each.sha256, proof(each)) for each in silent}
 
 

@@ -89,7 +89,7 @@ def plane(vectors: Vectors) -> Plane:
         return Plane(np.empty(0, dtype=np.int64), nothing, [], nothing, np.empty(0))
     topic, middles = _topics(vectors)
     members = [np.flatnonzero(topic == each) for each in range(len(middles))]
-    radius = np.array([_radius(len(each)) for each in members])
+    radius = np.array([_radius(len(member)) for member in members])
     centre = _apart(_flat(middles) * float(radius.sum()), radius)
     place = np.empty((len(vectors), 2))
     for number, inside in enumerate(members):

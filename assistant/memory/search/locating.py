@@ -59,7 +59,7 @@ class Locator:
         hold."""
         catalog = self._store.catalog
         terms = catalog.words.terms(text)
-        rare = [each for each in terms if 0 < each.document_frequency <= most]
+        rare = [term for term in terms if 0 < term.document_frequency <= most]
         rows = {row for rows, _ in catalog.words.in_chunks(rare).values() for row in rows.tolist()}
         chunks = catalog.chunks(sorted(rows))
         return tuple(passage(chunk) for chunk in chunks if chunk.status == "current")
@@ -68,7 +68,7 @@ class Locator:
         """Which of the owner's headings in MEMORY.md fits a fact: the only one that it names, or
         that of the nearest fact below one, if that is near. "" if none does."""
         words = set(fold(fact).split())
-        titles = {each: set(fold(each.split(PATH)[-1]).split()) for each in headings}
+        titles = {heading: set(fold(heading.split(PATH)[-1]).split()) for heading in headings}
         named = [each for each, title in titles.items() if title and title <= words]
         if len(named) == 1:
             return named[0]
@@ -131,7 +131,7 @@ class Locator:
         rows = [rows for rows, _ in catalog.words.in_chunks(terms).values()]
         common = functools.reduce(np.intersect1d, rows)
         chunks = catalog.chunks(common.tolist())
-        return [each for each in chunks if any(key in fact_key(each.plain) for key in wanted)]
+        return [chunk for chunk in chunks if any(key in fact_key(chunk.plain) for key in wanted)]
 
 
 def _text(given: str) -> str:

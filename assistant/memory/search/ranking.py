@@ -62,7 +62,7 @@ def date_match(asked: Iterable[Period], recorded: date | None, mentions: Iterabl
 
 def _closeness(asked: Period, recorded: date | None, mentions: Sequence[Period]) -> float:
     whole = _YEAR_SHARE if (asked.end - asked.start).days > 300 else 1.0
-    if any(asked.overlaps(each) for each in mentions):
+    if any(asked.overlaps(mention) for mention in mentions):
         return whole
     if recorded is None:
         return 0.0

@@ -63,8 +63,8 @@ class _Move:
 class Upkeep:
     """What there is to be moved in a workspace's files on a day."""
 
-    def __init__(self, place: Workspace, journal: Journal, today: date, fits: Fits) -> None:
-        self._place = place
+    def __init__(self, workspace: Workspace, journal: Journal, today: date, fits: Fits) -> None:
+        self._place = workspace
         self._journal = journal
         self._today = today
         self._fits = fits

@@ -28,10 +28,10 @@ class Mentions:
     closed.
     """
 
-    def __init__(self, place: Workspace, policy: PolicySettings, here: Path) -> None:
-        self._root = place.root
+    def __init__(self, workspace: Workspace, policy: PolicySettings, here: Path) -> None:
+        self._root = workspace.root
         self._here = here
-        roots = Roots(place, [Path("/")], policy)
+        roots = Roots(workspace, [Path("/")], policy)
         self._access = Access(roots, "read_file")
         self._reading, self._listing = reading_tools(roots)
 

@@ -159,7 +159,7 @@ class Connection:
             transport: Any = streamable_http_client(filled(settings.url), http_client=reached)
         else:
             log: Any = self._log  # its descriptor is all that is used
-            command = [filled(each) for each in (settings.command or "", *settings.args)]
+            command = [filled(arg) for arg in (settings.command or "", *settings.args)]
             command[0] = programs.find(command[0], self.server.roots) or command[0]
             transport = stdio_client(
                 StdioServerParameters(
@@ -182,9 +182,9 @@ class Connection:
         cursor: str | None = None
         for _ in range(PAGES):
             page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
-            for each in page.tools:
-                schema = json.loads(json.dumps(each.input_schema, default=str))
-                found[each.name] = Definition(each.name, each.description or "", schema)
+            for tool in page.tools:
+                schema = json.loads(json.dumps(tool.input_schema, default=str))
+                found[tool.name] = Definition(tool.name, tool.description or "", schema)
             cursor = page.next_cursor
             if cursor is None:
                 break

@@ -137,10 +137,10 @@ class Servers:
     notices: tuple[str, ...] = field(default=())
 
 
-def of(place: Workspace) -> Servers:
+def of(workspace: Workspace) -> Servers:
     """The servers that a conversation in a workspace may use; it names none without trust."""
-    root = place.root if trust.is_trusted(place) else None
-    return named_by(tree.validate(config.load()).mcpServers, root, (place.root,))
+    root = workspace.root if trust.is_trusted(workspace) else None
+    return named_by(tree.validate(config.load()).mcpServers, root, (workspace.root,))
 
 
 def named_by(

@@ -65,7 +65,7 @@ def git_identity(home: str, roots: tuple[Path, ...]) -> dict[str, str]:
         capture_output=True,
         check=False,
     )
-    pairs = (each.partition(" ") for each in done.stdout.decode("utf-8", "replace").splitlines())
+    pairs = (line.partition(" ") for line in done.stdout.decode("utf-8", "replace").splitlines())
     known = {key.removeprefix("user.").upper(): value for key, _, value in pairs}
     return {f"GIT_{who}_{key}": known[key] for key in known for who in ("AUTHOR", "COMMITTER")}
 

@@ -42,7 +42,7 @@ def _hard_links(paths: Iterable[str | Path], directories: Sequence[Path]) -> set
     """Every name in the directories of a file at or below the paths that has more than one."""
     status = (status for path in paths for _, status in _files(path))
     inodes = {(each.st_dev, each.st_ino) for each in status if each.st_nlink > 1}
-    found = (each for root in directories for each in (_files(root) if inodes else ()))
+    found = (file for root in directories for file in (_files(root) if inodes else ()))
     return {path for path, status in found if (status.st_dev, status.st_ino) in inodes}
 
 

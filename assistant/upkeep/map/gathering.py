@@ -29,7 +29,7 @@ def gather(
     """All that the page shows; `recalls` tells how often each passage was recalled, by its id."""
     chart = memory.chart()
     log = memory.log(MOST_EVENTS)
-    keys = [fact_key(each.passage.plain) for each in chart.facts]
+    keys = [fact_key(fact.passage.plain) for fact in chart.facts]
     history = _history(keys, log)
     return {
         "made": now.strftime("%Y-%m-%d %H:%M"),
