@@ -58,5 +58,5 @@ def test_in_memory_notes_messages_and_results_there_is_one_briefing(workspace: W
 def test_a_briefing_is_one_block(workspace: Workspace) -> None:
     from datetime import UTC, datetime
 
-    told = briefing(turn_sections(None, now=datetime(2026, 1, 1, tzinfo=UTC), place=workspace))
+    told = briefing(turn_sections(None, now=datetime(2026, 1, 1, tzinfo=UTC), workspace=workspace))
     assert told.startswith("[BRIEFING]\n") and told.endswith("\n[/BRIEFING]")

@@ -30,7 +30,7 @@ def folder_name(attack: Attack) -> str:
 def prompt(place: Workspace, recall: Recall | None = None) -> list[Message]:
     """The system prompt of a workspace, its skills included."""
     index = skills.load(place).index
-    turn = turn_sections(recall, now=NOW, place=place)
+    turn = turn_sections(recall, now=NOW, workspace=place)
     return system_messages([*stable_sections(place, skills=index), *turn])
 
 

@@ -32,7 +32,7 @@ LIST = passage("- Packing list:\n  - socks\n  - a hat", 20, None)
 def prompt(workspace: Workspace, *passages: Passage) -> list[Message]:
     recall = Recall("q", 0, passages)
     now = datetime(2026, 11, 21)
-    sections = turn_sections(recall, now=now, place=workspace)
+    sections = turn_sections(recall, now=now, workspace=workspace)
     return system_messages([Section("Your Identity", "x", stable=True), *sections])
 
 
