@@ -92,7 +92,7 @@ class Connection:
         self._over = threading.Event()
         self._serving = thread.start_task_soon(self._serve)
         try:
-            self._wait(self._ready, server.settings.timeout_seconds, "start")
+            self._wait(self._ready, server.settings.start_seconds, "start")
         except ToolError:
             self.close()
             raise
@@ -106,7 +106,7 @@ class Connection:
         """The tools that it has now. Raises ToolError."""
         self.changed = False
         listed: dict[str, Definition] = self._ask(
-            self._list, self.server.settings.timeout_seconds, "list its tools"
+            self._list, self.server.settings.start_seconds, "list its tools"
         )
         return listed
 
