@@ -239,8 +239,8 @@ BLOCK = 16_384
 """Characters of a text that are looked at, and remembered, together."""
 BEFORE, AFTER = 512, 24_576
 """Characters around a block that may bear on what is found in it."""
-REMEMBERED = 64
-"""Blocks whose findings are remembered."""
+REMEMBERED = 256
+"""Blocks whose findings are cached, of 10 MB at most; a file of 10,000 facts has some fifty."""
 LONGEST_MARK, LONGEST_LINE = 64, 4_400
 """Characters of a mark, and of a line or a form that is told as a whole, at the most."""
 _STRING = re.compile(r'"((?:[^"\\\r\n]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){16,}+)"')

@@ -15,6 +15,7 @@ from statistics import median
 from assistant.memory.base import Fact, Query
 from assistant.memory.embedding.embedder import HashingEmbedder
 from assistant.memory.local import LocalMemory
+from assistant.secrets.current import CurrentRedactor
 from assistant.settings.tree import Settings
 from assistant.workspace.folder import Workspace
 from scripts.benchmark import measure
@@ -54,7 +55,9 @@ def costs(directory: Path, size: int, *, single: bool) -> Costs:
     """Make a memory of this size, in one file or in many, and write to it."""
     place = measure.make_workspace(directory / f"{'one' if single else 'many'}{size}")
     path = (write_single if single else write_many)(place.root, facts(size))
-    memory = LocalMemory(Workspace(place.root), Settings(), HashingEmbedder())
+    memory = LocalMemory(
+        Workspace(place.root), Settings(), HashingEmbedder(), redactor=CurrentRedactor()
+    )
     memory.refresh()
     memory.index.store.dense.drain()
     works = _works(memory, path)
