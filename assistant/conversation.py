@@ -1,10 +1,12 @@
 """One turn through the whole cycle. Read this first.
 
-`Conversation.send` is the flow of the program: the owner's message goes to the transcript, memory
-is asked for what bears on it, the prompt is made, the agent loop runs to a reply, and when the
-history has grown too long, its older turns become facts in memory and a summary. What is shown or
-sent is an entry of the transcript first, so a conversation that was killed anywhere goes on from
-its file (`resume`).
+`Conversation.send` is the program's main flow. It writes the owner's message to the transcript,
+recalls the passages of memory that bear on it, builds the prompt and runs the agent loop until the
+model replies. When the history has grown too long, it compacts the older turns into facts in memory
+and a summary.
+
+Everything is written to the transcript before it is shown or sent, so a conversation that was
+killed at any point continues from its file (`resume`).
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -92,27 +94,28 @@ from assistant.workspace.folder import PROCEDURES_FILE, Workspace
 
 NOTHING: Given = MappingProxyType({})
 WHOLE_SHARE = 4
-"""Memory stands whole in the prompt while it takes at most this part of the window."""
+"""All of memory is in the prompt if it fits in 1/4 of the window."""
 WORDS = 40
-"""Characters of a passage that its event tells."""
+"""Characters of each passage that are shown in the `Recalled` event."""
 PROCEDURES = 4
-"""Passages of an AGENTS.md too long for the prefix that come with each turn, whatever else memory
-finds."""
+"""Passages of AGENTS.md recalled with each turn when the file is too long for the prefix; they do
+not count against the other results."""
 OVERFLOWS = 6
-"""How often the request of one turn may be found too long."""
+"""The turn fails when the provider has rejected its request as too long this many times."""
 
 
 @dataclass
 class Conversation:
-    """A session with the owner, off the record if its transcript is.
+    """A session with the owner; off the record if its transcript is.
 
-    `skills` are listed in the prompt, and come in when a message holds a trigger of theirs.
-    `interruption` is shared with tools that run long. An untrusted workspace's files and memory
-    stay out of the prompt. Without `captures` compaction takes no facts from what it leaves out.
-    Memory of at most `whole` tokens stands in the prompt, but for files that are `hidden`.
-    `untold` is what the owner should hear with the next turn; memory adds to it. `begun` is told
-    of each message written down; `daily` has what is to be said once a day. `checkpoints` keep the
-    files that a turn changes as they were.
+    `skills` are listed in the prompt; a skill's text is added when a message contains one of its
+    triggers. `recipe` replaces the prompt sections of the settings. `interruption` is shared with
+    long-running tools. If the workspace is not `trusted`, its files and memory stay out of the
+    prompt. `captures` says whether compaction extracts facts from the turns it removes. Memory of
+    at most `whole` tokens is put into the prompt entirely, except for files that are `hidden`.
+    `untold` are notices to show with the next turn; memory adds to them. `begun` is called once a
+    message has been written down. `daily` returns the notices that are due once a day.
+    `checkpoints` back up the files that a turn changes.
     """
 
     workspace: Workspace
@@ -145,52 +148,53 @@ class Conversation:
         self.scratch.replay(succeeded(self.transcript.entries))
 
     def send(self, text: str, attached: Given = NOTHING) -> Iterator[Event]:
-        """One turn: recall, context, the loop, and compaction if the history is full.
+        """Run one turn: recall, build the prompt, run the loop, compact if the history is full.
 
-        `attached` is what comes with the message, by its title: data, which recall is not asked by.
-        Raises UsageError for an empty message or a picture that the model cannot see, and
-        StorageError if it cannot be written down; after that, all that goes wrong ends in
+        `attached` maps titles to data that comes with the message; it is not part of the recall
+        query. Raises UsageError for an empty message or a picture that the model cannot see, and
+        StorageError if the message cannot be written down. Any later error ends the turn with
         `turn_failed`.
         """
         message = self.redactor.redact(text)
         if not message.strip():
             raise UsageError("the message is empty", "Write something")
         check_sight(self.model, attached)
-        asked = self._write_down(message)
+        request = self._write_down(message)
         self.interruption.reset()
-        if listed := ", ".join(sorted(self.redactor.new_stand_ins(text))):
+        if stand_ins := ", ".join(sorted(self.redactor.new_stand_ins(text))):
             self.untold.append(
                 "Secrets in your message stay here and are not kept: the model reads "
-                f"{listed}. /remember writes a fact down as you say it"
+                f"{stand_ins}. /remember writes a fact down as you say it"
             )
         self.begun()
-        for title, given in attached.items():
-            if isinstance(given, Picture):
-                keeping.keep_picture(self.transcript, title, given)
+        for title, content in attached.items():
+            if isinstance(content, Picture):
+                keeping.keep_picture(self.transcript, title, content)
             else:
-                self.transcript.append(AttachmentEntry(title, self.redactor.redact(given)))
-        yield from self._turn(asked)
+                self.transcript.append(AttachmentEntry(title, self.redactor.redact(content)))
+        yield from self._turn(request)
 
     def resume(self) -> Iterator[Event]:
-        """Go on with a turn that was cut off by a crash; nothing if the last one is whole."""
+        """Continue the last turn if a crash cut it off; otherwise do nothing."""
         turn = last_turn(self.transcript.entries)
         if turn and not turn.finished:
             self.interruption.reset()
             yield from self._turn(turn.asked)
 
-    def _turn(self, asked: UserEntry) -> Iterator[Event]:
+    def _turn(self, request: UserEntry) -> Iterator[Event]:
+        """Run the turn that `request` began; every way it can end is handled here."""
         now = self.clock()
-        self.checkpoints.begin(self.transcript.session, asked.id)
+        self.checkpoints.begin(self.transcript.session, request.id)
         try:
-            yield TurnStarted(self.transcript.session, asked.id)
+            yield TurnStarted(self.transcript.session, request.id)
             yield from self._attached()
             yield StateChanged(State.INITIALIZING)
             stable = self._stable()
             yield from self._notices(stable, now)
             yield from self._bring_skills_in()
-            recall = yield from self._recall(asked.text, stable)
+            recall = yield from self._recall(request.text, stable)
             prompt = self._prompt(stable, recall, now)
-            self._keep(prompt, asked, now)
+            self._keep(prompt, request, now)
             reply = yield from self._answer(prompt)
             yield StateChanged(State.FINALIZING)
             yield from self._put_bootstrap_away()
@@ -209,65 +213,72 @@ class Conversation:
             raise
         except AssistantError as error:
             message, cure = self.redactor.redact(error.message), self.redactor.redact(error.cure)
-            if not isinstance(error, StorageError):  # then nothing can be written; `send` settles
+            if not isinstance(error, StorageError):  # if so, the next `send` settles the turn
                 self.transcript.settle(f"{NO_REPLY}{message}")
             yield StateChanged(State.FAILED)
             yield TurnFailed(message, cure)
         finally:
             self.checkpoints.end()
 
-    # The message, and what comes with it
+    # The message and its attachments
 
     def _write_down(self, message: str) -> UserEntry:
-        """The message in the transcript: it begins a turn, or answers what the model has asked."""
-        record = self.transcript
-        waits = open_question(record.entries)
-        turn = last_turn(record.entries)
-        if waits is None or turn is None:
-            record.settle("The session ended before this turn did")
-            return record.append(UserEntry(message))
-        answer = answered(Question(waits.question, waits.options, waits.several), message)
-        record.append(
-            ToolResultEntry(waits.call_id, ASK, answer.content, answer.error, answer.compact)
+        """Append the message to the transcript; return the entry that began its turn.
+
+        The message begins a new turn, or answers the model's open question in the last one.
+        """
+        transcript = self.transcript
+        pending = open_question(transcript.entries)
+        turn = last_turn(transcript.entries)
+        if pending is None or turn is None:
+            transcript.settle("The session ended before this turn did")
+            return transcript.append(UserEntry(message))
+        answer = answered(Question(pending.question, pending.options, pending.several), message)
+        transcript.append(
+            ToolResultEntry(pending.call_id, ASK, answer.content, answer.error, answer.compact)
         )
         return turn.asked
 
     def _attached(self) -> Iterator[Event]:
+        """Show the attachments of the running turn."""
         for entry in self._running:
             if isinstance(entry, AttachmentEntry):
                 picture = entry.text.strip("()") if entry.picture else ""
                 yield Attached(entry.title, len(entry.text.splitlines()), picture)
 
     def _notices(self, stable: Sequence[Section], now: datetime) -> Iterator[Event]:
-        """What the owner should hear; at first also what waits in memory, and which files are too
-        long to stand whole in the prompt."""
+        """Show the pending notices to the owner.
+
+        The first turn also lists the facts that wait for a decision, and the files that had to be
+        cut to fit the prompt.
+        """
         texts = [*self.transcript.notices, *self.untold]
         self.transcript.notices.clear()
         self.untold.clear()
         texts += self.daily(now.date())
         if self._is_new:
-            texts += [*undecided(self.memory), *(part.cut for part in stable if part.cut)]
+            texts += [*undecided(self.memory), *(section.cut for section in stable if section.cut)]
         self._is_new = False
         for text in texts:
             yield notice(self.transcript, text)
 
     def _bring_skills_in(self) -> Iterator[Event]:
-        """The skills whose triggers the message holds, unless they stand in the history already.
+        """Add the skills that the message triggers, unless the history already has their text.
 
-        A model that follows no instructions (the offline responder) gets none.
+        The offline responder gets none: it does not follow instructions.
         """
         turns = history(self.transcript.entries).turns
         if not turns or not self.model.extracts:
             return
-        there = {(e.name, e.text) for t in turns for e in t.entries if isinstance(e, SkillEntry)}
+        present = {(e.name, e.text) for t in turns for e in t.entries if isinstance(e, SkillEntry)}
         for skill, trigger in self.skills.triggered(turns[-1].request):
             try:
                 text = body(skill)
             except StorageError:
-                continue  # it was removed meanwhile
+                continue  # the skill was removed in the meantime
             if files := bundled(skill):
                 text = f"{text}\n\nFiles of this skill: {', '.join(files)}"
-            if (skill.name, text) not in there:
+            if (skill.name, text) not in present:
                 self.transcript.append(SkillEntry(skill.name, skill.path, trigger, text))
                 yield SkillLoaded(skill.name, skill.path, trigger)
 
@@ -276,7 +287,10 @@ class Conversation:
     def _recall(
         self, text: str, stable: Sequence[Section]
     ) -> Generator[Event, None, Recall | None]:
-        """Ask memory what bears on the message; a failure is told, and the turn goes on."""
+        """Recall passages for the message; None if the workspace is untrusted or memory fails.
+
+        A failure is shown as a notice, and the turn goes on without memory.
+        """
         if not self.trusted:
             yield notice(
                 self.transcript, "This workspace is not trusted yet: run `assistant trust`"
@@ -299,15 +313,18 @@ class Conversation:
             for passage in recall.passages
         )
         self.transcript.append(RecalledEntry(cited, recall.tokens, recall.weak))
-        words = (" ".join(passage.text.lstrip("-*# ").split()) for passage in cited)
+        flattened = (" ".join(passage.text.lstrip("-*# ").split()) for passage in cited)
         citations = tuple(passage.citation for passage in cited)
-        texts = tuple(shortened(text, WORDS) for text in words)
+        texts = tuple(shortened(text, WORDS) for text in flattened)
         yield Recalled(citations, recall.tokens, recall.weak, texts)
         return recall
 
     def _ask_memory(self, text: str, stable: Sequence[Section]) -> Recall:
-        """What bears on a message, which may lean on the one before; greetings and sums cost no
-        passages. AGENTS.md is asked apart, unless it stands whole in the prompt."""
+        """Query memory with the message; the message before it gives the context.
+
+        Small talk and arithmetic recall nothing. AGENTS.md has a quota of its own, or is left out
+        if the prompt contains all of it.
+        """
         if small_talk(text) or is_sum(text):
             return Recall(text, 0, ())
         messages = (e.text for e in reversed(self.transcript.entries) if isinstance(e, UserEntry))
@@ -322,7 +339,7 @@ class Conversation:
         return self.memory.recall(replace(query, own=(PROCEDURES_FILE, PROCEDURES)))
 
     def _core(self, tokens: int) -> Sequence[Passage]:
-        """Memory's core; nothing while memory cannot be asked, which the turn's recall tells."""
+        """Return memory's core facts; none if memory fails, which `_recall` reports."""
         try:
             return self.memory.core(tokens)
         except MemoryFailure:
@@ -331,16 +348,16 @@ class Conversation:
     # The prompt
 
     def _stable(self) -> list[Section]:
-        """The prompt's prefix; each file of the workspace is read here, once a turn."""
+        """Build the cacheable prefix of the prompt. Reads the workspace's files, once a turn."""
         self._fit_tools()
         recipe = parts(self.settings) if self.recipe is None else self.recipe
         self._standing = Standing()
-        is_shown = any(part.name == "memory" for part in recipe)
-        quotes = not self.model.extracts  # as the offline responder does, from the briefing
-        if is_shown and self.trusted and not quotes and self._window >= SMALL_WINDOW:
-            most = min(self.whole, self._window // WHOLE_SHARE)
+        shows_memory = any(part.name == "memory" for part in recipe)
+        is_offline = not self.model.extracts  # the offline responder quotes only the briefing
+        if shows_memory and self.trusted and not is_offline and self._window >= SMALL_WINDOW:
+            budget = min(self.whole, self._window // WHOLE_SHARE)
             redact = self.redactor.redact
-            self._standing = standing(self.workspace, most, redact, self.hidden, self._core)
+            self._standing = standing(self.workspace, budget, redact, self.hidden, self._core)
         return stable_sections(
             self.workspace,
             recipe=recipe,
@@ -352,10 +369,12 @@ class Conversation:
         )
 
     def _fit_tools(self) -> None:
+        """Limit the tool descriptions to a fifth of a small window."""
         window = self._window
         self.toolbox.most_tokens = window // 5 if window < SMALL_WINDOW else None
 
     def _prompt(self, stable: Sequence[Section], recall: Recall | None, now: datetime) -> Prompt:
+        """Build the prompt of the turn: the stable prefix and the sections of this turn."""
         turn = turn_sections(
             recall,
             working_memory=self.scratch.render(),
@@ -367,35 +386,35 @@ class Conversation:
         sections = redacted([*stable, *turn], self.redactor.redact)
         return Prompt(sections)
 
-    def _keep(self, prompt: Prompt, asked: UserEntry, now: datetime) -> None:
-        """Write down what the turn is sent, for `context --session`; not off the record."""
+    def _keep(self, prompt: Prompt, request: UserEntry, now: datetime) -> None:
+        """Save the prompt for `context --session`; nothing is saved off the record."""
         sections = prompt.whole(self.model, self.toolbox.specs())
-        kept = tuple(keeping.Part(part.title, part.source, part.text) for part in sections)
-        sent = keeping.Sent(asked.id, now.isoformat(), self.model.name, kept)
+        sent_parts = tuple(keeping.Part(part.title, part.source, part.text) for part in sections)
+        sent = keeping.Sent(request.id, now.isoformat(), self.model.name, sent_parts)
         keeping.keep_prompt(self.transcript, sent)
 
     def preview(self, text: str = "", attached: Given = NOTHING) -> list[Section]:
-        """What would be sent with this message, section by section; nothing is kept."""
+        """Return the sections that would be sent with this message, without saving anything."""
         stable = self._stable()
         recall = self._ask_memory(text, stable) if self.trusted and text else Recall(text, 0, ())
         prompt = self._prompt(stable, recall, self.clock())
-        earlier = rendered(history(self.transcript.entries))
-        sections = prompt.whole(self.model, self.toolbox.specs(), earlier)
+        past = rendered(history(self.transcript.entries))
+        sections = prompt.whole(self.model, self.toolbox.specs(), past)
         return list(redacted([*sections, *message_sections(text, attached)], self.redactor.redact))
 
-    # The reply, and room for it
+    # The reply, and making room for it
 
     def _answer(self, prompt: Prompt) -> Generator[Event, None, AssistantEntry]:
-        """Run the loop to the reply, making room as often as the request is too long."""
-        budget, refused = self.budget, 0
+        """Run the agent loop until the model replies, making room when a request is too long."""
+        budget, refusals = self.budget, 0
 
-        def request(specs: Sequence[ToolSpec]) -> Sequence[Message]:
+        def messages(specs: Sequence[ToolSpec]) -> Sequence[Message]:
             notes = redacted(notes_sections(self.scratch.render()), self.redactor.redact)
             return budget.request(prompt.with_notes(notes), self.transcript, specs)
 
         agent = Agent(
             self.model,
-            request,
+            messages,
             self.toolbox,
             self.transcript,
             self.approver,
@@ -409,18 +428,18 @@ class Conversation:
             except ModelError as error:
                 if error.kind is not ModelFailure.OVERFLOW:
                     raise
-                refused += 1
-                yield from self._make_room(prompt, refused)
+                refusals += 1
+                yield from self._make_room(prompt, refusals)
             else:
                 budget.learn(reply.usage.input_tokens)
                 return reply
 
-    def _make_room(self, prompt: Prompt, refused: int) -> Iterator[Event]:
-        """The request was too long: compact, once a turn; after that the oldest turns leave.
+    def _make_room(self, prompt: Prompt, refusals: int) -> Iterator[Event]:
+        """Shorten the next request: compact at the first refusal, then leave out the oldest turns.
 
-        Raises ModelError once the turn was refused too often.
+        Raises ModelError at the last of `OVERFLOWS` refusals.
         """
-        if refused == OVERFLOWS:
+        if refusals == OVERFLOWS:
             raise ModelError(
                 "the model finds every request too long",
                 "Set its true window: `assistant config set model.context_window TOKENS`",
@@ -429,58 +448,59 @@ class Conversation:
         self.budget.refused(self._window)
         self._fit_tools()
         needed = self.budget.needed(prompt, self.transcript, self.toolbox.specs())
-        if refused == 1 and (yield from self._compact()):
+        if refusals == 1 and (yield from self._compact()):
             return
         if needed > self.budget.left_out:
             self.budget.left_out = needed
-            left = counted(needed, "older turn")
-            yield notice(self.transcript, f"Left out, as the model's window is too small: {left}")
+            turns = counted(needed, "older turn")
+            yield notice(self.transcript, f"Left out, as the model's window is too small: {turns}")
 
     def _compact_if_full(self, prompt: Prompt) -> Iterator[Event]:
-        """Compact when the history takes its share of the room; the reply stands in any case."""
-        full = self.budget.fullness(prompt, self.transcript, self.toolbox.specs())
-        if full <= self.settings.compact_at:
+        """Compact when the history exceeds its share of the room; an error is only a notice."""
+        fullness = self.budget.fullness(prompt, self.transcript, self.toolbox.specs())
+        if fullness <= self.settings.compact_at:
             return
         try:
             yield from self._compact()
         except (KeyboardInterrupt, AssistantError) as error:
-            why = error.message if isinstance(error, AssistantError) else "interrupted"
-            yield notice(self.transcript, f"Compaction was put off: {why}")
+            reason = error.message if isinstance(error, AssistantError) else "interrupted"
+            yield notice(self.transcript, f"Compaction was put off: {reason}")
 
     def compact(self) -> Iterator[Event]:
-        """Turn the older turns into facts in memory and a summary, now."""
+        """Compact the older turns into facts in memory and a summary, now."""
         if not (yield from self._compact()):
             yield notice(self.transcript, "There is only one turn: nothing to compact")
 
     def _compact(self) -> Generator[Event, None, bool]:
+        """Compact the older turns; return whether there were any."""
         budget, redact = self.budget, self.redactor.redact
         job = Reading(self.transcript, self.memory, self.model, budget, redact, self.trusted)
-        done = yield from compact(job, self.settings.keep_recent, captures=self.captures)
-        if done:
+        compacted = yield from compact(job, self.settings.keep_recent, captures=self.captures)
+        if compacted:
             budget.left_out = 0
-        return done
+        return compacted
 
     def _put_bootstrap_away(self) -> Iterator[Event]:
-        """BOOTSTRAP.md stands in the prompt until the first turn is answered, and never again."""
+        """Move BOOTSTRAP.md out of the prompt: it is followed in the first turn only."""
         path = self.workspace.root / BOOTSTRAP
         if not self.trusted or self.transcript.off_the_record or not path.is_file():
             return
-        kept = self.workspace.private / f"bootstrap-{self.transcript.session}.md"
+        archived = self.workspace.private / f"bootstrap-{self.transcript.session}.md"
         try:
-            path.rename(kept)
+            path.rename(archived)
         except OSError as error:
-            told = f"{BOOTSTRAP} cannot be put away: {error.strerror}; remove it yourself"
+            message = f"{BOOTSTRAP} cannot be put away: {error.strerror}; remove it yourself"
         else:
-            told = f"{BOOTSTRAP} was carried out once; it is kept as .assistant/{kept.name}"
-        yield notice(self.transcript, told)
+            message = f"{BOOTSTRAP} was carried out once; it is kept as .assistant/{archived.name}"
+        yield notice(self.transcript, message)
 
     def rewind(self, to: str) -> None:
-        """Go back before the message with this id: it and what followed no longer counts."""
+        """Discard the message with this id and everything after it."""
         self.transcript.append(RewindEntry(to))
         self.scratch.replay(succeeded(self.transcript.entries))
         self._budgets.clear()
 
-    # What it has cost, and how it stands
+    # Cost and state
 
     @property
     def _window(self) -> int:
@@ -488,7 +508,7 @@ class Conversation:
 
     @property
     def budget(self) -> ContextBudget:
-        """This model's window; it remembers what the provider said of the size of requests."""
+        """The budget of this model's window, corrected by the sizes its provider has reported."""
         if self.model.name not in self._budgets:
             window, reserve = self.model.context_window, self.settings.reserve_tokens
             self._budgets[self.model.name] = ContextBudget(window, reserve)
@@ -496,12 +516,15 @@ class Conversation:
 
     @property
     def usage(self) -> Usage:
-        """What the session has cost."""
+        """The tokens that the session has used."""
         return usage_of(self.transcript.entries)
 
     @property
     def filled(self) -> tuple[int, int] | None:
-        """Tokens of the latest request and its answer, and of the model's window; None before."""
+        """Tokens of the latest request and its answer, and of the model's window.
+
+        None before the first request.
+        """
         budget = self._budgets.get(self.model.name)
         if budget is None or budget.sent is None:
             return None
@@ -511,37 +534,37 @@ class Conversation:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the last turn was cut off by a crash; `resume` goes on with it."""
+        """Whether a crash cut off the last turn; `resume` continues it."""
         turn = last_turn(self.transcript.entries)
         return turn is not None and not turn.finished
 
     @property
     def asks(self) -> bool:
-        """Whether the last turn waits for an answer, which the next message is."""
+        """Whether the last turn waits for the owner's answer; the next message is that answer."""
         return open_question(self.transcript.entries) is not None
 
     def queue(self, text: str) -> None:
-        """Say something that joins the running turn, from any thread, when what runs is through."""
+        """Add a message to the running turn once the current step is finished; thread-safe."""
         self.interruption.queue(self.redactor.redact(text))
 
     def hurry(self) -> None:
-        """Stop what runs for what is queued, and end a wait between tries; from any thread."""
+        """Stop the current step to deliver the queued messages, and retry at once; thread-safe."""
         self.interruption.hurry()
         if isinstance(self.model, ProfiledModel):
             self.model.try_now()
 
     @property
     def waiting(self) -> Sequence[str]:
-        """What is queued and has not joined the turn yet."""
+        """The queued messages that have not joined the turn yet."""
         return self.interruption.waiting
 
     def late(self) -> str:
-        """What was said into a turn that had already come to its end; it is the next message."""
+        """Take the messages queued too late for the turn; they become the next message."""
         return "\n".join(self.interruption.take())
 
     @property
     def _running(self) -> Sequence[Entry]:
-        """The entries of the turn that runs."""
+        """The entries of the running turn."""
         turn = last_turn(self.transcript.entries)
         return turn.entries if turn else ()
 
@@ -551,14 +574,14 @@ class Conversation:
 
 
 def undecided(memory: Memory) -> list[str]:
-    """What memory leaves to its owner: a line for facts to review, one for facts a save erased.
+    """Return notices about facts that wait for review and facts that a save erased.
 
-    A damaged file is named, too.
+    If a file of memory is damaged, return its error message instead.
     """
     try:
         waiting, erased = len(memory.waiting()), len(memory.erased())
     except MemoryFailure:
-        return []  # recall will say so
+        return []  # `_recall` reports it
     except StorageError as error:
         return [str(error)]
     lines = []
