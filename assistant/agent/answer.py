@@ -1,7 +1,8 @@
 """One request to the model, and its answer in the transcript: written before it is shown.
 
-A request that has sent nothing yet blocks whoever reads it. Here that is a thread, which is left
-behind when the owner interrupts: it hangs up at its next piece, or when the request times out.
+Reading a stream blocks until the provider sends something. A thread does that, so that the owner
+can interrupt a silent model: the thread is abandoned, and closes the stream at its next piece or
+when the request times out.
 """
 
 import contextlib
@@ -33,18 +34,18 @@ CUT_SHORT = {
     "incomplete": "The answer broke off without an end; it may not be all of it",
     "too_long": "The answer had no end and was cut; what came of it is kept",
 }
-"""What the owner is told, by the reason why the model stopped."""
+"""The notices to the owner, by the reason why the answer is incomplete."""
 
 PATIENCE = 0.05
-"""Seconds between looks at the interruption while the model is silent."""
+"""Seconds between checks for an interruption while the model is silent."""
 HANG_UP = 0.2
-"""Seconds given to the reader to hang up before the turn goes on without it."""
+"""Seconds to wait for the reader thread to close the stream before going on without it."""
 MAX_ROUNDS = 25
-"""Requests to the model in one turn, if nothing else is set."""
+"""The default limit of requests to the model in one turn."""
 
 Pieces = Generator[Piece, None, None]
 Prompt = Callable[[Sequence[ToolSpec]], Sequence[Message]]
-"""The messages of the next request, from the transcript as it stands, given the tools offered."""
+"""Returns the messages of the next request for the tools offered, from the current transcript."""
 
 
 class Cancelled(Exception):
@@ -52,7 +53,7 @@ class Cancelled(Exception):
 
 
 class Waits(Exception):
-    """The turn waits for the owner's answer to this question, and nobody is there."""
+    """The turn waits for the owner to answer this question, but nobody is there to be asked."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question.text)
@@ -61,10 +62,10 @@ class Waits(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What a turn is run with.
+    """Everything that running a turn needs.
 
-    `max_rounds` are the requests to the model before it is told to come to an end. `redact` takes
-    secrets out of what the model says before that is written down.
+    After `max_rounds` requests the model is told to finish. `redact` removes secrets from the
+    model's output before it is written down.
     """
 
     model: ChatModel
@@ -78,15 +79,15 @@ class Agent:
 
 
 def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | None]:
-    """One request; the answer is in the transcript when this returns, with its finish reason.
+    """Make one request and write its answer down; return the entry and the finish reason.
 
-    None if interrupted. Raises ModelError, and what stops the turn.
+    None if the owner added a message. Raises ModelError, KeyboardInterrupt and Cancelled.
     """
     specs = agent.toolbox.specs()
     draft = _Draft()
     try:
-        asked = agent.model.stream(agent.prompt(specs), specs)
-        with contextlib.closing(listen(asked, agent.interruption)) as stream:
+        response = agent.model.stream(agent.prompt(specs), specs)
+        with contextlib.closing(listen(response, agent.interruption)) as stream:
             reply = yield from _streamed(agent, stream, draft)
             if reply is None:
                 stop_if_cancelled(agent)
@@ -94,12 +95,12 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
                 return None
             answer = agent.transcript.append(_entry(reply, agent))
             draft.clear()
-            next(stream, None)  # to its own end, so that nothing is cancelled
+            next(stream, None)  # exhaust it: closing it early would cancel the request
             if reply.finish_reason in CUT_SHORT and answer.text.strip() and not answer.tool_calls:
                 yield notice(agent.transcript, CUT_SHORT[reply.finish_reason])
             return answer, reply.finish_reason
-    except BaseException as stopped:
-        failed = isinstance(stopped, ModelError)
+    except BaseException as error:
+        failed = isinstance(error, ModelError)
         _keep(
             agent, draft, "Broken off: the model failed" if failed else "Interrupted by the owner"
         )
@@ -109,13 +110,13 @@ def ask(agent: Agent) -> Generator[Event, None, tuple[AssistantEntry, str] | Non
 def _streamed(
     agent: Agent, stream: Iterable[Piece], draft: "_Draft"
 ) -> Generator[Event, None, Reply | None]:
-    """Show what comes until the answer is whole; None if the owner wants something meanwhile."""
+    """Show the pieces until the reply is complete; None if the owner interrupts before."""
     for piece in stream:
         match piece:
             case Reply():
                 return piece
             case RetryPiece(model, reason, delay, attempt):
-                draft.clear()  # at most a thought, which is thought anew
+                draft.clear()  # at most reasoning, which starts anew
                 reason = agent.redact(reason)
                 agent.transcript.append(RetryEntry(model, reason, delay, attempt))
                 yield Retrying(model, reason, delay, attempt)
@@ -134,7 +135,7 @@ def _streamed(
 
 @dataclass(slots=True)
 class _Draft:
-    """What was streamed of an answer that is not whole yet."""
+    """The part of an answer that has been streamed so far."""
 
     text: str = ""
     reasoning: str = ""
@@ -143,12 +144,12 @@ class _Draft:
         self.text = self.reasoning = ""
 
 
-def _keep(agent: Agent, draft: _Draft, why: str) -> None:
-    """Write what was streamed before an answer broke off; nothing if there was nothing."""
+def _keep(agent: Agent, draft: _Draft, reason: str) -> None:
+    """Write down what was streamed before the answer broke off, if anything."""
     if draft.text or draft.reasoning:
-        said = Reply(draft.text, draft.reasoning)
-        agent.transcript.append(_entry(said, agent))
-        agent.transcript.append(InterruptedEntry(why))
+        partial = Reply(draft.text, draft.reasoning)
+        agent.transcript.append(_entry(partial, agent))
+        agent.transcript.append(InterruptedEntry(reason))
 
 
 def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
@@ -158,12 +159,12 @@ def _entry(reply: Reply, agent: Agent) -> AssistantEntry:
         for call in _distinct(reply.tool_calls, agent.transcript.entries)
     )
     text, reasoning = redact(reply.text), redact(reply.reasoning)
-    signed = reply.signed if reasoning == reply.reasoning else ()  # it cannot be redacted
+    signed = reply.signed if reasoning == reply.reasoning else ()  # cannot be redacted
     return AssistantEntry(text, reasoning, calls, reply.usage, agent.model.name, signed)
 
 
 def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[ToolCall]:
-    """The calls, each with an id that no other of the session has: some models count from 0."""
+    """The calls with ids that are unique in the session: some models count from 0 each time."""
     answers = (entry for entry in entries if isinstance(entry, AssistantEntry))
     taken = {call.id for answer in answers for call in answer.tool_calls}
     for index, call in enumerate(calls):
@@ -173,7 +174,7 @@ def _distinct(calls: Iterable[ToolCall], entries: Sequence[Entry]) -> Iterator[T
 
 
 def stop_if_cancelled(agent: Agent) -> None:
-    """Raises Cancelled if the owner has ended the turn."""
+    """Raise Cancelled if the owner has ended the turn."""
     if agent.interruption.cancelled:
         raise Cancelled
 
@@ -182,10 +183,10 @@ def stop_if_cancelled(agent: Agent) -> None:
 
 
 def listen(stream: Pieces, interruption: Interruption) -> Pieces:
-    """The stream's pieces, each read when it is asked for.
+    """Yield the stream's pieces, each read on demand.
 
-    Ends early if the owner wants something to stop while the model is silent. Raises what the
-    stream raises. Closing this cancels the request.
+    Ends early if the owner interrupts while the model is silent. Raises what the stream raises.
+    Closing this generator cancels the request.
     """
     reader = _Reader(stream)
     try:
@@ -196,40 +197,40 @@ def listen(stream: Pieces, interruption: Interruption) -> Pieces:
 
 
 class _Reader:
-    """Pulls one piece at a time in a thread."""
+    """Reads a stream in a thread, one piece at a time."""
 
     def __init__(self, stream: Pieces) -> None:
         self._stream = stream
-        self._wanted = threading.Semaphore(0)
-        self._over = False
-        self._heard: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
+        self._requests = threading.Semaphore(0)
+        self._closed = False
+        self._items: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="model stream", daemon=True)
         self._thread.start()
 
     def next(self, interruption: Interruption) -> Piece | None:
-        """The next piece; None at the end, or when the owner interrupts the silence."""
-        self._wanted.release()
+        """Return the next piece; None at the end, or if the owner interrupts while waiting."""
+        self._requests.release()
         while True:
             try:
-                heard = self._heard.get(timeout=PATIENCE)
+                item = self._items.get(timeout=PATIENCE)
             except Empty:
                 if interruption.wanted():
                     return None
                 continue
-            if isinstance(heard, BaseException):
-                raise heard
-            return heard
+            if isinstance(item, BaseException):
+                raise item
+            return item
 
     def end(self) -> None:
-        """Have the thread hang up, now or at the piece it waits for."""
-        self._over = True
-        self._wanted.release()
+        """Make the thread close the stream, now or at the piece it waits for."""
+        self._closed = True
+        self._requests.release()
         self._thread.join(HANG_UP)
 
     def _run(self) -> None:
         try:
-            while self._wanted.acquire() and not self._over:
-                self._heard.put(next(self._stream, None))
+            while self._requests.acquire() and not self._closed:
+                self._items.put(next(self._stream, None))
             self._stream.close()
-        except BaseException as error:  # carried to the thread that listens
-            self._heard.put(error)
+        except BaseException as error:  # raised again in `next`
+            self._items.put(error)

@@ -1,7 +1,7 @@
-"""Compaction: facts to memory, then a summary in the place of older turns.
+"""Compaction: capture facts for memory, then replace the older turns by a summary.
 
 The order makes a crash harmless: facts are captured first, then the summary is made, and the
-compaction entry is the last. What fails on the way is told, and replaced by something plainer.
+compaction entry is written last. If a step fails, the owner is told and a plainer result is used.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -22,7 +22,7 @@ from assistant.session.transcript import notice
 SUMMARY_SHARE = 8
 """A summary may take 1/8 of the window."""
 QUOTE_SHARE = 2
-"""What is quoted to the summariser at once may take 1/2 of the window."""
+"""The turns quoted to the summariser at once may take 1/2 of the window."""
 LINE_LIMIT = 160
 """Characters of each part of a turn's line."""
 LEFT_OUT = "(earlier turns are left out here)"
@@ -39,53 +39,53 @@ preamble."""
 def compact(job: Reading, keep: float, *, captures: bool = True) -> Generator[Event, None, bool]:
     """Compact the older turns; False if there is only one turn, which is never compacted.
 
-    `keep` is the share of the history that stays word for word; without `captures` no facts are
-    taken from what goes.
+    `keep` is the share of the history that stays word for word. `captures` says whether facts are
+    extracted from the older turns.
     """
     measured = job.budget.measured
-    before = history(job.transcript.entries)
-    older, recent = split(before.turns, keep, measured)
+    past = history(job.transcript.entries)
+    older, recent = split(past.turns, keep, measured)
     if not older:
         return False
     captured = Captured()
-    if captures:  # what an earlier compaction could not read is still there
-        every = group(job.transcript.entries)
-        captured = yield from capture(job, every[: len(every) - len(recent)])
-    entry = yield from _summarise(job, before, older)
-    after = measured(rendered(History(before.first, entry, recent)))
+    if captures:  # includes the turns that an earlier compaction failed to read
+        all_turns = group(job.transcript.entries)
+        captured = yield from capture(job, all_turns[: len(all_turns) - len(recent)])
+    entry = yield from _summarise(job, past, older)
+    after = measured(rendered(History(past.first, entry, recent)))
     job.transcript.append(replace(entry, tokens_after=after, captures=captured.entries))
     yield Compacted(len(older), entry.tokens_before, after)
     return True
 
 
 def _summarise(
-    job: Reading, before: History, older: tuple[Turn, ...]
+    job: Reading, past: History, older: tuple[Turn, ...]
 ) -> Generator[Event, None, CompactionEntry]:
-    """The compaction entry, but for what comes of it."""
-    earlier = before.compaction.summary if before.compaction else ""
+    """Build the compaction entry, still without the tokens after it and the captures."""
+    earlier = past.compaction.summary if past.compaction else ""
     limit = job.budget.window // SUMMARY_SHARE
     entry = CompactionEntry(
         bounded(by_lines(earlier, older), limit),
         older[-1].entries[-1].id,
         len(older),
-        job.budget.measured(rendered(before)),
+        job.budget.measured(rendered(past)),
         0,
         "lines",
     )
     if not job.model.extracts:
         return entry
-    summary, usage, done = earlier, Usage(), 0
+    summary, usage, summarised = earlier, Usage(), 0
     try:
         for batch in batches(older, job.budget.window // QUOTE_SHARE):
-            yield Compacting("summary", done, len(older))
-            done += len(batch)
+            yield Compacting("summary", summarised, len(older))
+            summarised += len(batch)
             reply = yield from ask(job, summary_request(summary, batch, limit))
             summary, usage = bounded(job.redact(reply.text), limit), usage + reply.usage
     except ModelError as error:
-        why = job.redact(error.message)
+        reason = job.redact(error.message)
         yield notice(
             job.transcript,
-            f"The model could not summarise ({why}); each older turn is kept as a line",
+            f"The model could not summarise ({reason}); each older turn is kept as a line",
         )
         return replace(entry, usage=usage)
     return replace(entry, summary=summary, method="model", usage=usage)
@@ -94,50 +94,50 @@ def _summarise(
 def split(
     turns: Sequence[Turn], keep: float, measured: Callable[[Sequence[Message]], int]
 ) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-    """The older turns and the recent ones, which hold about `keep` of all tokens.
+    """Split the turns into older and recent ones, which have at most `keep` of all tokens.
 
-    Whole turns only; the last turn is always recent, and with two turns or more one is older.
+    The last turn is always recent; of two turns or more, the first is always older.
     """
     costs = [measured(messages([turn])) for turn in turns]
     allowed = sum(costs) * keep
-    recent, held = 1, sum(costs[-1:])
-    while recent < len(turns) - 1 and held + costs[-recent - 1] <= allowed:
+    recent, tokens = 1, sum(costs[-1:])
+    while recent < len(turns) - 1 and tokens + costs[-recent - 1] <= allowed:
         recent += 1
-        held += costs[-recent]
-    border = max(0, len(turns) - recent)
-    return tuple(turns[:border]), tuple(turns[border:])
+        tokens += costs[-recent]
+    boundary = max(0, len(turns) - recent)
+    return tuple(turns[:boundary]), tuple(turns[boundary:])
 
 
-def summary_request(before: str, turns: Sequence[Turn], tokens: int) -> list[Message]:
-    """What the model is asked for a summary of about `tokens`."""
-    earlier = f"[SUMMARY]\n{quoted(before)}\n[/SUMMARY]\n\n" if before else ""
-    shown = f"{earlier}[TRANSCRIPT]\n{quote(turns)}\n[/TRANSCRIPT]"
-    return [Message("system", SUMMARISE.format(words=tokens // 2)), Message("user", shown)]
+def summary_request(earlier: str, turns: Sequence[Turn], tokens: int) -> list[Message]:
+    """The request for a summary of at most about `tokens`."""
+    summary = f"[SUMMARY]\n{quoted(earlier)}\n[/SUMMARY]\n\n" if earlier else ""
+    text = f"{summary}[TRANSCRIPT]\n{quote(turns)}\n[/TRANSCRIPT]"
+    return [Message("system", SUMMARISE.format(words=tokens // 2)), Message("user", text)]
 
 
 def bounded(summary: str, tokens: int) -> str:
-    """The end of a summary within `tokens`, in whole lines; a notice says if some are gone."""
+    """The end of a summary within `tokens`, in whole lines; a first line says if some are gone."""
     lines = summary.strip().split("\n")
     if estimate_tokens(summary) <= tokens:
         return summary.strip()
     kept: list[str] = []
-    held = estimate_tokens(LEFT_OUT)
+    total = estimate_tokens(LEFT_OUT)
     for line in reversed(lines):
-        held += estimate_tokens(line) + 1
-        if held > tokens:
+        total += estimate_tokens(line) + 1
+        if total > tokens:
             break
         kept.append(line)
     rest = "\n".join(reversed(kept)) or summary[-tokens * 4 :]
     return f"{LEFT_OUT}\n{rest}"
 
 
-def by_lines(before: str, turns: Sequence[Turn]) -> str:
-    """The summary without a model: one line a turn after the summary before it."""
-    return "\n".join([*filter(None, [before]), *map(line_of, turns)])
+def by_lines(earlier: str, turns: Sequence[Turn]) -> str:
+    """The summary without a model: the earlier summary, then one line for each turn."""
+    return "\n".join([*filter(None, [earlier]), *map(line_of, turns)])
 
 
 def line_of(turn: Turn) -> str:
-    """A turn as one line: what was asked, which tools ran on what, the reply."""
+    """A turn as one line: the request, the tool calls, the reply."""
     calls = [
         call
         for entry in turn.entries

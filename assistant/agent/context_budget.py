@@ -1,8 +1,8 @@
-"""What of a model's window a request takes, and what of the history is shown in it.
+"""The context budget: fitting the history into a model's window.
 
-In order, each step only if the ones before it do not suffice: results of earlier turns as one line
-and long results cut (always); the oldest turns left out; the older results of the running turn as
-one line; an error. All of it is a view: the transcript keeps everything.
+The steps, each taken only if the ones before it do not suffice: old results are reduced to one line
+and long ones cut (always); the oldest turns are left out; the older results of the running turn are
+reduced to one line; an error is raised. All of this is a view: the transcript keeps everything.
 """
 
 import json
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from assistant.agent.prompt import Prompt
 
 RATIOS = (0.5, 4.0)
-"""Within these the provider's count may correct the estimate: code and CJK text cost more."""
+"""Bounds of the correction by the provider's token count: code and CJK text cost more."""
 SMALLEST_WINDOW = 4_096
-"""No refusal makes us think a window smaller: then something else is wrong with the request."""
+"""A refusal never lowers the window below this: something else must be wrong with the request."""
 LEAST_ROOM = 64
-"""Tokens that a conversation needs at least beside the prompt and the answer."""
+"""The least tokens that the history needs beside the prompt and the answer."""
 WHOLE_RESULTS = 4
-"""Results of this many turns before the running one are shown whole."""
+"""The results of this many turns before the running one are shown in full."""
 AGING_STEP = 8
-"""While there is room, the results of so many turns age at once: in between a request begins as the
-one before it did, which its provider has cached."""
+"""While there is room, the results of this many turns are reduced at once: in between, each request
+begins like the one before it, which the provider has cached."""
 FIRST_REQUEST_SHARE = 4
-"""The first request is repeated whole unless it takes more than 1/4 of the room."""
+"""The first request is repeated in full unless it takes more than 1/4 of the room."""
 MESSAGE_TOKENS = 4
-"""What a message costs beside its text: OpenAI's rule of thumb."""
+"""The cost of a message beside its text: OpenAI's rule of thumb."""
 NO_LONGER = "[It is not shown any more; your owner can give it again.]"
 
 Measure = Callable[[Sequence[Message]], int]
-"""Tokens of some messages."""
+"""Returns the tokens of some messages."""
 
 
 class ContextBudget:
-    """The tokens of one model's window, the estimate corrected by what its provider reports.
+    """The tokens of one model's window; estimates are corrected by what its provider reports.
 
-    `left_out` is how many of the oldest turns may be missing from a request; `sent` what the
-    latest was estimated to cost, None if it could not be made.
+    `left_out` is how many of the oldest turns may be missing from a request. `sent` is the
+    estimated cost of the latest request, None if it could not be built.
     """
 
     def __init__(self, window: int | None, reserve: int) -> None:
@@ -64,9 +64,9 @@ class ContextBudget:
         """Tokens kept free for the reply: the setting, or a quarter of a small window."""
         return min(self._reserve, self.window // 4)
 
-    def measured(self, said: Sequence[Message]) -> int:
+    def measured(self, messages: Sequence[Message]) -> int:
         """Tokens of messages."""
-        return math.ceil(measure(said) * self._ratio)
+        return math.ceil(measure(messages) * self._ratio)
 
     def specs(self, tools: Sequence[ToolSpec]) -> int:
         """Tokens of tool descriptions."""
@@ -74,19 +74,19 @@ class ContextBudget:
         return math.ceil(sum(map(estimate_tokens, texts)) * self._ratio)
 
     def room(self, system: Sequence[Message], tools: Sequence[ToolSpec]) -> int:
-        """Tokens left for the history; negative if the prompt alone is too long."""
+        """Tokens that remain for the history; negative if the prompt alone is too long."""
         return self.window - self.reserve - self.measured(system) - self.specs(tools)
 
     def learn(self, reported: int) -> None:
-        """Correct the estimate: the latest request has cost so many tokens."""
+        """Correct the estimate by the tokens that the provider reported for the latest request."""
         if self.sent and reported:
             least, most = RATIOS
             self._ratio = min(most, max(least, self._ratio * reported / self.sent))
 
     def refused(self, window: int) -> None:
-        """The provider found the latest request too long, if it was one that could be made.
+        """Lower the window, as the provider rejected the latest request as too long.
 
-        `window` is the model's, as its provider may have said.
+        `window` is the model's window, which the provider may have stated.
         """
         if self.sent is not None:
             self.window = min(self.window, max(self.sent, SMALLEST_WINDOW))
@@ -95,45 +95,45 @@ class ContextBudget:
     def request(
         self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]
     ) -> Sequence[Message]:
-        """The messages to send. Raises ModelError (overflow) if more than `left_out` must go."""
+        """The messages to send. Raises ModelError (overflow) if `left_out` turns are too few."""
         self.sent = None
-        shown = history(record.entries)
-        fitted = self._fitted(prompt, shown, specs)
+        past = history(record.entries)
+        fitted = self._fitted(prompt, past, specs)
         if fitted.left_out > self.left_out:
             raise ModelError("the history is too long", kind=ModelFailure.OVERFLOW)
         self.sent = self.measured(prompt.system) + self.specs(specs) + fitted.tokens
-        said = [with_pictures(record, message) for message in fitted.messages]
-        return [*prompt.system, *marked(said, shown.turns[-2:])]
+        messages = [with_pictures(record, message) for message in fitted.messages]
+        return [*prompt.system, *marked(messages, past.turns[-2:])]
 
     def needed(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> int:
         """How many of the oldest turns must go. Raises ModelError if the last alone is too long."""
         return self._fitted(prompt, history(record.entries), specs).left_out
 
     def fullness(self, prompt: "Prompt", record: Transcript, specs: Sequence[ToolSpec]) -> float:
-        """The share of the room for the history that it takes; over 1 if it does not fit."""
+        """The share of its room that the history takes; over 1 if it does not fit."""
         room = self.room([*prompt.system, Message("user", prompt.briefing)], specs)
         tokens = self.measured(rendered(history(record.entries)))
         return tokens / room if room > 0 else float("inf")
 
-    def _fitted(self, prompt: "Prompt", shown: History, specs: Sequence[ToolSpec]) -> "Fitted":
-        """The history in what the system prompt and the tools leave of the window."""
+    def _fitted(self, prompt: "Prompt", past: History, specs: Sequence[ToolSpec]) -> "Fitted":
+        """The history, fitted into what the system prompt and the tools leave of the window."""
         room = self.room(prompt.system, specs)
         if room < LEAST_ROOM:
-            text, tools = self.measured(prompt.system), self.specs(specs)
+            size, tool_tokens = self.measured(prompt.system), self.specs(specs)
             raise ModelError(
-                f"the prompt alone is too long for the model: it takes {text:,} tokens, the tools "
-                f"{tools:,} and the answer {self.reserve:,}, of a window of {self.window:,}",
+                f"the prompt alone is too long for the model: it takes {size:,} tokens, the tools "
+                f"{tool_tokens:,} and the answer {self.reserve:,}, of a window of {self.window:,}",
                 "Shorten SOUL.md and its like (`assistant context` shows each part), or set a "
                 "larger window: `assistant config set model.context_window …`",
                 kind=ModelFailure.OVERFLOW,
             )
-        briefed = (replace(turn, briefing=prompt.briefing) for turn in shown.turns[-1:])
-        turns = (*shown.turns[:-1], *briefed)
-        return fit(replace(shown, turns=turns), room, self.measured)
+        briefed = (replace(turn, briefing=prompt.briefing) for turn in past.turns[-1:])
+        turns = (*past.turns[:-1], *briefed)
+        return fit(replace(past, turns=turns), room, self.measured)
 
 
-def measure(said: Sequence[Message]) -> int:
-    """Tokens of messages, estimated: text and tool calls, and a little for each message."""
+def measure(messages: Sequence[Message]) -> int:
+    """The estimated tokens of messages: text, pictures, tool calls, and a constant for each."""
     return sum(
         MESSAGE_TOKENS
         + estimate_tokens(message.content)
@@ -142,62 +142,62 @@ def measure(said: Sequence[Message]) -> int:
             estimate_tokens(call.name + json.dumps(dict(call.arguments), ensure_ascii=False))
             for call in message.tool_calls
         )
-        for message in said
+        for message in messages
     )
 
 
-def marked(said: Sequence[Message], latest: Sequence[Turn]) -> list[Message]:
-    """The messages with marks up to which a provider may cache what it has read.
+def marked(sent: Sequence[Message], latest: Sequence[Turn]) -> list[Message]:
+    """Mark the messages up to which a provider may cache the request.
 
-    At the end of what came before each of the latest turns: this request finds what the one
-    before it has left there. And at the end, where the turn's own calls go on from.
+    One mark is before each of the latest turns, where the previous request has left its cache; one
+    is at the end if the turn continues after tool calls.
     """
-    marks = {len(said) - 1} if said and said[-1].role == "tool" else set()
-    end = len(said)
+    marks = {len(sent) - 1} if sent and sent[-1].role == "tool" else set()
+    end = len(sent)
     for turn in reversed(latest):
         end -= len(messages((turn,)))
         marks.add(end - 1)
     return [
         replace(message, cache=True) if position in marks else message
-        for position, message in enumerate(said)
+        for position, message in enumerate(sent)
     ]
 
 
-# The history within the room that is left
+# The history within the remaining room
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The messages to send, their tokens, and how many of the oldest turns had to leave."""
+    """The messages to send, their tokens, and how many of the oldest turns are left out."""
 
     messages: tuple[Message, ...]
     tokens: int
     left_out: int = 0
 
 
-def rendered(shown: History) -> list[Message]:
-    """The history as the model is shown it while all of it fits."""
-    old = _old(len(shown.turns), 1)
-    turns = (_seen(turn, old=number < old) for number, turn in enumerate(shown.turns))
-    return messages(turns, _head(shown))
+def rendered(past: History) -> list[Message]:
+    """The history as the model sees it while all of it fits."""
+    old = _old(len(past.turns), 1)
+    turns = (_seen(turn, old=number < old) for number, turn in enumerate(past.turns))
+    return messages(turns, _head(past))
 
 
-def fit(shown: History, room: int, measured: Measure = measure) -> Fitted:
-    """The messages of the history within `room` tokens.
+def fit(past: History, room: int, measured: Measure = measure) -> Fitted:
+    """Return the messages of the history that fit in `room` tokens.
 
-    Only turns that may be shown are looked at, the newest first. Raises ModelError (overflow) if
-    the last turn alone is too long.
+    Looks only at turns that may fit, newest first. Raises ModelError (overflow) if the last turn
+    alone is too long.
     """
-    count = len(shown.turns)
+    count = len(past.turns)
     for old in sorted({_old(count, AGING_STEP), _old(count, 1)}):
-        fitted = _newest(shown, old, room, measured)
+        fitted = _newest(past, old, room, measured)
         if fitted.left_out == 0 and fitted.tokens <= room:
             return fitted
     if fitted.tokens > room and count:
-        head = _head(shown, fitted.left_out, room)
-        last = _shortened(_seen(shown.turns[-1], old=False), room - measured(head), measured)
-        said = joined(head, messages((last,)))
-        fitted = Fitted(tuple(said), measured(said), fitted.left_out)
+        head = _head(past, fitted.left_out, room)
+        last = _shortened(_seen(past.turns[-1], old=False), room - measured(head), measured)
+        fitted_messages = joined(head, messages((last,)))
+        fitted = Fitted(tuple(fitted_messages), measured(fitted_messages), fitted.left_out)
     if fitted.tokens <= room:
         return fitted
     raise ModelError(
@@ -208,52 +208,53 @@ def fit(shown: History, room: int, measured: Measure = measure) -> Fitted:
     )
 
 
-def _newest(shown: History, old: int, room: int, measured: Measure) -> Fitted:
-    """As many of the newest turns as fit, one at least; the results of the first `old` are aged."""
-    whole, part = _head(shown), _head(shown, len(shown.turns), room)
-    fitting: list[list[Message]] = []
+def _newest(past: History, old: int, room: int, measured: Measure) -> Fitted:
+    """The newest turns that fit, at least one; the results of the first `old` turns are reduced."""
+    whole, part = _head(past), _head(past, len(past.turns), room)
+    newest: list[list[Message]] = []
     tokens = 0
-    for number in reversed(range(len(shown.turns))):
-        said = messages((_seen(shown.turns[number], old=number < old),))
-        cost = measured(said)
-        if fitting and measured(part if number else whole) + tokens + cost > room:
+    for number in reversed(range(len(past.turns))):
+        turn_messages = messages((_seen(past.turns[number], old=number < old),))
+        cost = measured(turn_messages)
+        if newest and measured(part if number else whole) + tokens + cost > room:
             break
-        fitting.append(said)
+        newest.append(turn_messages)
         tokens += cost
-    left_out = len(shown.turns) - len(fitting)
-    head = _head(shown, left_out, room)
+    left_out = len(past.turns) - len(newest)
+    head = _head(past, left_out, room)
     tokens += measured(head)
-    said = reduce(joined, reversed(fitting), head)
-    return Fitted(tuple(said), tokens, left_out)
+    sent = reduce(joined, reversed(newest), head)
+    return Fitted(tuple(sent), tokens, left_out)
 
 
-def _head(shown: History, left_out: int = 0, room: int | None = None) -> list[Message]:
-    """What stands for the turns that are not shown: the first request, the summary of what
-    followed. It is the assistant's, so that nothing in it speaks with the owner's voice.
+def _head(past: History, left_out: int = 0, room: int | None = None) -> list[Message]:
+    """What replaces the turns that are not shown: the first request and the summary of the rest.
+
+    The summary is the assistant's message, so that nothing in it passes for the owner's words.
     """
-    said: list[Message] = []
-    if shown.compaction or left_out:
-        first = shown.first
+    head: list[Message] = []
+    if past.compaction or left_out:
+        first = past.first
         limit = None if room is None else max(0, room) // FIRST_REQUEST_SHARE
         if limit is not None and estimate_tokens(first) > limit:
             first = f"{first[: limit * 4]}\n[Cut: the rest of this request is left out.]"
-        say(said, "user", first)
-    if shown.compaction:
-        say(said, "assistant", f"[Summary of what followed]\n{shown.compaction.summary}")
+        say(head, "user", first)
+    if past.compaction:
+        say(head, "assistant", f"[Summary of what followed]\n{past.compaction.summary}")
     if left_out:
-        say(said, "assistant", f"[{left_out} older turns are left out to fit the model's window]")
-    return said
+        say(head, "assistant", f"[{left_out} older turns are left out to fit the model's window]")
+    return head
 
 
 def _old(turns: int, step: int) -> int:
-    """How many of so many turns have results that are old."""
+    """How many of the oldest of `turns` turns have their results reduced to one line."""
     return max(0, turns - 1 - WHOLE_RESULTS) // step * step
 
 
 def _seen(turn: Turn, *, old: bool) -> Turn:
-    """What the model is shown of a turn: old results as one line, pictures named; long ones cut."""
+    """A turn as the model sees it: old results as one line, old pictures by name, long ones cut."""
 
-    def seen(entry: Entry) -> Entry:
+    def view(entry: Entry) -> Entry:
         match entry:
             case ToolResultEntry():
                 return summarised(entry) if old else cut(entry)
@@ -261,25 +262,25 @@ def _seen(turn: Turn, *, old: bool) -> Turn:
                 return replace(entry, text=f"{entry.text}\n{NO_LONGER}", picture="")
         return entry
 
-    return replace(turn, entries=tuple(map(seen, turn.entries)))
+    return replace(turn, entries=tuple(map(view, turn.entries)))
 
 
 def _shortened(turn: Turn, room: int, measured: Measure) -> Turn:
-    """The turn with as many of its oldest results as one line as it takes, or all but the last."""
+    """Reduce the turn's oldest results to one line until it fits, all but the last at most."""
     results = [entry for entry in turn.entries if isinstance(entry, ToolResultEntry)]
     excess = measured(messages((turn,))) - room
-    short: dict[str, ToolResultEntry] = {}
+    summaries: dict[str, ToolResultEntry] = {}
     for result in results[:-1]:
         if excess <= 0:
             break
-        line = short[result.id] = summarised(result)
-        before, after = (measured((Message("tool", each.content),)) for each in (result, line))
-        excess -= before - after
-    return replace(turn, entries=tuple(short.get(entry.id, entry) for entry in turn.entries))
+        line = summaries[result.id] = summarised(result)
+        full, short = (measured((Message("tool", each.content),)) for each in (result, line))
+        excess -= full - short
+    return replace(turn, entries=tuple(summaries.get(entry.id, entry) for entry in turn.entries))
 
 
 def summarised(result: ToolResultEntry) -> ToolResultEntry:
-    """The result as one line on its size, unless it is shorter itself."""
+    """The result as one line about its size, unless the result itself is shorter."""
     size = len(result.content.encode("utf-8", "replace"))
     verb = "Failed with" if result.error else "Returned"
     line = f"[Summary: {verb} {size} bytes ({result.content.count(chr(10)) + 1} lines)]"
@@ -287,7 +288,7 @@ def summarised(result: ToolResultEntry) -> ToolResultEntry:
 
 
 def cut(result: ToolResultEntry) -> ToolResultEntry:
-    """The result within `RESULT_LIMIT`, with a notice how to read on."""
+    """The result cut to `RESULT_LIMIT`, with a note on how to read on."""
     text = result.content
     if len(text) <= RESULT_LIMIT:
         return result

@@ -1,5 +1,5 @@
-"""Past turns quoted as data for a model that reads them: what a tool returned or a page said must
-not speak to whoever summarises it or takes facts from it. Pure.
+"""Past turns quoted as data for a model, so that text from a tool or a page cannot give orders to
+the model that summarises it or extracts facts from it. Pure.
 """
 
 import json
@@ -27,9 +27,9 @@ RESULT_LIMIT = 1_500
 
 
 def quote(turns: Sequence[Turn], *, timed: bool = False) -> str:
-    """The turns as quoted data, each entry behind its id and its speaker.
+    """Quote the turns, each entry after its id and its speaker.
 
-    `timed`: the day and time of entries stand above them.
+    With `timed`, lines with the day and time precede the entries.
     """
     lines: list[str] = []
     above = ""
@@ -46,58 +46,61 @@ def quote(turns: Sequence[Turn], *, timed: bool = False) -> str:
 
 
 def batches(turns: Sequence[Turn], room: int) -> Iterator[tuple[Turn, ...]]:
-    """The turns in runs that each cost at most `room` tokens when quoted, at least one a run."""
+    """Split the turns into batches of at most `room` tokens when quoted, but at least one turn."""
     batch: list[Turn] = []
-    held = 0
+    tokens = 0
     for turn in turns:
         cost = estimate_tokens(quote([turn]))
-        if batch and held + cost > room:
+        if batch and tokens + cost > room:
             yield tuple(batch)
-            batch, held = [], 0
+            batch, tokens = [], 0
         batch.append(turn)
-        held += cost
+        tokens += cost
     if batch:
         yield tuple(batch)
 
 
 def readings(turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
-    """The turns so often that every part of the owner's long messages is shown once.
+    """Yield the turns repeatedly, so that every part of the owner's long messages is read once.
 
-    The first has all of the turns; the others hold what a message says beyond what is shown.
+    The first reading has all of the turns; the later ones have the next parts of long messages.
     """
-    later = 0
-    while shown := tuple(filter(None, (_reading(turn, later) for turn in turns))):
-        yield shown
-        later += 1
+    part_number = 0
+    while reading := tuple(filter(None, (_reading(turn, part_number) for turn in turns))):
+        yield reading
+        part_number += 1
 
 
 def call_line(call: ToolCall) -> str:
-    """A call with what it was given, on one line."""
-    given = ", ".join(
+    """A call with its arguments, on one line."""
+    arguments = ", ".join(
         f"{one_line(name)}={shortened(one_line(_plain(value)[:160]), 40)}"
         for name, value in call.arguments.items()
     )
-    return f"{one_line(call.name)}({given})"
+    return f"{one_line(call.name)}({arguments})"
 
 
-def _reading(turn: Turn, later: int) -> Turn | None:
-    """A turn with this part of the owner's words; None if they have no such part."""
+def _reading(turn: Turn, part_number: int) -> Turn | None:
+    """The turn with this part of its messages; None if none of them has so many parts."""
     entries: list[Entry] = []
     for entry in turn.entries:
         if isinstance(entry, UserEntry):
-            entries += [replace(entry, text=part) for part in _parts(entry.text)[later : later + 1]]
-        elif later == 0:
+            entries += [
+                replace(entry, text=part)
+                for part in _parts(entry.text)[part_number : part_number + 1]
+            ]
+        elif part_number == 0:
             entries.append(entry)
     return Turn(tuple(entries)) if entries else None
 
 
 def _parts(text: str) -> list[str]:
-    """A message in parts that are shown whole, each ending where a line or a sentence does."""
+    """Split a message into parts short enough to quote, where a line or a sentence ends."""
     parts = []
     while len(text) > SPOKEN_LIMIT:
         half = SPOKEN_LIMIT // 2
         ends = (text.rfind(mark, half, SPOKEN_LIMIT) + len(mark) for mark in ("\n", ". ", " "))
-        end = next((each for each in ends if each > half), SPOKEN_LIMIT)
+        end = next((end for end in ends if end > half), SPOKEN_LIMIT)
         parts.append(text[:end])
         text = text[end:]
     return [*parts, text]
@@ -114,8 +117,8 @@ def _quoted_entry(entry: Entry) -> str:
         case AttachmentEntry(title=title, text=text):
             return f"{entry.id} {one_line(title)}: {_cut(text, RESULT_LIMIT)}"
         case AssistantEntry(text=text, tool_calls=calls):
-            asked = "".join(f"\n  | calls {call_line(call)}" for call in calls)
-            return f"{entry.id} assistant: {_cut(text, SPOKEN_LIMIT)}{asked}"
+            call_lines = "".join(f"\n  | calls {call_line(call)}" for call in calls)
+            return f"{entry.id} assistant: {_cut(text, SPOKEN_LIMIT)}{call_lines}"
         case ToolResultEntry(tool=tool, content=content):
             return f"{entry.id} result of {one_line(tool)}: {_cut(content, RESULT_LIMIT)}"
         case InterruptedEntry(text=text):
@@ -125,7 +128,7 @@ def _quoted_entry(entry: Entry) -> str:
 
 
 def _time(time: str) -> str:
-    """When an entry was said, here: day, weekday and minute; empty if that is not known."""
+    """The local weekday, date and minute of an entry; empty if its time is not known."""
     try:
         return f"{datetime.fromisoformat(time).astimezone():%A %Y-%m-%d %H:%M}"
     except ValueError:

@@ -1,19 +1,20 @@
-"""The owner's hand on a running turn, from any thread: stop it, or say something into it."""
+"""The owner's control of a running turn, from any thread: stop it, or add a message to it."""
 
 import threading
 from collections import deque
 
 
 class Interruption:
-    """`event` is set while the owner wants the current call or tool to stop.
+    """Messages and a stop signal for the running turn.
 
-    Whatever runs long watches `event`; the loop then finds out what is wanted.
+    `event` is set while the current call or tool should stop. Long-running code watches it; the
+    loop then checks whether the turn was cancelled or a message was queued.
     """
 
     def __init__(self) -> None:
         self.event = threading.Event()
         self._lock = threading.Lock()
-        self._said: deque[str] = deque()
+        self._queued: deque[str] = deque()
         self._cancelled = False
 
     def cancel(self) -> None:
@@ -23,43 +24,43 @@ class Interruption:
             self.event.set()
 
     def queue(self, text: str) -> None:
-        """`text` joins the turn when the current call or tool is through."""
+        """Add `text` to the turn when the current call or tool has finished."""
         with self._lock:
-            self._said.append(text)
+            self._queued.append(text)
 
     @property
     def waiting(self) -> list[str]:
-        """What is queued and has not joined yet."""
+        """The queued messages that have not joined the turn yet."""
         with self._lock:
-            return list(self._said)
+            return list(self._queued)
 
     def hurry(self) -> None:
-        """Stop the current call or tool for what is queued, if anything is."""
+        """Stop the current call or tool if a message is queued."""
         with self._lock:
-            if self._said:
+            if self._queued:
                 self.event.set()
 
     def wanted(self) -> bool:
-        """Whether anything is to stop."""
+        """Whether the current call or tool should stop."""
         return self.event.is_set()
 
     @property
     def cancelled(self) -> bool:
-        """Whether the turn is to end."""
+        """Whether the turn should end."""
         return self._cancelled
 
     def take(self) -> list[str]:
-        """What the owner has said, oldest first; the call may go on after that."""
+        """Take the queued messages, oldest first, and clear the stop signal."""
         with self._lock:
-            said = list(self._said)
-            self._said.clear()
+            messages = list(self._queued)
+            self._queued.clear()
             if not self._cancelled:
                 self.event.clear()
-            return said
+            return messages
 
     def reset(self) -> None:
-        """Forget a cancellation: a new turn begins. What was said before it still counts."""
+        """Clear a cancellation for a new turn; messages that are still queued are kept."""
         with self._lock:
             self._cancelled = False
-            if not self._said:
+            if not self._queued:
                 self.event.clear()

@@ -1,11 +1,11 @@
 """The agent loop: ask the model, run the tools it calls, feed the results back, until it answers.
 
-The loop keeps no state of its own: what was said is in the transcript, written before it is shown
-and before it is sent. So a turn that broke off anywhere goes on by calling `run_turn` again.
+The loop keeps no state of its own: every message is written to the transcript before it is shown
+or sent. So a turn that broke off at any point continues when `run_turn` is called again.
 
-An answer of nothing is asked for again once. A call made over and over is a loop: the model is
-told to try another way, and if it goes on, to answer with what it has; so it is when the turn has
-taken all its requests. If it calls a tool then, the turn fails, and says why.
+An empty answer is asked for once more. If the model repeats the same call, it is told to try
+another way, and if it goes on, to answer with what it has; it is told the same when the turn has
+used up its requests. If it still calls a tool, the turn fails with a reason.
 """
 
 import json
@@ -48,7 +48,7 @@ OVER = "Not run: the turn is over."
 
 Reminder = Literal["empty", "malformed", "loop", "circles", "rounds"]
 SAME_CALL = 5
-"""The same call this many times is a loop."""
+"""A call repeated this many times is a loop."""
 
 LOOPED = (
     f"Not run: you have made this same call {SAME_CALL} times. Try another way, or answer with "
@@ -62,63 +62,64 @@ REMINDERS: dict[Reminder, str] = {
     "circles": LAST_ROUND,
     "rounds": LAST_ROUND,
 }
-"""What the model is told. The last two end the turn with its next answer."""
+"""What the model is told, by the reason. After either of the last two its next answer is final."""
 
 Turning = Generator[Event, None, None]
 
 
 def run_turn(agent: Agent) -> Generator[Event, None, AssistantEntry]:
-    """Carry the transcript's last turn to its reply, which is returned and says something.
+    """Run the transcript's last turn until the model replies; return the reply, never an empty one.
 
-    Raises TurnError if it comes to none, Waits if it needs an answer first, ModelError with the
-    transcript as it was before the failed request (plus what had been streamed), and
-    KeyboardInterrupt or Cancelled; `Transcript.settle` then makes it valid.
+    Raises TurnError if there is no reply, Waits if the owner must answer a question first,
+    KeyboardInterrupt or Cancelled if they interrupt, and ModelError if a request fails: the
+    transcript is then as it was before the request, plus what had been streamed.
+    `Transcript.settle` makes an unfinished transcript valid.
     """
-    if calls := unanswered(agent.transcript.entries):  # a crash left them open: they never ran
+    if pending := unanswered(agent.transcript.entries):  # left by a crash; they never ran
         yield StateChanged(State.EXECUTING_TOOL)
-        yield from _run_calls(agent, calls)
+        yield from _run_calls(agent, pending)
     while True:
         yield from _join(agent)
         turn = _turn(agent)
-        ending = about_to_end(turn)
+        ending_reason = about_to_end(turn)
         rounds = sum(isinstance(entry, AssistantEntry) for entry in turn)
-        if ending is None and rounds >= agent.max_rounds - 1:
-            ending = "rounds"
-            yield _remind(agent, ending)
+        if ending_reason is None and rounds >= agent.max_rounds - 1:
+            ending_reason = "rounds"
+            yield _remind(agent, ending_reason)
         yield StateChanged(State.THINKING)
         stop_if_cancelled(agent)
-        answered = yield from ask(agent)
-        if answered is None:  # the owner said something into it
+        response = yield from ask(agent)
+        if response is None:  # the owner has added a message
             continue
-        answer, finish = answered
-        if answer.tool_calls and ending:
-            yield from _not_run(agent, answer.tool_calls, OVER)
-            raise without_answer(ending, agent.model.name)
+        answer, finish = response
+        if answer.tool_calls and ending_reason:
+            yield from _skip_calls(agent, answer.tool_calls, OVER)
+            raise without_answer(ending_reason, agent.model.name)
         if answer.tool_calls:
             yield StateChanged(State.EXECUTING_TOOL)
             yield from _run_calls(agent, answer.tool_calls)
         elif agent.interruption.wanted():
             stop_if_cancelled(agent)
-        elif (lacking := lacks(answer, finish)) is None:
+        elif (missing := lacks(answer, finish)) is None:
             return answer
         else:
-            yield _ask_again(agent, lacking, finish)
+            yield _ask_again(agent, missing, finish)
 
 
-def _ask_again(agent: Agent, lacking: Reminder, finish: str) -> Reminded:
-    """Ask once more for what the answer lacks. Raises TurnError if that was done before."""
-    ending = about_to_end(_turn(agent))
-    if ending or finish == "content_filter" or _answered_since(_turn(agent), lacking):
-        raise without_answer(ending or lacking, agent.model.name, finish)
-    return _remind(agent, lacking)
+def _ask_again(agent: Agent, missing: Reminder, finish: str) -> Reminded:
+    """Ask for the answer once more. Raises TurnError if that has been done already."""
+    ending_reason = about_to_end(_turn(agent))
+    if ending_reason or finish == "content_filter" or _answered_since(_turn(agent), missing):
+        raise without_answer(ending_reason or missing, agent.model.name, finish)
+    return _remind(agent, missing)
 
 
 def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:
-    """Run the calls in order; each has its result when this returns or stops."""
+    """Run the calls in order; all of them have a result afterwards, even when interrupted."""
     for index, call in enumerate(calls):
         if agent.interruption.wanted():
             stop_if_cancelled(agent)
-            yield from _not_run(agent, calls[index:], STOPPED)
+            yield from _skip_calls(agent, calls[index:], STOPPED)
             return
         yield from _run_call(agent, call)
 
@@ -126,20 +127,20 @@ def _run_calls(agent: Agent, calls: Sequence[ToolCall]) -> Turning:
 def _run_call(agent: Agent, call: ToolCall) -> Turning:
     verdict = agent.toolbox.review(call)
     if verdict.action == "ask":
-        verdict = yield from _approved(agent, verdict)
+        verdict = yield from _ask_approval(agent, verdict)
     looped = is_loop(_turn(agent), call)
     question = verdict.question if not looped else None
-    answer = (yield from _asked(agent, call, question)) if question else None
+    answer = (yield from _ask_owner(agent, call, question)) if question else None
     yield ToolStarted(call.id, call.name, call.arguments, verdict.compact)
     result = ToolResult(LOOPED, error=True) if looped else answer
     result = result or (yield from _run(agent, verdict))
-    yield _answer(agent, call, replace(result, compact=result.compact or verdict.compact))
+    yield _record(agent, call, replace(result, compact=result.compact or verdict.compact))
     if looped and (kind := next_about_loop(_turn(agent))):
         yield _remind(agent, kind)
 
 
-def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
-    """Put a call before the owner; both the question and the decision are written first."""
+def _ask_approval(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]:
+    """Ask the owner to approve a call; the request and the decision are written down first."""
     call = verdict.call
     request = ApprovalRequested(call.id, call.name, verdict.compact, verdict.detail)
     agent.transcript.append(ApprovalEntry(call.id))
@@ -152,42 +153,44 @@ def _approved(agent: Agent, verdict: Verdict) -> Generator[Event, None, Verdict]
 
 
 def _run(agent: Agent, verdict: Verdict) -> Generator[Event, None, ToolResult]:
-    """Carry out a verdict, showing what it does if it has something to show."""
+    """Run the tool of a verdict, passing on the events it yields."""
     if verdict.work is None:
         return agent.toolbox.run(verdict)
     try:
         result = yield from verdict.work(verdict.call.id)
-    except Exception as error:  # the border: whatever a tool raises, the model is told
+    except Exception as error:  # a tool may raise anything; the model gets the error
         return agent.toolbox.failed(error)
     return agent.toolbox.cleaned(result)
 
 
-def _asked(agent: Agent, call: ToolCall, question: Question) -> Generator[Event, None, ToolResult]:
-    """Put a question of the model's before the owner; their answer. Raises Waits for one."""
+def _ask_owner(
+    agent: Agent, call: ToolCall, question: Question
+) -> Generator[Event, None, ToolResult]:
+    """Ask the owner the model's question; return their answer. Raises Waits if nobody is there."""
     text, options, several = question.text, question.options, question.several
     agent.transcript.append(QuestionEntry(call.id, text, options, several))
-    asked = QuestionAsked(call.id, text, options, several)
-    yield asked
-    said = agent.approver.answer(asked)
-    if said is None:
+    request = QuestionAsked(call.id, text, options, several)
+    yield request
+    answer = agent.approver.answer(request)
+    if answer is None:
         raise Waits(question)
-    return answered(question, agent.redact(said))
+    return answered(question, agent.redact(answer))
 
 
-def answered(question: Question, said: str) -> ToolResult:
-    """What the owner said to a question, as the model reads it."""
-    if not said.strip():
+def answered(question: Question, text: str) -> ToolResult:
+    """The owner's answer to a question, as a tool result for the model."""
+    if not text.strip():
         return ToolResult(UNANSWERED, error=True, compact="no answer")
-    meant = question.meant(said)
+    meant = question.meant(text)
     return ToolResult(meant, compact=meant)
 
 
-def _not_run(agent: Agent, calls: Iterable[ToolCall], why: str) -> Turning:
+def _skip_calls(agent: Agent, calls: Iterable[ToolCall], reason: str) -> Turning:
     for call in calls:
-        yield _answer(agent, call, ToolResult(why, error=True, compact=why), synthetic=True)
+        yield _record(agent, call, ToolResult(reason, error=True, compact=reason), synthetic=True)
 
 
-def _answer(
+def _record(
     agent: Agent, call: ToolCall, result: ToolResult, *, synthetic: bool = False
 ) -> ToolFinished:
     compact, error = result.compact, result.error
@@ -198,17 +201,17 @@ def _answer(
 
 
 def _join(agent: Agent) -> Turning:
-    """Let what the owner said in the meantime join the turn."""
+    """Add the messages that the owner has queued to the turn."""
     stop_if_cancelled(agent)
     interrupting = agent.interruption.wanted()
-    said = agent.interruption.take()
-    for text in said:
+    messages = agent.interruption.take()
+    for text in messages:
         agent.transcript.append(UserEntry(text, joins=True))
-    yield from (MessageJoined(text, interrupting) for text in said)
+    yield from (MessageJoined(text, interrupting) for text in messages)
 
 
 def _remind(agent: Agent, kind: Reminder) -> Reminded:
-    """Tell the model something."""
+    """Send the model a reminder of this kind."""
     text = REMINDERS[kind]
     agent.transcript.append(ReminderEntry(text, kind))
     return Reminded(text)
@@ -219,46 +222,46 @@ def _turn(agent: Agent) -> Sequence[Entry]:
     return turn.entries if turn else ()
 
 
-# When the model is told something, and when the turn ends without an answer
+# When to remind the model, and when to end the turn without an answer
 
 
-def _told(turn: Sequence[Entry]) -> list[str]:
-    """The kinds of what the model was told in a turn."""
+def _reminders(turn: Sequence[Entry]) -> list[str]:
+    """The kinds of the reminders in a turn."""
     return [entry.kind for entry in turn if isinstance(entry, ReminderEntry)]
 
 
 def _answered_since(turn: Sequence[Entry], kind: Reminder) -> bool:
-    """Whether the model was told this in the turn, and has answered since."""
+    """Whether the model has answered since it got this reminder in the turn."""
     kinds = [getattr(entry, "kind", "") for entry in turn]
     later = turn[kinds.index(kind) :] if kind in kinds else ()
     return any(isinstance(entry, AssistantEntry) for entry in later)
 
 
 def about_to_end(turn: Sequence[Entry]) -> Reminder | None:
-    """Why the model was told to come to an end, if it was."""
-    told, endings = _told(turn), ("circles", "rounds")
-    return next((kind for kind in REMINDERS if kind in endings and kind in told), None)
+    """The reason why the model was told to finish; None if it was not."""
+    kinds, endings = _reminders(turn), ("circles", "rounds")
+    return next((kind for kind in REMINDERS if kind in endings and kind in kinds), None)
 
 
 def next_about_loop(turn: Sequence[Entry]) -> Reminder | None:
-    """What to tell of a loop: nothing as long as the model has not seen what it was told."""
-    if "loop" not in _told(turn):
+    """The next reminder about a loop; None while the model has not seen the last one."""
+    if "loop" not in _reminders(turn):
         return "loop"
     return "circles" if _answered_since(turn, "loop") else None
 
 
 def is_loop(turn: Sequence[Entry], call: ToolCall) -> bool:
-    """Whether this is the same call for the fifth time: in a row, or always with one result.
+    """Whether this call repeats for the `SAME_CALL`th time, in a row or with the same result.
 
-    A call that is made again between others and answers otherwise each time, such as running the
-    tests after each change, is none.
+    Repeating a call between others is no loop if its result differs, such as running the tests
+    after each change.
     """
     calls: dict[str, str] = {}
     earlier: list[tuple[str, str]] = []
     for entry in turn:
         match entry:
-            case AssistantEntry(tool_calls=asked):
-                calls = {call.id: _key(call) for call in asked}
+            case AssistantEntry(tool_calls=tool_calls):
+                calls = {call.id: _key(call) for call in tool_calls}
             case ToolResultEntry(call_id=call_id, content=content):
                 earlier.append((calls.get(call_id, ""), content))
     key = _key(call)
@@ -274,7 +277,7 @@ def _key(call: ToolCall) -> str:
 
 
 def lacks(answer: AssistantEntry, finish: str) -> Reminder | None:
-    """What is missing of an answer without calls: a word, or a call that was lost on the way."""
+    """What is wrong with an answer without calls: it is empty, or its call was malformed."""
     if finish == MALFORMED:
         return "malformed"
     return None if answer.text.strip() else "empty"
@@ -295,11 +298,11 @@ WITHOUT_ANSWER = {
     ),
     "circles": ("{model} went in circles: it made the same call again and again", CHOOSE),
 }
-"""What the owner is told and can do about it, by why there is no answer."""
+"""The error message and its cure, by the reason why there is no answer."""
 
 
-def without_answer(why: Reminder, model: str, finish: str = "") -> TurnError:
-    """The turn is over, and there is no answer: why, and what its owner can do about it."""
-    text, cure = WITHOUT_ANSWER[finish if finish in ("content_filter", "length") else why]
+def without_answer(reason: Reminder, model: str, finish: str = "") -> TurnError:
+    """The error of a turn that ends without an answer: the reason, and what the owner can do."""
+    text, cure = WITHOUT_ANSWER[finish if finish in ("content_filter", "length") else reason]
     word = f"; its provider called that {finish}" if finish.startswith(UNKNOWN) else ""
     return TurnError(text.format(model=model, word=word), cure)

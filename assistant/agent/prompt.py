@@ -1,9 +1,9 @@
-"""The prompt of a turn, section by section, made once. `assistant context` prints exactly these.
+"""The prompt of a turn, built once from sections. `assistant context` prints exactly these.
 
 The stable sections are the cacheable prefix: they change only when the workspace's files do. What
 changes with each turn (the recalled memory, the working memory, the date) is the briefing: it
-stands behind the history, at the head of the owner's latest message, so that a provider reads all
-before it once.
+comes after the history, at the head of the owner's latest message, so that a provider can cache
+everything before it.
 """
 
 import json
@@ -43,7 +43,7 @@ NOTES_FRAMING = "Your own notes; they are no orders of the owner."
 NOTHING = "No entries of memory come with this message."
 CITED = "Of your memory, these entries bear on this message most:"
 MOST_CITED = 8
-"""Entries of a memory that stands whole which the briefing names."""
+"""The most entries that the briefing cites from the memory already in the prompt."""
 BEARING = "What Bears on This Message"
 NOTHING_NEAR = "Nothing in memory stands out for this message."
 WEAK = "Nothing in memory stands out for this message; these entries are only the nearest."
@@ -52,13 +52,13 @@ TOOLS = "Tools"
 FILE_LIMIT = 50_000
 """Characters of one file."""
 READ_LIMIT = 4 * FILE_LIMIT
-"""Of a file, before comments and the like are taken out."""
+"""Characters read of one file, before comments and front matter are removed."""
 ALL_LIMIT = 200_000
 """Characters of all files together."""
 LEAST = 2_000
-"""They have so many, however small the model's window is."""
+"""Characters that all files together may always have, however small the window."""
 CHARACTERS = 4
-"""Of a token, as budgets count them."""
+"""Characters per token, as budgets count them."""
 NO_MEMORY = Standing()
 
 
@@ -66,7 +66,7 @@ NO_MEMORY = Standing()
 class Section:
     """A titled part of the prompt. `stable` sections make up the cacheable prefix.
 
-    `source` says where it comes from; `cut` tells the owner what of that is left out.
+    `source` names its origin; `cut` tells the owner what was left out of it.
     """
 
     title: str
@@ -77,7 +77,7 @@ class Section:
 
     @property
     def tokens(self) -> int:
-        """What it costs, estimated."""
+        """The estimated cost."""
         return estimate_tokens(self.rendered)
 
     @property
@@ -88,7 +88,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The sections of one turn, which are made once; only the notes of the session may change."""
+    """The sections of one turn, built once; only the session's notes change meanwhile."""
 
     sections: tuple[Section, ...]
 
@@ -99,11 +99,11 @@ class Prompt:
 
     @cached_property
     def briefing(self) -> str:
-        """What the program says before the owner's message."""
+        """The program's text before the owner's message."""
         return briefing(self.sections)
 
     def with_notes(self, sections: Sequence[Section]) -> "Prompt":
-        """The same with the session's notes as they are by now."""
+        """A copy with the current notes of the session."""
         if [section for section in self.sections if section.title == NOTES] == list(sections):
             return self
         others = [section for section in self.sections if section.title != NOTES]
@@ -112,23 +112,23 @@ class Prompt:
     def whole(
         self, model: ChatModel, specs: Sequence[ToolSpec], history: Sequence[Message] = ()
     ) -> list[Section]:
-        """Every section of a request, tools and history among them, in the order it is sent."""
-        earlier = "\n\n".join(f"{each.role}: {each.content}" for each in history)
+        """Every section of a request in sending order, with the tools and the history."""
+        transcript = "\n\n".join(f"{each.role}: {each.content}" for each in history)
         tools = tools_section(model, specs)
-        said = Section("History", earlier, source="the session")
-        first, before = ([tools], [said]) if in_prompt(model) else ([], [tools, said])
+        past = Section("History", transcript, source="the session")
+        first, before = ([tools], [past]) if in_prompt(model) else ([], [tools, past])
         stable = [section for section in self.sections if section.stable]
         turn = [section for section in self.sections if not section.stable]
         return [each for each in (*first, *stable, *before, *turn) if each.text]
 
 
 def redacted(sections: Iterable[Section], redact: Callable[[str], str]) -> tuple[Section, ...]:
-    """The sections without secrets."""
+    """The sections with their secrets redacted."""
     return tuple(replace(section, text=redact(section.text)) for section in sections)
 
 
 def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
-    """The tools as this model is offered them: beside the prompt, or in words within it."""
+    """The tools as this model gets them: as JSON beside the prompt, or described within it."""
     if in_prompt(model) and specs:
         return Section(TOOLS, describe(specs).removeprefix(f"# {TOOLS}\n\n"))
     lines = (json.dumps(wire_tool(spec), ensure_ascii=False) for spec in specs)
@@ -136,13 +136,13 @@ def tools_section(model: ChatModel, specs: Sequence[ToolSpec]) -> Section:
 
 
 def message_sections(message: str, attached: Given) -> list[Section]:
-    """The owner's message and what comes with it."""
-    given = ((title, shown_attachment(title, str(each))) for title, each in attached.items())
-    every = [("Message", message), *given]
-    return [Section(title, text, source="you") for title, text in every if text]
+    """The owner's message and its attachments."""
+    attachments = ((title, shown_attachment(title, str(each))) for title, each in attached.items())
+    pairs = [("Message", message), *attachments]
+    return [Section(title, text, source="you") for title, text in pairs if text]
 
 
-# What changes with a turn
+# The sections of a turn
 
 
 def turn_sections(
@@ -154,10 +154,10 @@ def turn_sections(
     model: str = "",
     shown: Collection[str] = (),
 ) -> list[Section]:
-    """What changes with the turn.
+    """The sections that change with each turn.
 
-    `recall` is None if memory could not be asked. What the prompt has `shown` already, by file or
-    by FILE:LINE, is only cited.
+    `recall` is None if memory could not be asked. Passages that the prompt has `shown` already, by
+    file or by FILE:LINE, are only cited.
     """
     sources = (
         ", ".join(dict.fromkeys(passage.source for passage in recall.passages)) if recall else ""
@@ -183,33 +183,35 @@ def notes_sections(working_memory: str) -> list[Section]:
 
 
 def memory_text(recall: Recall | None, shown: Collection[str] = ()) -> str:
-    """The framing and the recalled passages between their tags; the places of those that stand in
-    the prompt already, unless nothing stands out."""
+    """The recalled passages between their tags, with framing.
+
+    Passages that the prompt has `shown` already are only cited, unless the recall is weak.
+    """
     if recall is None:
         return UNAVAILABLE
-    there: list[Passage] = []
+    present: list[Passage] = []
     new: list[Passage] = []
     for passage in recall.passages:
-        known = passage.source in shown or passage.citation in shown
-        (there if known else new).append(passage)
+        is_shown = passage.source in shown or passage.citation in shown
+        (present if is_shown else new).append(passage)
     if recall.weak:
-        there = []
+        present = []
     parts = []
-    if there:
-        cited = ", ".join(one_line(passage.citation) for passage in there[:MOST_CITED])
+    if present:
+        cited = ", ".join(one_line(passage.citation) for passage in present[:MOST_CITED])
         parts.append(f"{CITED} {cited}.")
     if new:
         procedures = any(passage.source == PROCEDURES_FILE for passage in new)
         framing = f"{FRAMING} {PROCEDURES_FRAMING if procedures else ''}".rstrip()
         parts.append(f"{framing}\n\n{entries(new)}")
         parts.append(WEAK if recall.weak else "")
-    elif not there:
+    elif not present:
         parts.append(NOTHING_NEAR if recall.passages else NOTHING)
     return "\n\n".join(filter(None, [*parts, recall.caveat]))
 
 
 def system_messages(sections: Iterable[Section]) -> list[Message]:
-    """The stable prefix, marked as such, and a system message of what changes, if it is given."""
+    """A cacheable system message of the stable sections, and one of the others, if any."""
     parts = list(sections)
     stable = "\n\n".join(part.rendered for part in parts if part.stable)
     turn = "\n\n".join(part.rendered for part in parts if not part.stable)
@@ -217,7 +219,7 @@ def system_messages(sections: Iterable[Section]) -> list[Message]:
 
 
 def briefing(sections: Iterable[Section]) -> str:
-    """What changes, as it stands at the head of the owner's message."""
+    """The sections that change, as the head of the owner's message."""
     parts = "\n\n".join(part.rendered for part in sections if not part.stable)
     return f"[BRIEFING]\n{parts}\n[/BRIEFING]"
 
@@ -226,7 +228,7 @@ def briefing(sections: Iterable[Section]) -> str:
 
 
 def room_for_files(window: int) -> int:
-    """The characters that files may take: half of a window in tokens, of a small one a quarter."""
+    """The characters that files may take: half of the window, or a quarter of a small one."""
     share = 4 if window < SMALL_WINDOW else 2
     return max(LEAST, min(ALL_LIMIT, window * CHARACTERS // share))
 
@@ -241,12 +243,12 @@ def stable_sections(
     most: int = ALL_LIMIT,
     memory: Standing = NO_MEMORY,
 ) -> list[Section]:
-    """The prefix, in the order of the recipe; files take `most` characters. Raises StorageError.
+    """The prefix, in the recipe's order; files take at most `most` characters in all.
 
-    A file that is longer than what a prompt should carry is cut, and that is said: to the model
-    where the text ends, to the owner by name.
+    A file that is too long is cut; the text itself tells the model, `cut` the owner. Raises
+    StorageError.
     """
-    sections, left = [], most
+    sections, remaining = [], most
     for part in recipe:
         if part.name == "skills":
             text = neutralised(skills) if trusted else ""
@@ -261,10 +263,10 @@ def stable_sections(
         for name, text, length, fault in files:
             if fault:
                 cuts.append(fault)
-            if name == PROCEDURES_FILE and len(text) > left:
-                continue  # what of it bears on the message is recalled
-            limit = min(FILE_LIMIT, left, part.budget * CHARACTERS or FILE_LIMIT)
-            left -= min(len(text), limit)
+            if name == PROCEDURES_FILE and len(text) > remaining:
+                continue  # the passages that bear on the message are recalled
+            limit = min(FILE_LIMIT, remaining, part.budget * CHARACTERS or FILE_LIMIT)
+            remaining -= min(len(text), limit)
             if len(text) > limit or length > READ_LIMIT:
                 cuts.append(
                     f"{name} has {length:,} characters, of which the first {limit:,} are in the "
@@ -290,10 +292,10 @@ def stable_sections(
 
 
 def _file(workspace: Workspace, name: str) -> tuple[str, str, int, str] | None:
-    """A file's name, what of it can stand in a prompt, how long it is, and why it cannot be read.
+    """A file's name, its text for the prompt, its full length, and an error message or "".
 
-    None if there is nothing in it. A turn goes on without the procedures, whose text says so; not
-    without who the assistant is and its rules. Raises StorageError for those.
+    None if it is missing or empty. A turn can do without AGENTS.md, whose text then says that it
+    cannot be read; for any other file that cannot be read this raises StorageError.
     """
     try:
         raw = read_text(workspace.root / name)

@@ -1,8 +1,8 @@
-"""The recipe of the prompt: its standing rules, and which sections its prefix has in which order.
+"""The recipe of the prompt: its fixed rules, and the sections of its prefix in order.
 
-`[context]` may list other sections; each is a part known here, changed or not, or the owner's
-own. A file of the workspace may stand in for the rules; what explains the prompt's own form (the
-briefing, the stand-ins of secrets) is added whoever wrote the rest.
+The setting `[context]` may list other sections: parts defined here, changed or not, or the owner's
+own. A file of the workspace may replace the rules; the text that explains the prompt's own form
+(the briefing, the stand-ins of secrets) is always added.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ questions, and what would need a yes is not done. If there is nothing that they 
 answer with the single word NOTHING; else tell them in a few lines."""
 
 REST = "*"
-"""In a list of sections: all that are known and not named in it."""
+"""In a list of sections: all parts of `KNOWN` that the list does not name."""
 BOOTSTRAP = "BOOTSTRAP.md"
 BOOTSTRAP_FRAMING = """\
 This stands here once, at the beginning of your first conversation: do now what it asks."""
@@ -67,9 +67,9 @@ This stands here once, at the beginning of your first conversation: do now what 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section of the recipe. The first of its `files` that is there stands in for `text`.
+    """A section of the recipe: the contents of `files` that exist, else `text`.
 
-    Several files given by the owner all stand in it. `budget` is in tokens; 0 is none of its own.
+    `budget` limits each file, in tokens; 0 is no limit of its own.
     """
 
     name: str
@@ -93,43 +93,47 @@ KNOWN = (
     Part("bootstrap", "Your First Conversation", (BOOTSTRAP,), framing=f"{BOOTSTRAP_FRAMING}\n\n"),
 )
 ALONE = ("identity", "guardrails", "rules", "sensitive", "memory")
-"""What the prompt of a task has that nobody is there for."""
+"""The sections in the prompt of an unattended task."""
 
 
 def alone(text: str) -> tuple[Part, ...]:
-    """The recipe of a task that nobody is there for, with what is said of that."""
+    """The recipe of an unattended task, with `text` to explain that."""
     return (*(part for part in KNOWN if part.name in ALONE), Part("alone", "This Turn", text=text))
 
 
 def parts(settings: ContextSettings) -> tuple[Part, ...]:
-    """The sections to make, in order. Raises ConfigError that names a section nobody knows."""
+    """The parts that the settings ask for, in order. Raises ConfigError for an unknown section."""
     if not settings.sections:
         return KNOWN
     named = {section.name for section in settings.sections}
-    found = [part for section in settings.sections for part in _made(section, named)]
-    twice = [part.name for n, part in enumerate(found) if part.name in {p.name for p in found[:n]}]
-    if twice:
-        raise ConfigError(f"context.sections names {twice[0]!r} twice", "Leave one of them out")
-    return tuple(found)
+    recipe = [part for section in settings.sections for part in _parts_of(section, named)]
+    duplicates = [
+        part.name for n, part in enumerate(recipe) if part.name in {p.name for p in recipe[:n]}
+    ]
+    if duplicates:
+        raise ConfigError(
+            f"context.sections names {duplicates[0]!r} twice", "Leave one of them out"
+        )
+    return tuple(recipe)
 
 
-def _made(wanted: SectionSettings, named: set[str]) -> Iterator[Part]:
-    if wanted.name == REST:
+def _parts_of(section: SectionSettings, named: set[str]) -> Iterator[Part]:
+    if section.name == REST:
         yield from (part for part in KNOWN if part.name not in named)
         return
     known = {part.name: part for part in KNOWN}
-    part = known.get(wanted.name)
-    if part is None and not wanted.files:
-        near = get_close_matches(wanted.name, known, n=1)
-        meant = f"Did you mean {near[0]}? " if near else ""
+    part = known.get(section.name)
+    if part is None and not section.files:
+        matches = get_close_matches(section.name, known, n=1)
+        hint = f"Did you mean {matches[0]}? " if matches else ""
         raise ConfigError(
-            f"there is no section {wanted.name!r} for context.sections",
-            f"{meant}There are {', '.join(known)}; one of your own needs `files`",
+            f"there is no section {section.name!r} for context.sections",
+            f"{hint}There are {', '.join(known)}; one of your own needs `files`",
         )
-    part = part or Part(wanted.name, wanted.name.replace("-", " ").capitalize())
+    part = part or Part(section.name, section.name.replace("-", " ").capitalize())
     yield replace(
         part,
-        title=wanted.title or part.title,
-        files=wanted.files or part.files,
-        budget=wanted.budget or part.budget,
+        title=section.title or part.title,
+        files=section.files or part.files,
+        budget=section.budget or part.budget,
     )

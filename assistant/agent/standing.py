@@ -1,7 +1,7 @@
-"""Memory that stands in every prompt: all of a small one, else its core.
+"""The memory in the stable prefix of every prompt: all of it if it is small, else its core.
 
-It is in the part of the prompt that providers keep. A turn then names the entries that bear on the
-message instead of repeating them.
+Providers cache that prefix. A turn only cites the entries that bear on the message instead of
+repeating them.
 """
 
 import re
@@ -31,17 +31,17 @@ it. Let it shape what you recommend, plan, order or write."""
 CORE_TOKENS = 800
 """The most tokens of the core."""
 BYTES = 10
-"""A file has hardly more of them for a token that it gives the prompt."""
+"""Bytes of a file per token in the prompt, at most: larger files need not be read."""
 _DATED = re.compile(r"(?:^|\s+--\s+)\d{4}-\d{2}-\d{2}$")
-"""The day that ends a heading of ours: each entry has its own."""
+"""The date at the end of a heading that the program wrote; each entry has its own date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands in the prompt: its text, the files it is from, and what a turn need not repeat:
-    whole files, or facts by FILE:LINE.
+    """The memory in the prompt: its `text` and the files that it comes from (`sources`).
 
-    `cut` tells the owner what is left out.
+    `shown` holds what a turn need not repeat: whole files, or facts as FILE:LINE. `cut` tells the
+    owner what is left out.
     """
 
     text: str = ""
@@ -68,7 +68,7 @@ class _Entry:
         return estimate_tokens(self.rendered)
 
     @property
-    def place(self) -> str:
+    def citation(self) -> str:
         return f"{self.source}:{self.line}"
 
 
@@ -79,11 +79,11 @@ def standing(
     hidden: Callable[[str], bool],
     core: Callable[[int], Sequence[Passage]],
 ) -> Standing:
-    """All of memory if it takes at most so many tokens, else its core; nothing of the archive, nor
-    of `hidden` files.
+    """All of memory if it takes at most `most` tokens, else its core.
 
-    The core is what the owner has marked, and as much of `core` (`Memory.core`) as fits beside it.
-    A file that cannot be read is left out: `memory status` names it.
+    The archive and `hidden` files are left out. The core is the facts that the owner has marked,
+    and as many of `core` (`Memory.core`) as fit beside them. A file that cannot be read is left
+    out; `memory status` names it.
     """
     sources = [
         source
@@ -91,29 +91,29 @@ def standing(
         if source not in PROCEDURE_FILES and not source.startswith(ARCHIVE) and not hidden(source)
     ]
     if _size(workspace, sources) <= most * BYTES:
-        entries = [each for source in sources for each in _entries(workspace, source, redact)]
+        entries = [entry for source in sources for entry in _entries(workspace, source, redact)]
         archived = any(source.startswith(ARCHIVE) for source in workspace.sources())
         text = _text(ARCHIVED_FRAMING if archived else WHOLE_FRAMING, entries)
         if entries and estimate_tokens(text) <= most:
             return Standing(text, _sources(entries), frozenset(_sources(entries)))
-    marked = [each for source in sources for each in _marked(workspace, source, redact)]
-    taken = list(_fitting(marked, CORE_TOKENS))
-    left = CORE_TOKENS - sum(entry.tokens for entry in taken)
-    there = {entry.place for entry in taken}
-    others = (_of_passage(each, redact) for each in core(CORE_TOKENS) if not hidden(each.source))
-    taken += _fitting([other for other in others if other.place not in there], left)
-    if not taken:
+    marked = [entry for source in sources for entry in _marked(workspace, source, redact)]
+    entries = list(_fitting(marked, CORE_TOKENS))
+    remaining = CORE_TOKENS - sum(entry.tokens for entry in entries)
+    cited = {entry.citation for entry in entries}
+    others = (_of_passage(fact, redact) for fact in core(CORE_TOKENS) if not hidden(fact.source))
+    entries += _fitting([other for other in others if other.citation not in cited], remaining)
+    if not entries:
         return Standing()
-    taken.sort(key=lambda each: (each.source, each.line))
+    entries.sort(key=lambda entry: (entry.source, entry.line))
     cut = ""
-    if (most := len([entry for entry in taken if entry in marked])) < len(marked):
+    if (most := len([entry for entry in entries if entry in marked])) < len(marked):
         cut = f"{len(marked)} facts are marked as core; the first {most} are in the prompt"
-    places = frozenset(entry.place for entry in taken)
-    return Standing(_text(CORE_FRAMING, taken), _sources(taken), places, cut)
+    places = frozenset(entry.citation for entry in entries)
+    return Standing(_text(CORE_FRAMING, entries), _sources(entries), places, cut)
 
 
 def _fitting(entries: Iterable[_Entry], tokens: int) -> Iterator[_Entry]:
-    """The first entries that fit so many tokens."""
+    """The first entries, as many as fit in `tokens`."""
     for entry in entries:
         tokens -= entry.tokens
         if tokens < 0:
@@ -145,7 +145,7 @@ def _of_passage(fact: Passage, redact: Callable[[str], str]) -> _Entry:
 
 
 def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
-    """What a file says now."""
+    """The current entries of a file."""
     for chunk in chunks_of(_read(workspace, source, redact), source):
         if chunk.status == "current":
             heading = _heading(chunk.heading)
@@ -153,7 +153,7 @@ def _entries(workspace: Workspace, source: str, redact: Callable[[str], str]) ->
 
 
 def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> Iterator[_Entry]:
-    """The facts of a file that are marked so; a marked line is read, and no more of the file."""
+    """The facts of a file that are marked as core, found line by line without parsing the file."""
     text = _read(workspace, source, redact)
     if not is_core(text):
         return
@@ -167,9 +167,11 @@ def _marked(workspace: Workspace, source: str, redact: Callable[[str], str]) -> 
 
 def _text(framing: str, entries: list[_Entry]) -> str:
     lines = [f"{framing}{FRAMING}", "", "[MEMORY]"]
-    for (source, heading), those in groupby(entries, key=lambda each: (each.source, each.heading)):
+    for (source, heading), members in groupby(
+        entries, key=lambda entry: (entry.source, entry.heading)
+    ):
         lines.append(one_line(f"{source} › {heading}" if heading else source))
-        lines += [each.rendered for each in those]
+        lines += [entry.rendered for entry in members]
     return "\n".join([*lines, "[/MEMORY]"])
 
 
