@@ -1,7 +1,7 @@
-"""Conversations that were held with another program, taken over as sessions of this one.
+"""Adopt conversations that were held with another program as sessions of this one.
 
-The id of a session comes from the program and its own name of the conversation, so that the same
-conversation, taken over again, is the same session: only what was said since is added.
+A session's id is derived from the program and the program's own name of the conversation. So a
+conversation that is adopted again is the same session, and only its new messages are added.
 """
 
 import hashlib
@@ -17,77 +17,77 @@ from assistant.session.entries import AssistantEntry, CaptureEntry, TitleEntry, 
 from assistant.session.transcript import ALPHABET, SUFFIX, Transcript, borrow, is_open, session_ids
 
 Said = UserEntry | AssistantEntry
-"""What is taken over of a conversation, each with its own time (ISO 8601) if that is known."""
+"""The entries that are adopted, each with its own time (ISO 8601) if known."""
 MARK = 8
-"""Characters that tell a conversation from all others of its second."""
+"""Characters that distinguish a conversation from others of the same second."""
 ENDED = "The conversation in {program} ended here"
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """The session that a conversation is, and how many entries of it are new."""
+    """The session of an adopted conversation, and how many of its entries are new."""
 
     session: str
     new: int
 
 
 def find(directory: Path, program: str, name: str) -> str | None:
-    """The session that a conversation is, if it was taken over."""
+    """The session of a conversation; None if it has not been adopted."""
     mark = _mark(program, name)
     return next(
         (session for session in session_ids(directory) if session.endswith(f"-{mark}")), None
     )
 
 
-def unknown(directory: Path, session: str, said: Sequence[Said]) -> list[Said]:
-    """What is not in a session yet, in order. Raises SessionError, StorageError."""
-    return _unknown(borrow(directory, session), said)
+def unknown(directory: Path, session: str, messages: Sequence[Said]) -> list[Said]:
+    """The messages that a session does not have yet. Raises SessionError, StorageError."""
+    return _unknown(borrow(directory, session), messages)
 
 
 def adopt(
     directory: Path,
     program: str,
     name: str,
-    said: Sequence[Said],
+    messages: Sequence[Said],
     *,
     title: str = "",
     read: bool = True,
 ) -> Adopted | None:
-    """Take over a conversation, or what of it is not here yet; None if nothing was said in it.
+    """Adopt a conversation or its new messages; None if the owner said nothing in it.
 
-    `name` is what the program calls it, `title` what its owner does. `read`: it is to be read for
-    facts, and a turn in the middle of which it ends is ended. Raises StorageError, and SessionError
-    for a session that is damaged, or open.
+    `name` is the program's name for it, `title` the owner's. With `read` the session will be read
+    for facts, and an unfinished last turn is ended. Raises StorageError, and SessionError if the
+    session is damaged or open.
     """
-    if not any(isinstance(message, UserEntry) for message in said):
+    if not any(isinstance(message, UserEntry) for message in messages):
         return None
     with locking.lock(storage.private_directory(directory) / ".adopt"):
         session = find(directory, program, name)
         if session is None:
-            session = f"{_begun(said):%Y%m%d-%H%M%S}-{_mark(program, name)}"
+            session = f"{_start_time(messages):%Y%m%d-%H%M%S}-{_mark(program, name)}"
             path = directory / f"{session}{SUFFIX}"
             record = Transcript(session, path, borrowed=True, origin=program)
             if title:
-                record.append(TitleEntry(title, time=said[0].time))
+                record.append(TitleEntry(title, time=messages[0].time))
         elif is_open(directory, session):
             raise SessionError(f"session {session} is open", "Close it there and try again")
         else:
             record = borrow(directory, session)
-        new = _unknown(record, said)
+        new = _unknown(record, messages)
         record.extend(new)
         if read:
             record.settle(ENDED.format(program=program))
         elif new:
-            record.append(CaptureEntry(record.entries[-1].id, time=said[-1].time))
+            record.append(CaptureEntry(record.entries[-1].id, time=messages[-1].time))
     return Adopted(session, len(new))
 
 
-def _unknown(record: Transcript, said: Sequence[Said]) -> list[Said]:
-    known = Counter(_key(entry) for entry in record.entries if isinstance(entry, Said))
+def _unknown(record: Transcript, messages: Sequence[Said]) -> list[Said]:
+    existing = Counter(_key(entry) for entry in record.entries if isinstance(entry, Said))
     new = []
-    for message in said:
-        if known[_key(message)]:
-            known[_key(message)] -= 1
+    for message in messages:
+        if existing[_key(message)]:
+            existing[_key(message)] -= 1
         else:
             new.append(message)
     return new
@@ -97,9 +97,9 @@ def _key(entry: Said) -> tuple[str, str]:
     return entry.type, entry.text
 
 
-def _begun(said: Sequence[Said]) -> datetime:
+def _start_time(messages: Sequence[Said]) -> datetime:
     try:
-        return datetime.fromisoformat(said[0].time).astimezone(UTC)
+        return datetime.fromisoformat(messages[0].time).astimezone(UTC)
     except ValueError:
         return datetime.now(UTC)
 

@@ -1,6 +1,6 @@
-"""What is known of the heartbeat: since when tasks stand, what beats cost, what to tell.
+"""The state of the heartbeat: when tasks were first seen, what beats cost, and what to report.
 
-`.assistant/heartbeat.json` holds digests, times, numbers and the ids of sessions, never a word of
+`.assistant/heartbeat.json` holds digests, times, numbers and the ids of sessions, never the text of
 a task.
 """
 
@@ -15,8 +15,9 @@ from assistant.workspace.folder import Workspace
 
 @dataclass(slots=True)
 class News:
-    """What the owner is told: when it was due, and its session, what went wrong, or the key of a
-    reminder; `source` of an event; `sent` once a notification has taken it."""
+    """A report to the owner: when the task was due, and its session, its failure, or the key of a
+    reminder. `source` is the origin of an event; `sent` is set once a notification was delivered.
+    """
 
     due: str
     session: str = ""
@@ -28,12 +29,12 @@ class News:
 
 @dataclass(slots=True)
 class Beats(notebook.Spending):
-    """All of it: `seen` is when each task was first met.
+    """The whole state; `seen` is when each task was first seen.
 
-    `looked` is when the heartbeat last looked, `beat` when something was last done, `delivered`
-    when a notification was last taken; `fault` is why the latest was not. `refused` is why no
-    beat may begin, and was told; `waiting` has the due time of each task that waits for a model.
-    `untold` is the outbox.
+    `looked` is when the heartbeat last checked, `beat` when it last did something, `delivered`
+    when a notification was last delivered; `fault` is why the latest was not. `refused` is the
+    reported reason why no beat may begin. `waiting` has the due time of each task that waits for a
+    model. `untold` is the outbox.
     """
 
     looked: str = ""
@@ -46,31 +47,31 @@ class Beats(notebook.Spending):
     untold: list[News] = field(default_factory=list)
 
     def tell(self, news: News) -> None:
-        """Write down what is to be told, once."""
+        """Add a report to the outbox, once."""
         if news not in self.untold:
             self.untold.append(news)
 
     def since(self, key: str, now: datetime) -> datetime:
-        """From when on a task counts: from the look before the one that first met it, or the day
-        of the first look. So an edited task is not done again for a time that has passed. A clock
-        that was set back makes it earlier.
+        """The time from which a task counts: the check before the one that first saw it, or the
+        start of the day of the first check. So an edited task does not run again for a time that
+        has passed. If the clock was set back, the time moves back with it.
         """
         first = self.looked or datetime.combine(now, time.min).isoformat()
-        known = self.seen.get(key, first)
-        self.seen[key] = min(known, now.isoformat(timespec="seconds"))
+        seen = self.seen.get(key, first)
+        self.seen[key] = min(seen, now.isoformat(timespec="seconds"))
         return datetime.fromisoformat(self.seen[key])
 
 
 def path(workspace: Workspace) -> Path:
-    """Where it is kept."""
+    """The path of the state file."""
     return workspace.private / "heartbeat.json"
 
 
 def load(workspace: Workspace) -> Beats:
-    """What is kept; nothing if it cannot be read."""
+    """Load the state; an empty one if it cannot be read."""
     return notebook.load(path(workspace), Beats)
 
 
 def changing(workspace: Workspace) -> AbstractContextManager[Beats]:
-    """It, to be changed by this process alone; written at the end."""
+    """Lock the state, yield it to be changed, and write it back."""
     return notebook.changing(path(workspace), Beats)

@@ -1,8 +1,8 @@
-"""The entries of a transcript: one frozen value a line of JSON.
+"""The entries of a transcript, each a frozen value and a line of JSON.
 
 Every entry has an `id`, unique in its session, a `time` (ISO 8601, UTC) and a `type`. These types
-are the schema: a field that holds its default is left out, and an entry of a type that this version
-does not know is read as `OtherEntry`, kept in the file and ignored in the history.
+are the schema. A field with its default value is left out. An entry of an unknown type is read as
+`OtherEntry`, kept in the file and ignored in the history.
 """
 
 import json
@@ -28,10 +28,10 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class HeaderEntry(_Entry):
-    """The first line: which format, and which session.
+    """The first line: the version of the format and the id of the session.
 
-    `origin` names the program that the conversation was held with, if it was another one;
-    `parent` is the session that had this one done, if it is a subtask's.
+    `origin` names the other program that the conversation was held with, if any; `parent` is the
+    session that started this one, if it is a subtask.
     """
 
     type: ClassVar[str] = "header"
@@ -43,7 +43,7 @@ class HeaderEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class UserEntry(_Entry):
-    """A message of the owner. It begins a turn, unless it `joins` the one that is running."""
+    """A message of the owner. It begins a turn, unless it `joins` the running one."""
 
     type: ClassVar[str] = "user"
     text: str
@@ -52,7 +52,7 @@ class UserEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class TitleEntry(_Entry):
-    """The owner has given the session a name; the last one counts."""
+    """A title that the owner gave the session; the last one counts."""
 
     type: ClassVar[str] = "title"
     text: str
@@ -60,9 +60,9 @@ class TitleEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class AttachmentEntry(_Entry):
-    """What the owner gave with a message, such as standard input: data, and not their word.
+    """Data that came with a message, such as standard input; it is not the owner's own words.
 
-    Of a picture there is a copy beside the session, by this name, and its size in pixels.
+    A `picture` is the name of a copy that is kept beside the session; `size` is in pixels.
     """
 
     type: ClassVar[str] = "attachment"
@@ -74,7 +74,7 @@ class AttachmentEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class SkillEntry(_Entry):
-    """A skill that the message calls for: what it says, and the `trigger` that matched."""
+    """A skill that the message triggered: its text, and the `trigger` that matched."""
 
     type: ClassVar[str] = "skill"
     name: str
@@ -85,9 +85,9 @@ class SkillEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class AssistantEntry(_Entry):
-    """One answer of the model, or what had come of it when it was interrupted.
+    """One answer of the model, or the part of it before an interruption.
 
-    `signed` is the provider's own record of the reasoning, where it wants that back.
+    `signed` is the provider's own record of the reasoning, for providers that want it back.
     """
 
     type: ClassVar[str] = "assistant"
@@ -122,7 +122,7 @@ class QuestionEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class SubtasksEntry(_Entry):
-    """A call has subtasks done, in these sessions; once they are through, what they cost."""
+    """The sessions of a call's subtasks, and once they have ended, what these cost."""
 
     type: ClassVar[str] = "subtasks"
     call_id: str
@@ -157,7 +157,7 @@ class CitedPassage:
 
 @dataclass(frozen=True, slots=True)
 class RecalledEntry(_Entry):
-    """What recall found for the turn, best first. `weak`: they are only the nearest."""
+    """The passages recalled for the turn, best first. `weak`: none of them matches well."""
 
     type: ClassVar[str] = "recalled"
     passages: tuple[CitedPassage, ...] = ()
@@ -167,7 +167,7 @@ class RecalledEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class ReminderEntry(_Entry):
-    """Something the program tells the model in the middle of a turn; `kind` says on what."""
+    """A text that the program sends the model in the middle of a turn; `kind` is the reason."""
 
     type: ClassVar[str] = "reminder"
     text: str
@@ -176,7 +176,7 @@ class ReminderEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class RetryEntry(_Entry):
-    """A call failed before the first word; the next went to `model`, after `delay` seconds."""
+    """A request failed before the first word; `model` was tried after `delay` seconds."""
 
     type: ClassVar[str] = "retry"
     model: str
@@ -187,7 +187,7 @@ class RetryEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class NoticeEntry(_Entry):
-    """Something the owner was told; the model never sees it."""
+    """A notice shown to the owner; the model never sees it."""
 
     type: ClassVar[str] = "notice"
     text: str
@@ -195,9 +195,9 @@ class NoticeEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class CapturedFact:
-    """A fact found in a conversation, with the entries it comes from and who is behind them.
+    """A fact found in a conversation, with the entries that state it; `kind` says who is behind it.
 
-    `day` (ISO) is when it was said, `under` the owner's heading that it belongs under.
+    `day` (ISO) is when it was said, `under` the heading of the owner's that it belongs under.
     """
 
     text: str
@@ -210,10 +210,10 @@ class CapturedFact:
 
 @dataclass(frozen=True, slots=True)
 class CaptureEntry(_Entry):
-    """The facts found in the entries up to `through`, noted before they go to memory.
+    """The facts found in the entries up to `through`, noted before they are written to memory.
 
-    A compaction that was cut off repeats the writing of these, which is harmless, and not the
-    finding, which might word them anew.
+    A compaction that was cut off only repeats the write, which is harmless; extracting the facts
+    again might word them differently.
     """
 
     type: ClassVar[str] = "capture"
@@ -224,8 +224,11 @@ class CaptureEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class CapturedEntry(_Entry):
-    """Memory has acknowledged the facts of these captures: so many stored, so many waiting, and
-    which these are."""
+    """Memory has acknowledged the facts of these captures.
+
+    `stored` and `waiting` count them; `kept` has the texts of the stored ones, `held` of those that
+    wait for review.
+    """
 
     type: ClassVar[str] = "captured"
     captures: tuple[str, ...]
@@ -237,10 +240,10 @@ class CapturedEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class CompactionEntry(_Entry):
-    """From here on, `summary` stands for the entries up to and with `through`.
+    """From here on, `summary` replaces the entries up to and including `through`.
 
-    `method` says who wrote it: the model, or the program with one line a turn. `captures` are
-    the capture entries whose facts memory has acknowledged by now.
+    `method` says who wrote it: the model, or the program with one line per turn. `captures` are
+    the capture entries whose facts memory has acknowledged.
     """
 
     type: ClassVar[str] = "compaction"
@@ -256,7 +259,7 @@ class CompactionEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class InterruptedEntry(_Entry):
-    """The turn or the answer ended here, before it was whole; `text` says why."""
+    """The turn or the answer was broken off here; `text` says why."""
 
     type: ClassVar[str] = "interrupted"
     text: str
@@ -264,7 +267,7 @@ class InterruptedEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class RewindEntry(_Entry):
-    """The owner went back: the entries from `to` on no longer count."""
+    """The owner rewound the session: the entries from `to` on no longer count."""
 
     type: ClassVar[str] = "rewind"
     to: str
@@ -303,7 +306,7 @@ Entry = (
 
 
 def usage_of(entries: Iterable[Entry]) -> Usage:
-    """What the model calls behind some entries cost together."""
+    """The total usage of the model requests behind some entries."""
     kinds = (AssistantEntry, CaptureEntry, CompactionEntry, SubtasksEntry)
     return sum((entry.usage for entry in entries if isinstance(entry, kinds)), start=NO_USAGE)
 
@@ -316,7 +319,7 @@ _TYPES: dict[str, type[Any]] = {
 
 
 def encode(entry: Entry) -> bytes:
-    """The entry as one line of JSON with its line end.
+    """Encode the entry as one line of JSON, with its line end.
 
     A lone surrogate, which UTF-8 cannot hold, is written as its JSON escape.
     """
@@ -330,7 +333,7 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(line: bytes) -> Entry:
-    """The entry of one line. Raises ValueError that says what is wrong with it."""
+    """Decode the entry of one line. Raises ValueError with what is wrong with it."""
     try:
         text = line.decode("utf-8-sig", "surrogatepass")
     except UnicodeDecodeError as error:

@@ -1,8 +1,8 @@
-"""What the owner does with a whole session, and what is kept beside its transcript.
+"""Operations on whole sessions, and the files that are kept beside a transcript.
 
-Pictures are copied, off the record in memory only. `.assistant/sessions/ID.prompts` says what each
-turn was sent, a line of JSON a turn; a section that says what it said the turn before is kept
-without its text, so that a long session costs its prompt once.
+Pictures are copied; off the record they stay in memory. `.assistant/sessions/ID.prompts` records
+the prompt of each turn as a line of JSON. A section that is the same as in the turn before is
+recorded without its text, so that a long session stores its prompt once.
 """
 
 import json
@@ -19,7 +19,7 @@ from assistant.session.transcript import SUFFIX, Transcript, borrow, find, locke
 
 
 def rename(directory: Path, name: str, title: str) -> str:
-    """Give a session a title, be it open or not; returns its id. Raises SessionError."""
+    """Give a session a title, even if it is open; return its id. Raises SessionError."""
     if not title.strip():
         raise SessionError("a title cannot be empty", "Write one")
     session = find(directory, name)
@@ -28,25 +28,25 @@ def rename(directory: Path, name: str, title: str) -> str:
 
 
 def delete(directory: Path, name: str) -> str:
-    """Remove a session's file for good, and its subtasks'; returns its id.
+    """Delete a session and its subtasks with all their files; return its id.
 
     Raises SessionError if it is open.
     """
     session = find(directory, name)
     lock = locked(directory, session)
     try:
-        for each in (*subtask_ids(directory, session), session):
-            (directory / f"{each}{SUFFIX}").unlink()
-            (directory / f"{each}.lock").unlink(missing_ok=True)
-            (directory / f"{each}{PROMPTS}").unlink(missing_ok=True)
-            forget_pictures(directory, each)
+        for id_ in (*subtask_ids(directory, session), session):
+            (directory / f"{id_}{SUFFIX}").unlink()
+            (directory / f"{id_}.lock").unlink(missing_ok=True)
+            (directory / f"{id_}{PROMPTS}").unlink(missing_ok=True)
+            forget_pictures(directory, id_)
     finally:
         lock.release()
     return session
 
 
 def sweep(directory: Path, now: datetime) -> None:
-    """Remove the locks of sessions that nobody has open, and what was sent long ago."""
+    """Remove the locks of sessions that are not open, and the prompts that are too old."""
     for path in directory.glob("*.lock"):
         if (lock := locking.try_lock(path)) is not None:
             path.unlink(missing_ok=True)
@@ -57,7 +57,7 @@ def sweep(directory: Path, now: datetime) -> None:
                 path.unlink()
 
 
-# What each turn was sent
+# The prompt of each turn
 
 PROMPTS_KEPT = timedelta(days=30)
 PROMPTS = ".prompts"
@@ -65,7 +65,7 @@ PROMPTS = ".prompts"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section as it was sent, and where it came from."""
+    """A section as it was sent, and its origin."""
 
     title: str
     source: str
@@ -74,7 +74,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the turn that begins with the entry `turn` was sent, at `time`, to `model`."""
+    """The prompt that was sent to `model` at `time`, in the turn that begins with entry `turn`."""
 
     turn: str
     time: str
@@ -83,14 +83,14 @@ class Sent:
 
 
 def keep_prompt(transcript: Transcript, sent: Sent) -> None:
-    """Write down what is about to be sent; nothing off the record. Raises StorageError."""
+    """Record a prompt that is about to be sent; not off the record. Raises StorageError."""
     if transcript.path is None:
         return
     path = transcript.path.with_suffix(PROMPTS)
-    kept = _prompts(path)
-    before = {part.title: part for part in kept[-1].parts} if kept else {}
+    earlier = _prompts(path)
+    previous = {part.title: part for part in earlier[-1].parts} if earlier else {}
     parts = [
-        {"title": part.title, "same": True} if before.get(part.title) == part else asdict(part)
+        {"title": part.title, "same": True} if previous.get(part.title) == part else asdict(part)
         for part in sent.parts
     ]
     line = {"turn": sent.turn, "time": sent.time, "model": sent.model, "parts": parts}
@@ -99,46 +99,46 @@ def keep_prompt(transcript: Transcript, sent: Sent) -> None:
 
 
 def prompts_sent(directory: Path, session: str) -> list[Sent]:
-    """What the turns of a session were sent, in order; a damaged line ends the list.
+    """The prompts of a session's turns, in order; a damaged line ends the list.
 
-    Raises SessionError if nothing of it is kept.
+    Raises SessionError if none were recorded.
     """
-    found = _prompts(directory / f"{session}{PROMPTS}")
-    if not found:
+    prompts = _prompts(directory / f"{session}{PROMPTS}")
+    if not prompts:
         raise SessionError(
             f"of session {session} it is not kept what was sent",
             "It is of an older version, of another program, or had no turn",
         )
-    return found
+    return prompts
 
 
 def _prompts(path: Path) -> list[Sent]:
-    found: list[Sent] = []
-    before: dict[str, Part] = {}
+    prompts: list[Sent] = []
+    previous: dict[str, Part] = {}
     for line in storage.held(path).splitlines():
         try:
-            said = json.loads(line)
+            record = json.loads(line)
             parts = tuple(
-                before[part["title"]]
+                previous[part["title"]]
                 if part.get("same")
                 else Part(part["title"], part["source"], part["text"])
-                for part in said["parts"]
+                for part in record["parts"]
             )
-            found.append(Sent(said["turn"], said["time"], said["model"], parts))
+            prompts.append(Sent(record["turn"], record["time"], record["model"], parts))
         except (ValueError, KeyError, TypeError):
             break
-        before = {part.title: part for part in parts}
-    return found
+        previous = {part.title: part for part in parts}
+    return prompts
 
 
 # Pictures
 
 PICTURES = ".pictures"
-"""Of the folder of a session's pictures."""
+"""The suffix of the folder with a session's pictures."""
 
 
 def keep_picture(transcript: Transcript, title: str, picture: Picture) -> AttachmentEntry:
-    """Copy a picture and write it down, in this order. Raises StorageError."""
+    """Copy a picture, then write its entry to the transcript. Raises StorageError."""
     if transcript.path is None:
         transcript.unwritten[picture.name] = picture.data
     else:
@@ -149,15 +149,17 @@ def keep_picture(transcript: Transcript, title: str, picture: Picture) -> Attach
 
 
 def with_pictures(transcript: Transcript, message: Message) -> Message:
-    """The message with the data of its pictures; one whose copy is gone has none."""
+    """The message with the data of its pictures loaded; a missing copy has no data."""
     if not message.pictures:
         return message
-    shown = (replace(picture, data=_data(transcript, picture.name)) for picture in message.pictures)
-    return replace(message, pictures=tuple(shown))
+    pictures = (
+        replace(picture, data=_data(transcript, picture.name)) for picture in message.pictures
+    )
+    return replace(message, pictures=tuple(pictures))
 
 
 def forget_pictures(directory: Path, session: str) -> None:
-    """Remove the copies of a session's pictures."""
+    """Delete the copies of a session's pictures."""
     folder = directory / f"{session}{PICTURES}"
     for path in folder.glob("*"):
         path.unlink()

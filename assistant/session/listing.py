@@ -1,7 +1,7 @@
-"""The sessions there are, as `assistant sessions list` shows them, and one as a document.
+"""The list of sessions, as `assistant sessions list` shows it, and a session as a document.
 
-Of a transcript only what is shown is decoded; one that cannot be read so is read as a whole, to
-say why.
+Only the fields that are shown are decoded from a transcript. If that fails, the transcript is read
+completely to find out why.
 """
 
 import re
@@ -41,7 +41,7 @@ from assistant.session.transcript import SUFFIX, is_open, read, session_ids, who
 TITLE_LIMIT = 80
 """Characters of a title."""
 GREETING = 12
-"""A sentence of at most so many characters says too little ("Hi there.")."""
+"""A sentence of at most this many characters is too short for a title ("Hi there.")."""
 SENTENCE = re.compile(r"(?<=[.!?…])\s|(?<=[。！？])")
 
 
@@ -51,16 +51,16 @@ LEFT: dict[Left, str] = {
     "waiting": "waits for your yes or no",
     "asked": "waits for your answer",
 }
-"""What is said of a session that was left so."""
+"""The words for each way in which a session was left."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One session: what it is about, how long it is, what it cost.
+    """One session: its title, its length and its cost.
 
-    Times are ISO 8601, UTC. `left` says how its last turn was left: in the middle, or waiting for
-    the owner's yes or answer; empty if it is whole. `fault` says why its file cannot be read; then
-    the rest is empty. `origin` is the program it was held with, if it was another one.
+    Times are ISO 8601, UTC. `left` says how its last turn was left: cut off, or waiting for the
+    owner's approval or answer; empty if it is finished. `fault` says why its file cannot be read;
+    all other fields are then empty. `origin` is the other program it was held with, if any.
     """
 
     id: str
@@ -76,40 +76,41 @@ class SessionSummary:
 
 
 def sessions(directory: Path) -> list[SessionSummary]:
-    """All sessions, newest first. A damaged one is listed with its fault."""
+    """List all sessions, newest first. A damaged one is listed with its fault."""
     return [_summary(directory, session) for session in reversed(session_ids(directory))]
 
 
 def latest(directory: Path) -> str | None:
-    """The id of the session that was begun last, in this program; None if there is none."""
+    """The id of the newest session of this program; None if there is none."""
     newest = reversed(session_ids(directory))
-    return next((each for each in newest if not _summary(directory, each).origin), None)
+    return next((session for session in newest if not _summary(directory, session).origin), None)
 
 
 def abandoned(directory: Path) -> list[SessionSummary]:
-    """The newest sessions that nobody has open and whose last turn has no end, up to the first
-    that is whole."""
-    every = (_summary(directory, session) for session in reversed(session_ids(directory)))
-    newest = (session for session in every if not session.origin)
-    unfinished = takewhile(lambda each: each.left or is_open(directory, each.id), newest)
-    return [each for each in unfinished if not is_open(directory, each.id)]
+    """The newest sessions that are unfinished and not open, back to the first finished one."""
+    summaries = (_summary(directory, session) for session in reversed(session_ids(directory)))
+    newest = (session for session in summaries if not session.origin)
+    unfinished = takewhile(lambda session: session.left or is_open(directory, session.id), newest)
+    return [session for session in unfinished if not is_open(directory, session.id)]
 
 
 def title_of(entries: Iterable[Entry]) -> str:
-    """A session's title: the owner's, else of what they said first; empty if that is nothing."""
-    named, asked = [""], [""]
+    """A session's title: the one that the owner gave, else from their first request; or empty."""
+    titles, requests = [""], [""]
     for entry in entries:
         if isinstance(entry, TitleEntry):
-            named.append(entry.text)
+            titles.append(entry.text)
         elif isinstance(entry, UserEntry) and not entry.joins:
-            asked.append(entry.text)
-    return title(named[-1] or asked[:2][-1])
+            requests.append(entry.text)
+    return title(titles[-1] or requests[:2][-1])
 
 
 def title(request: str) -> str:
-    """The first sentence that says something, without anything that could steer a terminal."""
+    """The first sentence that is long enough, without terminal control characters."""
     line = " ".join(visible(request).split())
-    end = next((each.start() for each in SENTENCE.finditer(line) if each.start() > GREETING), None)
+    end = next(
+        (match.start() for match in SENTENCE.finditer(line) if match.start() > GREETING), None
+    )
     return shortened(line[:end], TITLE_LIMIT)
 
 
@@ -118,7 +119,7 @@ class _Passage(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """What is shown of an entry."""
+    """The fields of an entry that the list needs."""
 
     type: str
     id: str
@@ -137,7 +138,7 @@ class _Line(msgspec.Struct):
 
 PAID = (AssistantEntry.type, CaptureEntry.type, CompactionEntry.type, SubtasksEntry.type)
 BEHIND = (CaptureEntry.type, NoticeEntry.type, RetryEntry.type)
-"""What may come once a session is over, when it is read for facts: nobody went on with it."""
+"""Entries that reading a session for facts may add after its end: they are no activity."""
 _DECODER = msgspec.json.Decoder(_Line)
 
 
@@ -146,8 +147,8 @@ def _summary(directory: Path, session: str) -> SessionSummary:
         lines = _lines(directory / f"{session}{SUFFIX}")
     except msgspec.MsgspecError:
         return _read(directory, session)
-    known = not lines or lines[0].version.startswith(f"{FORMAT[0]}.")
-    return _summed(session, lines) if known else _read(directory, session)
+    is_known_format = not lines or lines[0].version.startswith(f"{FORMAT[0]}.")
+    return _summed(session, lines) if is_known_format else _read(directory, session)
 
 
 def _lines(path: Path) -> Sequence[_Line]:
@@ -156,37 +157,37 @@ def _lines(path: Path) -> Sequence[_Line]:
 
 
 def _read(directory: Path, session: str) -> SessionSummary:
-    """A session that is read as a whole."""
+    """Summarise a session from a complete reading of its transcript."""
     try:
         entries = read(directory, session)
     except SessionError as error:
         return SessionSummary(session, fault=error.message)
-    told = (
+    values = (
         {name: value for name in _Line.__struct_fields__ if (value := getattr(entry, name, None))}
         for entry in entries
     )
-    return _summed(session, [_Line(**item) for item in told])
+    return _summed(session, [_Line(**item) for item in values])
 
 
 def _summed(session: str, lines: Sequence[_Line]) -> SessionSummary:
-    asked = [line.text for line in lines if line.type == "user" and not line.joins]
-    named = [line.text for line in lines if line.type == TitleEntry.type]
-    held = [line for line in lines if line.type not in BEHIND]
+    requests = [line.text for line in lines if line.type == "user" and not line.joins]
+    titles = [line.text for line in lines if line.type == TitleEntry.type]
+    active = [line for line in lines if line.type not in BEHIND]
     return SessionSummary(
         session,
-        title(["", *asked[:1], *named][-1]),
-        len(asked),
+        title(["", *requests[:1], *titles][-1]),
+        len(requests),
         lines[0].time if lines else "",
-        held[-1].time if held else "",
+        active[-1].time if active else "",
         sum((line.usage for line in lines if line.type in PAID), start=NO_USAGE),
-        next((line.model for line in reversed(held) if line.model), ""),
+        next((line.model for line in reversed(active) if line.model), ""),
         _left(lines),
         origin=lines[0].origin if lines else "",
     )
 
 
 def _left(lines: Sequence[_Line]) -> Left:
-    """How the last turn was left, as `Turn.finished` sees it; another program's is whole."""
+    """How the last turn was left, as in `Turn.finished`; another program's turn is finished."""
     taken_over = lines and lines[0].origin and all(line.type != "recalled" for line in lines)
     for line in reversed(lines):
         match line.type:
@@ -209,7 +210,7 @@ def _left(lines: Sequence[_Line]) -> Left:
 
 
 def markdown(entries: Sequence[Entry]) -> str:
-    """What was said, under headings that say by whom; what tools did stands as quotations."""
+    """The conversation as markdown, with a heading for each speaker and tool results as quotes."""
     return "\n\n".join([f"# {title_of(entries) or 'Nothing said'}", *_parts(entries)]) + "\n"
 
 
@@ -218,23 +219,23 @@ def _parts(entries: Sequence[Entry]) -> Iterator[str]:
     for entry in entries:
         match entry:
             case UserEntry(text=text):
-                who, said = "You", text
+                author, text = "You", text
             case AssistantEntry(text=text) if text.strip():
-                who, said = "Assistant", text
+                author, text = "Assistant", text
             case AttachmentEntry(title=name, text=text):
-                who, said = speaker, _quote(f"{name}\n{text}")
+                author, text = speaker, _quote(f"{name}\n{text}")
             case ToolResultEntry(tool=tool, compact=compact):
-                who, said = "Assistant", _quote(f"{tool}: {compact}".removesuffix(": "))
+                author, text = "Assistant", _quote(f"{tool}: {compact}".removesuffix(": "))
             case InterruptedEntry(text=text):
-                who, said = speaker, _quote(f"({text})")
+                author, text = speaker, _quote(f"({text})")
             case CompactionEntry(summary=summary):
-                who, said = speaker, _quote(f"(summary of what came before)\n{summary}")
+                author, text = speaker, _quote(f"(summary of what came before)\n{summary}")
             case _:
                 continue
-        if who != speaker:
-            yield f"## {who}"
-            speaker = who
-        yield said.strip("\n")
+        if author != speaker:
+            yield f"## {author}"
+            speaker = author
+        yield text.strip("\n")
 
 
 def _quote(text: str) -> str:
@@ -246,19 +247,19 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A passage was put into so many prompts, the last time on a day (ISO, UTC)."""
+    """How many prompts a passage was put into, and the day of the last one (ISO, UTC)."""
 
     times: int
     last: str
 
 
 def recalls(directory: Path) -> dict[str, Asked]:
-    """By its id, what is known of each passage; a session that cannot be read counts nothing."""
-    known: dict[str, Asked] = {}
+    """Count the recalls of each passage, by its id; sessions that cannot be read are skipped."""
+    counts: dict[str, Asked] = {}
     for path in sorted(directory.glob(f"*{SUFFIX}")):
         with suppress(msgspec.MsgspecError):
             for line in _lines(path):
                 for passage in line.passages:
-                    before = known.get(passage.id, Asked(0, ""))
-                    known[passage.id] = Asked(before.times + 1, max(before.last, line.time[:10]))
-    return known
+                    earlier = counts.get(passage.id, Asked(0, ""))
+                    counts[passage.id] = Asked(earlier.times + 1, max(earlier.last, line.time[:10]))
+    return counts

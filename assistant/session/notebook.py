@@ -1,4 +1,4 @@
-"""A value kept as a file of JSON: read whole, and changed by one process at a time."""
+"""A dataclass stored in a JSON file, which one process at a time may change."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ V = TypeVar("V", bound="DataclassInstance")
 
 
 def load(path: Path, kind: type[V]) -> V:
-    """What a file holds; an empty value if there is none that can be read."""
+    """Load the value of a file; a new one if the file is missing or cannot be read."""
     try:
         return msgspec.json.decode(storage.held(path), type=kind)
     except (msgspec.MsgspecError, ValueError):
@@ -28,7 +28,7 @@ def load(path: Path, kind: type[V]) -> V:
 
 @contextmanager
 def changing(path: Path, kind: type[V]) -> Iterator[V]:
-    """It, to be changed by this process alone; written at the end."""
+    """Lock the file, yield its value to be changed, and write it back."""
     storage.private_directory(path.parent)
     with locking.lock(path.with_name(f"{path.name}.lock")):
         value = load(path, kind)
@@ -38,17 +38,17 @@ def changing(path: Path, kind: type[V]) -> Iterator[V]:
 
 @dataclass(slots=True, kw_only=True)
 class Spending:
-    """The tokens that were spent, by the month (`2026-11`); past months are forgotten."""
+    """The tokens spent in the current month, by its name (`2026-11`)."""
 
     tokens: dict[str, int] = field(default_factory=dict)
 
     @property
     def spent(self) -> int:
-        """The tokens of this month."""
+        """The tokens spent this month."""
         return self.tokens.get(_month(), 0)
 
     def spend(self, tokens: int) -> None:
-        """Count tokens that were spent now."""
+        """Add tokens that were spent now."""
         self.tokens = {_month(): self.spent + tokens}
 
 

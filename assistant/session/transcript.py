@@ -1,8 +1,8 @@
 """A session's transcript: an append-only file of JSON lines, or a list off the record.
 
-`create` makes no file: the first entry does. A transcript is locked while it is open, by a lock
-file beside it. A last line that a crash tore is cut off with a notice; any other line that cannot
-be read is named and refused, never skipped. Reading (`read`) takes no lock.
+The file is created with the first entry, not by `create`. An open transcript is locked by a lock
+file beside it; `read` takes no lock. If a crash tore the last line, it is cut off with a notice;
+any other line that cannot be read is an error that names it, and is never skipped.
 """
 
 import secrets
@@ -24,16 +24,16 @@ from assistant.session.entries import Entry, decode, encode
 E = TypeVar("E", bound=Entry)
 SUFFIX = ".jsonl"
 SUBTASK = "."
-"""Between the id of a session and the number of a subtask of it."""
+"""Separates the id of a session from the number of its subtask."""
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Of the end of a session's id: no characters that look alike."""
+"""The characters of the random end of a session's id; none of them look alike."""
 
 
 class Transcript:
     """The entries of one session, in order. `path` is None off the record: nothing is written.
 
-    `notices` are what had to be mended, for the owner: when it was opened, and since. `unwritten`
-    are pictures, by their names, off the record.
+    `notices` tell the owner what had to be repaired, when opening the file and since. `unwritten`
+    holds the pictures of a session off the record, by name.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Transcript:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All entries that count so far; the header, if there is one, is the first."""
+        """The entries that count, without those rewound; the header, if any, is the first."""
         return self._standing
 
     @property
@@ -72,12 +72,12 @@ class Transcript:
 
     @property
     def origin(self) -> str:
-        """The program that the conversation was held with; empty for this one."""
+        """The other program that the conversation was held with; empty for this one."""
         header = next(iter(self._entries), None)
         return header.origin if isinstance(header, entry_types.HeaderEntry) else self._origin
 
     def append(self, entry: E) -> E:
-        """Give the entry its id, and its time if it has none, write it, return it.
+        """Write an entry; return it with its id, and with a time if it had none.
 
         Raises StorageError, or SessionError if the file was changed from outside.
         """
@@ -85,7 +85,7 @@ class Transcript:
         return stamped
 
     def extend(self, entries: Sequence[E]) -> list[E]:
-        """The same with several entries, written at once."""
+        """Write several entries at once, as `append` does."""
         with self._alone():
             self._catch_up()
             new: list[Entry] = []
@@ -97,12 +97,12 @@ class Transcript:
                 )
                 new.append(_stamped(header, 0))
             first = len(self._entries) + len(new)
-            stamped = [_stamped(entry, first + place) for place, entry in enumerate(entries)]
+            stamped = [_stamped(entry, first + offset) for offset, entry in enumerate(entries)]
             self._write([*new, *stamped])
         return stamped
 
     def settle(self, reason: str) -> None:
-        """End a turn that was left in the middle: its calls get results, it gets its end."""
+        """End an unfinished turn for this `reason`; its open calls get results."""
         self._catch_up()
         for result in list(turns.lost_results(self.entries, turns.STOPPED)):
             self.append(result)
@@ -117,7 +117,7 @@ class Transcript:
             self._lock = None
 
     def _claim(self) -> None:
-        """Lock a new session. If its id was taken meanwhile, it gets another."""
+        """Lock a new session, under another id if its own has been taken in the meantime."""
         while self.path is not None and self._lock is None and not self._borrowed:
             directory = storage.private_directory(self.path.parent)
             lock = locking.try_lock(directory / f"{self.session}.lock")
@@ -130,7 +130,7 @@ class Transcript:
             self.path = directory / f"{self.session}{SUFFIX}"
 
     def _alone(self) -> AbstractContextManager[object]:
-        """Nobody else appends meanwhile: a session may be read while it is open."""
+        """A lock that keeps other processes from appending meanwhile."""
         if self.path is None:
             return nullcontext()
         return locking.lock(storage.private_directory(self.path.parent) / ".append")
@@ -152,7 +152,7 @@ class Transcript:
             self._standing.extend(entries)
 
     def _catch_up(self) -> None:
-        """Take in what a write that was interrupted (Ctrl-C) left, and cut off half a line."""
+        """Read what other writes have appended since, and cut off a half-written line."""
         if self.path is None or not self._size:
             return
         size = self.path.stat().st_size if self.path.exists() else 0
@@ -161,27 +161,27 @@ class Transcript:
                 f"{self.path} was changed or removed while it was open", "Begin a new session"
             )
         if size > self._size:
-            late, end = _readable(storage.read(self.path)[self._size :])
+            missed, end = _readable(storage.read(self.path)[self._size :])
             if self._size + end < size:
                 self._cut(size - self._size - end, end)
-            known = {entry.id for entry in self._entries}
-            self._take([entry for entry in late if entry.id not in known])
+            ids = {entry.id for entry in self._entries}
+            self._take([entry for entry in missed if entry.id not in ids])
             self._size += end
 
-    def _cut(self, spare: int, end: int) -> None:
-        """Cut off what is no entry; half a line of ours is not worth a word."""
+    def _cut(self, excess: int, end: int) -> None:
+        """Cut off bytes that are no entries, with a notice unless it is only half a line."""
         assert self.path is not None
         data = storage.read(self.path)
         storage.replace(self.path, data[: self._size + end])
         if b"\n" in data[self._size + end :].lstrip():
             self.notices.append(
-                f"{spare:,} bytes that are no entries were written to session {self.session} "
+                f"{excess:,} bytes that are no entries were written to session {self.session} "
                 "while it was open; they are cut off"
             )
 
 
 def notice(transcript: Transcript, text: str) -> Notice:
-    """A notice to the owner, written down and then shown."""
+    """Write a notice to the owner down; return the event that shows it."""
     transcript.append(entry_types.NoticeEntry(text))
     return Notice(text)
 
@@ -192,9 +192,9 @@ def _stamped(entry: E, number: int) -> E:
 
 
 def create(directory: Path, origin: str = "") -> Transcript:
-    """A new session, whose file in `directory` its first entry makes.
+    """A new session; its file in `directory` is created with the first entry.
 
-    `origin` says what began it, if that was not its owner in a chat.
+    `origin` says what began the session if it was not the owner in a chat.
     """
     session = new()
     return Transcript(session, directory / f"{session}{SUFFIX}", origin=origin)
@@ -209,15 +209,15 @@ def subtask(directory: Path, session: str) -> Transcript:
 
 
 def off_the_record() -> Transcript:
-    """A session that lives in this process alone."""
+    """A session that is kept in memory only."""
     return Transcript("off-the-record")
 
 
 def reopen(directory: Path, name: str) -> Transcript:
-    """Open a session to go on with it; a torn last line is mended.
+    """Open a session to continue it; a torn last line is cut off.
 
-    `name` is its id or a beginning or end of it. Raises SessionError if it is open elsewhere,
-    missing, ambiguous, damaged, or of a later format.
+    `name` is its id, or the beginning or end of it. Raises SessionError if the session is open
+    elsewhere, missing, ambiguous, damaged, or of a later format.
     """
     session = find(directory, name)
     path = directory / f"{session}{SUFFIX}"
@@ -247,7 +247,7 @@ def reopen(directory: Path, name: str) -> Transcript:
 
 
 def borrow(directory: Path, session: str) -> Transcript:
-    """A session to note something in, be it open elsewhere or not; nothing of it is mended.
+    """Open a session to append to it even if it is open elsewhere; nothing is repaired.
 
     Raises SessionError, StorageError.
     """
@@ -257,33 +257,33 @@ def borrow(directory: Path, session: str) -> Transcript:
 
 
 def read(directory: Path, name: str) -> tuple[Entry, ...]:
-    """The entries of a session, open elsewhere or not. Raises SessionError."""
+    """Read the entries of a session, even if it is open elsewhere. Raises SessionError."""
     path = directory / f"{find(directory, name)}{SUFFIX}"
     return tuple(turns.standing(_parse(path, whole_lines(storage.read(path))[0])))
 
 
 def whole_lines(data: bytes) -> tuple[bytes, bool]:
-    """The bytes up to the last line end, blank lines there aside, and whether there were more."""
+    """The whole lines without trailing blank ones, and whether part of a line follows them."""
     end = data.rfind(b"\n") + 1
     whole = data[:end].rstrip()
     return whole + b"\n" if whole else b"", bool(data[end:].strip())
 
 
 def _readable(data: bytes) -> tuple[list[Entry], int]:
-    """The entries at the head of the data, and where they end: at a bad line, or at half of one."""
-    found: list[Entry] = []
+    """The entries before the first damaged or incomplete line, and that line's offset."""
+    entries: list[Entry] = []
     end = 0
     for line in data.split(b"\n")[:-1]:
         try:
-            found.append(decode(line))
+            entries.append(decode(line))
         except (ValueError, RecursionError):
             break
         end += len(line) + 1
-    return found, end
+    return entries, end
 
 
 def _parse(path: Path, data: bytes) -> list[Entry]:
-    """The entries of whole lines. Raises SessionError that names the line."""
+    """Decode whole lines. Raises SessionError that names the first bad line."""
     parsed: list[Entry] = []
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
         try:
@@ -309,11 +309,11 @@ def _check_header(path: Path, first: Entry) -> None:
         )
 
 
-# Which sessions there are
+# Finding sessions
 
 
 def new() -> str:
-    """An id that begins with the time, in UTC."""
+    """A new id, which begins with the time in UTC."""
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"{now}-{''.join(secrets.choice(ALPHABET) for _ in range(3))}"
 
@@ -323,12 +323,13 @@ def find(directory: Path, name: str) -> str:
     ids = session_ids(directory) if SUBTASK not in name else subtask_ids(directory)
     if name in ids:
         return name
-    found = [id_ for id_ in ids if name and (id_.startswith(name) or id_.endswith(name))]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matches = [id_ for id_ in ids if name and (id_.startswith(name) or id_.endswith(name))]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise SessionError(
-            f"{len(found)} sessions match {name!r}: {', '.join(found[:5])}", "Type more of its id"
+            f"{len(matches)} sessions match {name!r}: {', '.join(matches[:5])}",
+            "Type more of its id",
         )
     raise SessionError(
         f"there is no session {name!r}", "Run `assistant sessions list` for those there are"
@@ -336,12 +337,12 @@ def find(directory: Path, name: str) -> str:
 
 
 def session_ids(directory: Path) -> list[str]:
-    """The ids of the sessions there are, oldest first; those of subtasks aside."""
+    """The ids of all sessions, oldest first, without those of subtasks."""
     return sorted(path.stem for path in directory.glob(f"*{SUFFIX}") if SUBTASK not in path.stem)
 
 
 def subtask_ids(directory: Path, session: str = "*") -> list[str]:
-    """The ids of the subtasks of a session, or of all."""
+    """The ids of the subtasks of one session, or of all sessions."""
     return sorted(path.stem for path in directory.glob(f"{session}{SUBTASK}*{SUFFIX}"))
 
 
@@ -356,7 +357,7 @@ def is_open(directory: Path, session: str) -> bool:
 
 
 def locked(directory: Path, session: str) -> Lock:
-    """The session's lock, held. Raises SessionError if it is open."""
+    """Acquire the session's lock. Raises SessionError if the session is open."""
     path = directory / f"{session}.lock"
     lock = locking.try_lock(path)
     if lock is None:
